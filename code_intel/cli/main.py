@@ -1,0 +1,88 @@
+"""`code-intel`: the table of commands and the error boundary of the terminal.
+
+Exit codes: 0 done, 1 a finding or nothing found where that is the question, 2 bad usage or
+configuration, 3 unexpected. Only the module of the chosen command is imported.
+"""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from code_intel import __version__
+from code_intel.errors import CodeIntelError
+
+
+class Command(NamedTuple):
+    """One word of the command line; its module has `configure(parser)` and `run(args)`."""
+
+    name: str
+    module: str
+    about: str
+
+
+COMMANDS = (
+    Command("init", "code_intel.cli.init", "set a project up (or --remove it)"),
+    Command("serve", "code_intel.cli.serve", "run the gateway on stdin and stdout"),
+    Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
+    Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),
+    Command("status", "code_intel.cli.status", "what is indexed, what is missing"),
+    Command("doctor", "code_intel.cli.doctor", "check every invariant"),
+    Command("map", "code_intel.cli.map", "list agreements, or add one"),
+)
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(
+    argv: Sequence[str], program: str = "code-intel", commands: Sequence[Command] = COMMANDS
+) -> int:
+    """Run one command line and return its exit code."""
+    if not argv or argv[0] in {"-h", "--help"}:
+        print(usage(program, commands))
+        return 0 if argv else 2
+    if argv[0] in {"-V", "--version"}:
+        print(f"{program} {__version__}")
+        return 0
+    chosen = next((command for command in commands if command.name == argv[0]), None)
+    if chosen is None:
+        print(f"{program}: no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr)
+        return 2
+    return dispatch(chosen, argv[1:], program)
+
+
+def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
+    """Parse the rest of the line, run the command, turn errors into text and an exit code."""
+    module = importlib.import_module(command.module)
+    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=module.__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--json", action="store_true", help="answer with one JSON object")
+    module.configure(parser)
+    args = parser.parse_args(argv)
+    try:
+        return int(module.run(args))
+    except CodeIntelError as error:
+        if args.json:
+            print(json.dumps(error.as_dict(), ensure_ascii=False))
+        print(f"{program}: {error.message}\n  {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print(f"{program}: stopped; what was done is kept.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def usage(program: str, commands: Sequence[Command]) -> str:
+    """Return the overview that `--help` prints."""
+    rows = "\n".join(f"  {command.name:<10}{command.about}" for command in commands)
+    return (
+        f"usage: {program} COMMAND [ARGUMENTS]\n\n{rows}\n\n"
+        f"`{program} COMMAND --help` says more; --json everywhere; {program} {__version__}."
+    )

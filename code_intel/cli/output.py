@@ -1,0 +1,64 @@
+"""What the terminal shows: text for people, one JSON object with `--json`; progress on stderr."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Advance(Protocol):
+    """Called by long work: units done, units in all (0 when not known yet), what it is doing."""
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        """Show it."""
+
+
+def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+    """Print the result: JSON when `--json` was given, else the text."""
+    print(json.dumps(data, ensure_ascii=False) if args.json else text, flush=True)
+
+
+@contextmanager
+def progress() -> Iterator[Advance]:
+    """Show one bar for each kind of work on stderr; nothing where stderr is no terminal but lines."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines
+        return
+    columns = (
+        TextColumn("{task.description:<18}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def advance(done: int, total: int, what: str) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None)
+
+        yield advance
+
+
+_last: dict[str, int] = {}
+
+
+def _lines(done: int, total: int, what: str) -> None:
+    """Without a terminal: a line at every tenth of the work."""
+    tenth = 10 * done // total if total else 0
+    if _last.get(what) != tenth:
+        _last[what] = tenth
+        print(f"{what}: {done}/{total or '?'}", file=sys.stderr, flush=True)

@@ -1,0 +1,187 @@
+"""A tool is declared once: its signature is the schema, the command-line options and the docs.
+
+    async def search_map(call: Call, query: Annotated[str, Field(min_length=1, description="…")],
+                         top_k: Annotated[int, Field(ge=1, le=50, description="…")] = 10) -> Answer:
+        '''What it does, when to use it, what comes back.'''
+
+The first parameter is what the tool works with and is no part of the schema. Everything derived from
+a signature is built when it is first needed and kept: building thirty schemas takes longer than a
+whole handshake, and a handshake must not wait (docs/decisions/0012).
+"""
+
+import functools
+import inspect
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from code_intel.errors import UsageError
+
+MAX_ITEMS = 1000
+MAX_CALL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives back: `data` for programs, `text` (short) for the model."""
+
+    data: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One operation.
+
+    Attributes:
+        run: The function; its name is the tool's, its docstring the description.
+        title: For people.
+        reads: True when nothing outside the session's journal changes.
+        repeats: True when calling twice does no more than calling once.
+        gated: True when the phase of a session decides whether it may run.
+    """
+
+    run: Callable[..., Awaitable[Answer]]
+    title: str
+    reads: bool = True
+    repeats: bool = True
+    gated: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name on the wire."""
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        """The docstring without its indentation."""
+        return inspect.getdoc(self.run) or ""
+
+    @functools.cached_property
+    def model(self) -> type[BaseModel]:
+        """The pydantic model of the arguments."""
+        hints = get_type_hints(self.run, include_extras=True)
+        first, *rest = inspect.signature(self.run).parameters.values()
+        del first
+        fields: dict[str, Any] = {
+            p.name: (hints[p.name], ... if p.default is inspect.Parameter.empty else p.default)
+            for p in rest
+        }
+        return create_model(self.name, __config__=ConfigDict(extra="ignore"), **fields)
+
+    @functools.cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments: a plain object, no references, no titles."""
+        return _plain(self.model.model_json_schema())
+
+    def arguments(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Check and convert the arguments of a call.
+
+        Arrays, objects, numbers and booleans that arrive as JSON strings are read as what they are,
+        since clients send them so; a string parameter is never touched.
+
+        Returns:
+            The arguments by parameter name, and the names of unknown arguments, which are ignored.
+
+        Raises:
+            UsageError: Names the first wrong field.
+        """
+        if len(json.dumps(given, default=str)) > MAX_CALL_BYTES:
+            raise UsageError("The call is larger than 1 MiB.", hint="Send less in one call.")
+        fields = self.model.model_fields
+        unknown = tuple(sorted(name for name in given if name not in fields))
+        known = {
+            name: _coerce(value, fields[name].annotation)
+            for name, value in given.items()
+            if name in fields
+        }
+        for name, value in known.items():
+            _check_text(name, value)
+        try:
+            checked = self.model.model_validate(known)
+        except ValidationError as error:
+            raise _usage(self, error) from None
+        return {name: getattr(checked, name) for name in fields}, unknown
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return `schema` with references resolved and generated titles removed."""
+    definitions = schema.pop("$defs", {})
+
+    def resolve(node: Any) -> Any:
+        if isinstance(node, list):
+            return [resolve(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            target = definitions[node["$ref"].rsplit("/", 1)[-1]]
+            node = {**target, **{k: v for k, v in node.items() if k != "$ref"}}
+        kept = {k: v for k, v in node.items() if k != "title" or not isinstance(v, str)}
+        return {k: resolve(v) for k, v in kept.items()}
+
+    plain: dict[str, Any] = resolve(schema)
+    plain.setdefault("properties", {})
+    plain["additionalProperties"] = bool(plain["properties"])
+    return plain
+
+
+def _coerce(value: object, annotation: object) -> object:
+    """Read a JSON string as what it stands for where the parameter is no string."""
+    if not isinstance(value, str) or _takes_text(annotation):
+        return value
+    try:
+        return json.loads(value, parse_constant=lambda _: math.nan)
+    except ValueError:
+        return value
+
+
+def _takes_text(annotation: object) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _takes_text(get_args(annotation)[0])
+    if get_origin(annotation) is not None and not isinstance(annotation, type):
+        parts = get_args(annotation)
+        if get_origin(annotation) in {list, tuple, dict, set}:
+            return False
+        return any(part is str or isinstance(part, str) or _takes_text(part) for part in parts)
+    return annotation is str
+
+
+def _check_text(name: str, value: object) -> None:
+    """Refuse text that no file, index or terminal could carry back unchanged."""
+    if isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+            raise UsageError(
+                f"{name} contains a NUL or an unpaired surrogate.", details={"field": name}
+            )
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_text(f"{name}.{key}", item)
+    elif isinstance(value, list):
+        if len(value) > MAX_ITEMS:
+            raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})
+        for item in value:
+            _check_text(name, item)
+
+
+def _usage(tool: Tool, error: ValidationError) -> UsageError:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "arguments"
+    problem = (
+        "is required" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
+    )
+    return UsageError(
+        f"{tool.name}: {where}: {problem}.",
+        hint=f"Correct {where} and call {tool.name} again.",
+        details={"field": where},
+    )
+
+
+SessionId = Annotated[
+    str | None,
+    Field(description="Handle returned by start_session; default: this connection's last session."),
+]
+"""The optional parameter of every tool that works within a session."""
