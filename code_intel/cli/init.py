@@ -11,7 +11,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from code_intel import durable
 from code_intel.cli.output import emit
@@ -187,16 +187,16 @@ def _servers_document(path: Path, content: bytes | None) -> dict[str, Any]:
     """
     try:
         document = json.loads((content or b"{}").decode("utf-8-sig"))
-        servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     except ValueError:
-        servers = None
+        document = None
+    servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(servers, dict):
         ours = json.dumps({name: _entry(name) for name in SERVERS}, ensure_ascii=False)
         raise ConfigError(
             f"{path} is not plain JSON with an object mcpServers; it was left as it is.",
             hint=f"Make it plain JSON, or add these to mcpServers by hand: {ours}",
         )
-    return dict(document)
+    return cast("dict[str, Any]", document)
 
 
 def _entry(name: str) -> dict[str, Any]:
