@@ -1,0 +1,196 @@
+"""Vectors of passages, kept for all projects of a user: a branch switch then costs nothing.
+
+One SQLite file, shared by any number of processes. It is a cache: whatever is wrong with it
+costs time, never an answer, so nothing here raises on account of the disk.
+"""
+
+import hashlib
+import os
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+FILE = "passages.db"
+MAX_BYTES = 512 * 1024 * 1024
+WAIT_MILLISECONDS = 2_000
+
+_BATCH = 500
+_ROW_OVERHEAD = 120
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, digest BLOB NOT NULL,
+  vector BLOB NOT NULL, UNIQUE(identity, digest))
+"""
+
+Answer = TypeVar("Answer")
+
+
+class VectorCache:
+    """Passage vectors by (identity of the engine, SHA-256 of the text); safe for threads.
+
+    Args:
+        folder: Where the file is; made when missing. Not writable: the cache is read if it is
+            there, and otherwise empty for good.
+        max_bytes: Size to stay near; the vectors stored first go first.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
+        self._path = folder / FILE
+        self._max_bytes = max_bytes
+        self._reset()
+
+    def get(self, identity: str, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
+        """Return the vectors known for `texts`, float32 of shape (dimensions,) each."""
+        wanted = {_digest(text): text for text in texts}
+        return self._tolerantly(lambda database: _read(database, identity, wanted), {})
+
+    def put(self, identity: str, vectors: Mapping[str, "NDArray[np.float32]"]) -> int:
+        """Keep vectors by text, in one transaction; return how many were new and kept."""
+        import numpy as np
+
+        rows = [
+            (identity, _digest(text), np.ascontiguousarray(vector, dtype="<f4").tobytes())
+            for text, vector in vectors.items()
+        ]
+        if not rows:
+            return 0
+        cap = max(1, self._max_bytes // (len(rows[0][2]) + _ROW_OVERHEAD))
+        return self._tolerantly(lambda database: _write(database, rows, cap), 0)
+
+    def close(self) -> None:
+        """Let the file go; the next call opens it again."""
+        with self._lock:
+            self._drop()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._database: apsw.Connection | None = None
+        self._hopeless = False
+
+    def _drop(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _tolerantly(self, work: Callable[["apsw.Connection"], Answer], otherwise: Answer) -> Answer:
+        """Do `work` on the database; a damaged file is set aside and the work tried once more."""
+        import apsw
+
+        if self._process != os.getpid():
+            self._reset()
+        with self._lock:
+            for _attempt in range(2):
+                try:
+                    database = self._open()
+                    return otherwise if database is None else work(database)
+                except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError):
+                    self._set_aside()
+                except apsw.Error:
+                    return otherwise
+        return otherwise
+
+    def _open(self) -> "apsw.Connection | None":
+        import apsw
+
+        if self._database is None and not self._hopeless:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._database = _connected(self._path)
+            except (OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+                self._database = _read_only(self._path)
+                self._hopeless = self._database is None
+        return self._database
+
+    def _set_aside(self) -> None:
+        with suppress(Exception):
+            self._drop()
+        self._database = None
+        mark = f"damaged-{os.getpid()}-{secrets.token_hex(4)}"
+        for tail in ("-wal", "-shm", ""):
+            file = self._path.with_name(self._path.name + tail)
+            with suppress(OSError):
+                file.rename(file.with_name(f"{file.name}.{mark}"))
+
+
+def _connected(path: Path) -> "apsw.Connection":
+    import apsw
+
+    database = apsw.Connection(str(path))
+    try:
+        database.set_busy_timeout(WAIT_MILLISECONDS)
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")
+        database.execute(_SCHEMA)
+        database.execute("SELECT identity, digest, vector FROM vectors LIMIT 1").fetchall()
+    except apsw.Error:
+        database.close()
+        raise
+    return database
+
+
+def _read_only(path: Path) -> "apsw.Connection | None":
+    """Open a file that nobody here may write, or nothing."""
+    import apsw
+
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with suppress(apsw.Error, ValueError):
+        database = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
+        database.execute("SELECT identity, digest, vector FROM vectors LIMIT 1").fetchall()
+        return database
+    return None
+
+
+def _read(
+    database: "apsw.Connection", identity: str, wanted: Mapping[bytes, str]
+) -> dict[str, "NDArray[np.float32]"]:
+    import numpy as np
+
+    found = {}
+    digests = list(wanted)
+    for start in range(0, len(digests), _BATCH):
+        part = digests[start : start + _BATCH]
+        marks = ",".join("?" * len(part))
+        rows = database.execute(
+            f"SELECT digest, vector FROM vectors WHERE identity = ? AND digest IN ({marks})",  # noqa: S608 - marks only
+            (identity, *part),
+        )
+        for digest, blob in rows:
+            vector = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+            if len(vector) and np.isfinite(vector).all():
+                found[wanted[digest]] = vector
+    return found
+
+
+def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], cap: int) -> int:
+    """Add rows; ids are dense, since only the oldest ever go, so their span is their number."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        before = database.total_changes()
+        database.executemany(
+            "INSERT INTO vectors(identity, digest, vector) VALUES(?, ?, ?) "
+            "ON CONFLICT(identity, digest) DO NOTHING",
+            rows,
+        )
+        added = database.total_changes() - before
+        database.execute(
+            "DELETE FROM vectors WHERE id <= (SELECT max(id) FROM vectors) - ?", (cap,)
+        )
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+    return added
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
