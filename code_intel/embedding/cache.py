@@ -154,7 +154,7 @@ def _read(
 ) -> dict[str, "NDArray[np.float32]"]:
     import numpy as np
 
-    found = {}
+    found: dict[bytes, NDArray[np.float32]] = {}
     digests = list(wanted)
     for start in range(0, len(digests), _BATCH):
         part = digests[start : start + _BATCH]
@@ -166,8 +166,8 @@ def _read(
         for digest, blob in rows:
             vector = np.frombuffer(blob, dtype="<f4").astype(np.float32)
             if len(vector) and np.isfinite(vector).all():
-                found[wanted[digest]] = vector
-    return found
+                found[digest] = vector
+    return {text: found[digest] for digest, text in wanted.items() if digest in found}
 
 
 def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], cap: int) -> int:

@@ -97,9 +97,10 @@ def _prepared(text: object, place: int, limit: int) -> str:
         raise UsageError(
             f"texts[{place}] is {type(text).__name__}; it must be a string.", details=field
         )
-    text = _SURROGATE.sub("\ufffd", text[:limit].replace("\0", " "))
+    text = text[:limit]
     if not embeddable(text):
         raise UsageError(f"texts[{place}] has nothing to embed.", details=field)
+    text = _SURROGATE.sub("\ufffd", text.replace("\0", " "))
     # The tokenizer folds width and drops format characters before it looks for its own tokens.
     folded = "".join(
         char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf"
