@@ -1,0 +1,28 @@
+"""«May it happen?»: phases as one table, the query frame, requirements, evidence, write gate, journal.
+
+The phase is derived from the journal. Decisions are pure functions of a `Session` and of facts
+handed in; they return a `Step`, which the caller appends. A tool reads:
+
+    with journal.transaction(folder, session_id, expire_hours=24) as held:
+        phases.check_allowed(held.session, "submit_understanding")
+        verdict = requirements.submit_understanding(held.session, submission, facts)
+        held.append(verdict.step)
+
+    journal        create load transaction append list_sessions prune
+    phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP advance allowed_tools
+                   check_allowed
+    state          Session Step Record Call MappedSymbol Hypothesis Outcome apply replay
+    frame          Frame Slot SlotSource SLOTS validate_frame merge missing_slots
+                   investigation_guidance
+    risk           Risk assess_risk higher
+    steps          set_frame called confirm_symbols add_explored revert learned outcome
+    requirements   Submission UnderstandingFacts Understanding submit_understanding missing
+                   slot_evidenced
+    evidence       Reason Evidence Answer Verification allowed_reasons submit_semantic corroborate
+                   calls_since_phase submit_verification
+    short_circuit  MapFacts Verdict GUARDS judge map_step
+    write_gate     WriteVerdict check_write
+    learning       may_learn pairs_to_learn
+
+Standard library alone, and light: a hook imports it in the time of an interpreter start.
+"""

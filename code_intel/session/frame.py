@@ -1,0 +1,158 @@
+"""The query frame: four slots, each a value the user's own words must cover (seed 004 §4).
+
+A slot that reads like its quote is FACT; one that rephrases it with the same content words is
+HYPOTHESIS; anything else is refused. A frame is set whole or not at all, but may leave slots out.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.errors import SessionError
+from code_intel.session.phases import Intent
+from code_intel.session.wording import compact, covers, fold, hidden_character, is_cjk
+
+SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
+
+_LONGEST = 300  # characters of a value or a quote
+_QUOTE_LEAST = {True: 2, False: 3}  # characters of a quote, by whether it has CJK in it
+_WRITE_ORDER = ("target_feature", "observed_issue", "trigger_condition", "desired_action")
+_READ_ORDER = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
+
+GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "target_feature": ("query", "get_symbols", "analyze_structure"),
+        "observed_issue": ("search_text", "query"),
+        "trigger_condition": ("search_text", "find_definitions"),
+        "desired_action": ("find_references", "analyze_structure"),
+    }
+)
+"""Tools that help to find out what a missing slot leaves open."""
+
+
+class SlotSource(StrEnum):
+    """How far a value may be trusted."""
+
+    FACT = "FACT"
+    HYPOTHESIS = "HYPOTHESIS"
+    UNRESOLVED = "UNRESOLVED"
+
+
+class Slot(NamedTuple):
+    """One filled slot; `quote` is what the user wrote, `value` what it was taken to mean."""
+
+    name: str
+    value: str
+    quote: str
+    source: SlotSource = SlotSource.FACT
+
+
+class Frame(NamedTuple):
+    """The filled slots, in the order of `SLOTS`."""
+
+    raw_query: str
+    slots: tuple[Slot, ...] = ()
+
+    def value(self, name: str) -> str:
+        """Return a slot's value, or the empty string."""
+        return next((slot.value for slot in self.slots if slot.name == name), "")
+
+    @property
+    def slot_sources(self) -> dict[str, str]:
+        """Source of every slot by name; UNRESOLVED for one that is missing."""
+        found = {slot.name: slot.source.value for slot in self.slots}
+        return {name: found.get(name, SlotSource.UNRESOLVED.value) for name in SLOTS}
+
+
+def validate_frame(raw_query: str, slots: Mapping[str, Mapping[str, Any] | None]) -> Frame:
+    """Check every slot against the query.
+
+    Args:
+        raw_query: What the user asked, as given to start_session.
+        slots: `{"value": str, "quote": str}` by slot name; None or missing leaves a slot out.
+
+    Raises:
+        SessionError: `validation_failed`, with `validation_errors: [{slot, error}]`; nothing is set.
+    """
+    errors = [
+        {"slot": name, "error": f"no such slot; the slots are {', '.join(SLOTS)}"}
+        for name in slots
+        if name not in SLOTS
+    ]
+    filled: list[Slot] = []
+    for name in SLOTS:
+        given = slots.get(name)
+        if given is None:
+            continue
+        checked = _check_slot(raw_query, name, given)
+        if isinstance(checked, Slot):
+            filled.append(checked)
+        else:
+            errors.append({"slot": name, "error": checked})
+    if not errors and not filled:
+        errors.append({"slot": "target_feature", "error": "at least one slot must be filled"})
+    if errors:
+        raise SessionError(
+            f"{len(errors)} slot(s) of the query frame cannot be accepted.",
+            code="validation_failed",
+            hint="Quote the user's own words and keep the value to what they say; leave out a "
+            "slot the query says nothing about.",
+            details={"validation_errors": errors},
+        )
+    return Frame(raw_query, tuple(filled))
+
+
+def merge(old: Frame | None, new: Frame) -> Frame:
+    """Return `new` over `old`: a slot filled once is replaced or kept, never emptied."""
+    slots = {slot.name: slot for slot in (*(old.slots if old else ()), *new.slots)}
+    return Frame(new.raw_query, tuple(slots[name] for name in SLOTS if name in slots))
+
+
+def missing_slots(frame: Frame | None, intent: Intent) -> tuple[str, ...]:
+    """Return the empty slots, the most useful to fill first."""
+    order = _WRITE_ORDER if intent.writes else _READ_ORDER
+    return tuple(name for name in order if frame is None or not frame.value(name))
+
+
+def investigation_guidance(frame: Frame | None, intent: Intent) -> dict[str, tuple[str, ...]]:
+    """Return, for each missing slot in order of priority, the tools that help to fill it."""
+    return {name: GUIDANCE[name] for name in missing_slots(frame, intent)}
+
+
+def display_width(text: str) -> int:
+    """Return the columns `text` takes: East Asian wide characters count two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
+    """Return the slot, or what is wrong with it in one clause."""
+    if not isinstance(given, Mapping):
+        return "must be an object with value and quote, or null"
+    texts: list[str] = []
+    for field in ("value", "quote"):
+        text = given.get(field)
+        if not isinstance(text, str) or not text.strip():
+            return f"{field} must be a non-empty string"
+        if len(text) > _LONGEST:
+            return f"{field} must have at most {_LONGEST} characters"
+        if hidden := hidden_character(text):
+            return f"{field} contains the control character U+{ord(hidden):04X}"
+        texts.append(text.strip())
+    value, quote = texts
+    return _check_words(raw_query, name, value, quote)
+
+
+def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | str:
+    least = _QUOTE_LEAST[is_cjk(quote)]
+    if len(compact(quote)) < least:
+        return f"quote must have at least {least} characters"
+    if fold(quote) not in fold(raw_query):
+        return "quote does not occur in the query; copy it word for word"
+    if compact(value) == compact(quote):
+        return Slot(name, value, quote, SlotSource.FACT)
+    covered = covers(quote, value)
+    if covered is None:
+        return "value says more than its quote; use the quote's own words"
+    return Slot(name, value, quote, SlotSource.FACT if covered else SlotSource.HYPOTHESIS)

@@ -1,0 +1,246 @@
+"""The whole phase machine: phases, events, and the tables that decide.
+
+Rule 1: everything that decides what may happen in which phase lives in this file.
+Rule 2: the phase is never stored; it is what replaying the journal through `advance` gives.
+Rule 3: an event that a phase does not know changes nothing and says what is allowed.
+
+Tables: seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 says where it departs from them.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Protocol
+
+from code_intel.errors import PhaseError, UsageError
+
+
+class Phase(StrEnum):
+    """How far a session has come."""
+
+    EXPLORATION = "EXPLORATION"
+    SEMANTIC = "SEMANTIC"
+    VERIFICATION = "VERIFICATION"
+    READY = "READY"
+
+
+class Intent(StrEnum):
+    """What a session is for; DELETE is gated as MODIFY, EXPLORE as INVESTIGATE."""
+
+    IMPLEMENT = "IMPLEMENT"
+    MODIFY = "MODIFY"
+    DELETE = "DELETE"
+    INVESTIGATE = "INVESTIGATE"
+    QUESTION = "QUESTION"
+    EXPLORE = "EXPLORE"
+
+    @property
+    def writes(self) -> bool:
+        """Whether a session of this intent may ever write; the others are read-only for good."""
+        return self in {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}
+
+
+class Event(StrEnum):
+    """What can be written into a journal."""
+
+    STARTED = "started"
+    FRAMED = "framed"
+    CALLED = "called"
+    CONFIRMED = "confirmed"
+    MAP_MISSED = "map_missed"
+    MAP_LIKELY = "map_likely"
+    MAP_CONFIDENT = "map_confident"
+    UNDERSTOOD = "understood"
+    DOUBTED = "doubted"
+    SUPPOSED = "supposed"
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    EXPLORED = "explored"
+    RISK_RAISED = "risk_raised"
+    REVERTED = "reverted"
+    LEARNED = "learned"
+    OUTCOME = "outcome"
+
+
+START: Mapping[Intent, Phase] = MappingProxyType(
+    {intent: Phase.READY if intent is Intent.QUESTION else Phase.EXPLORATION for intent in Intent}
+)
+"""The phase a session of each intent starts in."""
+
+_NOTED = (Event.FRAMED, Event.CALLED, Event.CONFIRMED, Event.LEARNED, Event.OUTCOME)
+
+
+def _row(phase: Phase, moves: Mapping[Event, Phase]) -> Mapping[Event, Phase]:
+    return MappingProxyType(dict.fromkeys(_NOTED, phase) | dict(moves))
+
+
+TRANSITIONS: Mapping[Phase, Mapping[Event, Phase]] = MappingProxyType(
+    {
+        Phase.EXPLORATION: _row(
+            Phase.EXPLORATION,
+            {
+                Event.MAP_MISSED: Phase.EXPLORATION,
+                Event.MAP_LIKELY: Phase.VERIFICATION,
+                Event.MAP_CONFIDENT: Phase.READY,
+                Event.UNDERSTOOD: Phase.READY,
+                Event.DOUBTED: Phase.SEMANTIC,
+            },
+        ),
+        Phase.SEMANTIC: _row(
+            Phase.SEMANTIC,
+            {
+                Event.SUPPOSED: Phase.VERIFICATION,
+                Event.REVERTED: Phase.EXPLORATION,
+            },
+        ),
+        Phase.VERIFICATION: _row(
+            Phase.VERIFICATION,
+            {
+                Event.VERIFIED: Phase.READY,
+                Event.REFUTED: Phase.EXPLORATION,
+                Event.REVERTED: Phase.EXPLORATION,
+            },
+        ),
+        Phase.READY: _row(
+            Phase.READY,
+            {
+                Event.EXPLORED: Phase.READY,
+                Event.RISK_RAISED: Phase.EXPLORATION,
+                Event.REVERTED: Phase.EXPLORATION,
+            },
+        ),
+    }
+)
+"""Phase x event -> phase. Events of `_NOTED` are recorded in every phase and move none."""
+
+UNGATED = (
+    "start_session",
+    "set_query_frame",
+    "get_session_status",
+    "validate_symbol_relevance",
+    "confirm_symbol_relevance",
+    "check_write_target",
+    "record_outcome",
+    "get_outcome_stats",
+    "add_agreement",
+    "list_agreements",
+)
+"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code."""
+
+_FINDERS = (
+    "query",
+    "search_text",
+    "search_files",
+    "find_definitions",
+    "find_references",
+    "analyze_structure",
+    "get_symbols",
+    "get_function_at_line",
+    "repo_pack",
+)
+
+ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
+    {
+        Phase.EXPLORATION: (
+            *_FINDERS,
+            "search_map",
+            "search_smart",
+            "search_forest",
+            "submit_understanding",
+        ),
+        Phase.SEMANTIC: (
+            "search_forest",
+            "search_smart",
+            "search_map",
+            "search_text",
+            "find_definitions",
+            "find_references",
+            "submit_semantic",
+        ),
+        Phase.VERIFICATION: (
+            "query",
+            "search_text",
+            "find_definitions",
+            "find_references",
+            "analyze_structure",
+            "submit_verification",
+        ),
+        Phase.READY: (*_FINDERS, "search_map", "search_smart", "search_forest"),
+    }
+)
+"""Gated tools by phase, beside `UNGATED`. A submission is allowed only where its event is."""
+
+AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
+"""Rows of `ALLOWED` that open only once the map has missed in this session (seed 004 §4.3)."""
+
+NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
+    {
+        Phase.EXPLORATION: "Explore with find_definitions and find_references, then call "
+        "submit_understanding.",
+        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your hypotheses.",
+        Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
+        "find_references or search_text, then call submit_verification.",
+        Phase.READY: "Write to the explored files; call record_outcome when done.",
+    }
+)
+"""What a session in each phase does next, in one sentence."""
+
+
+class Gated(Protocol):
+    """What the gate looks at; `state.Session` has it."""
+
+    @property
+    def phase(self) -> Phase:
+        """The current phase."""
+
+    @property
+    def map_missed(self) -> bool:
+        """Whether the map has been asked and had no answer."""
+
+
+def advance(phase: Phase, event: Event) -> Phase:
+    """Return the phase after `event`.
+
+    Raises:
+        PhaseError: The phase does not know the event; names those it knows.
+    """
+    row = TRANSITIONS[phase]
+    if event in row:
+        return row[event]
+    known = ", ".join(item for item in row if item not in _NOTED)
+    raise PhaseError(
+        f"{event} cannot happen in {phase}; only {known} can.",
+        hint=NEXT_STEP[phase],
+        details={"current_phase": phase.value},
+    )
+
+
+def allowed_tools(session: Gated) -> tuple[str, ...]:
+    """Return every tool the session may call now: gated ones first, then `UNGATED`."""
+    gated = (
+        tool
+        for tool in ALLOWED[session.phase]
+        if session.map_missed or (session.phase, tool) not in AFTER_MAP_MISS
+    )
+    return (*gated, *UNGATED)
+
+
+def check_allowed(session: Gated, tool: str) -> None:
+    """Let `tool` pass, or say why not.
+
+    Raises:
+        PhaseError: The phase forbids it; details carry `current_phase` and `allowed_tools`.
+        UsageError: No phase knows such a tool.
+    """
+    allowed = allowed_tools(session)
+    if tool in allowed:
+        return
+    if not any(tool in row for row in ALLOWED.values()):
+        raise UsageError(f"No tool is called {tool!r}.", details={"field": "tool"})
+    waits = (session.phase, tool) in AFTER_MAP_MISS
+    raise PhaseError(
+        f"{tool} is not allowed in {session.phase}"
+        + (" before the map has been asked." if waits else "."),
+        hint="Call search_map or search_smart first." if waits else NEXT_STEP[session.phase],
+        details={"current_phase": session.phase.value, "allowed_tools": list(allowed)},
+    )

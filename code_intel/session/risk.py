@@ -1,0 +1,59 @@
+"""How much a wrong write would cost, from what the query frame leaves open (seed 004 §5).
+
+One function, the higher of two tables: what is missing given the intent, and how much is missing.
+"""
+
+from enum import StrEnum
+
+from code_intel.session.frame import SLOTS, Frame, SlotSource, display_width
+from code_intel.session.phases import Intent
+
+
+class Risk(StrEnum):
+    """Risk level; compare with `higher`."""
+
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
+_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+_SHORT_ISSUE = 10  # columns; East Asian wide characters take two
+
+
+def higher(one: Risk, other: Risk) -> Risk:
+    """Return the higher of two levels."""
+    return max(one, other, key=_ORDER.index)
+
+
+def assess_risk(intent: Intent, frame: Frame | None) -> Risk:
+    """Return the risk level of a session.
+
+    Without a frame a session that writes is HIGH and one that only reads is LOW. A session that
+    only reads never exceeds MEDIUM: HIGH is about writing.
+    """
+    if frame is None:
+        return Risk.HIGH if intent.writes else Risk.LOW
+    level = higher(_by_content(intent, frame), _by_count(frame))
+    return level if intent.writes else min(level, Risk.MEDIUM, key=_ORDER.index)
+
+
+def _by_content(intent: Intent, frame: Frame) -> Risk:
+    changes = intent in {Intent.MODIFY, Intent.DELETE}
+    issue = frame.value("observed_issue")
+    if frame.value("desired_action") and not issue:
+        return Risk.HIGH
+    if changes and not frame.value("target_feature"):
+        return Risk.HIGH
+    if issue and display_width(issue) < _SHORT_ISSUE:
+        return Risk.MEDIUM
+    if any(slot.source is SlotSource.HYPOTHESIS for slot in frame.slots):
+        return Risk.MEDIUM
+    return Risk.LOW
+
+
+def _by_count(frame: Frame) -> Risk:
+    missing = len(SLOTS) - len(frame.slots)
+    if missing >= 3:  # noqa: PLR2004 - the table of seed 004: three open slots, two, fewer
+        return Risk.HIGH
+    return Risk.MEDIUM if missing == 2 else Risk.LOW  # noqa: PLR2004 - as above
