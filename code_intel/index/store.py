@@ -1,0 +1,346 @@
+"""The index of one corpus, in one SQLite file; the only module that asks it anything.
+
+A `Store` is one connection behind a lock: safe from any thread, one at a time. Whoever writes for
+long (the indexer) opens a store of its own, so that searches go on meanwhile (SQLite's WAL).
+Every method raises BusyError when another process kept the write lock for five seconds, and
+StorageError when the file cannot be read or written.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from code_intel.chunking.words import words
+from code_intel.errors import EmbeddingError
+from code_intel.index import schema
+from code_intel.index.database import Database, drop_vectors
+from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
+from code_intel.records import Chunk, Definition, ParsedFile
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+NEIGHBOURS = 4096
+"""sqlite-vec's limit of hits a query."""
+
+
+class Store:
+    """An open index database; close it, or use it as a context manager."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    @classmethod
+    def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
+        """Open the index at `path`; for writing, make it, or set a foreign one aside, when needed.
+
+        Raises:
+            NotFoundError: Read-only, and there is none.
+        """
+        return cls(Database(path, dimensions=dimensions, readonly=readonly))
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._db.path
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._db.dimensions
+
+    def close(self) -> None:
+        """Give the file back; using the store again opens it again."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Make what happens inside one transaction; inside a batch, a savepoint of it."""
+        with self._db.batch():
+            yield
+
+    def rebuild(self, reason: str) -> None:
+        """Set a damaged database aside to `<name>.<reason>-bak` and start an empty one."""
+        self._db.rebuild(reason)
+
+    # --- searching
+
+    def word_hits(
+        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return (chunk id, BM25, higher is better) of chunks with any of `terms`, best first.
+
+        Terms are tokens as `chunking.words` makes them; whatever else they hold is text, not syntax.
+        """
+        quoted = [f'"{term}"' for term in dict.fromkeys(map(_plain, terms)) if term]
+        if not quoted or limit <= 0:
+            return []
+        match = f"{{{column}}} : ({' OR '.join(quoted)})"
+        return self._db.rows(schema.WORD_HITS, (match, limit))
+
+    def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
+        """Return (chunk id, cosine) of the nearest chunks; at most 4,096.
+
+        Raises:
+            EmbeddingError: `query` is not of the index's dimensions.
+        """
+        if limit <= 0:
+            return []
+        return self._db.rows(schema.VECTOR_HITS, (self._blob(query), min(limit, NEIGHBOURS)))
+
+    def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
+        """Return the chunks of `ids` that (still) exist."""
+        rows = self._db.rows(schema.CHUNKS, (_json(ids),))
+        return {row[0]: _chunk(row) for row in rows}
+
+    def chunks_of(self, path: str) -> list[ChunkRow]:
+        """Return the chunks of one document in order; empty when it is not indexed."""
+        return [
+            _chunk(row)
+            for row in self._db.rows(
+                f"{schema.CHUNK} WHERE d.path = ? ORDER BY c.position", (path,)
+            )
+        ]
+
+    def definition_chunks(self, name: str) -> list[int]:
+        """Return the ids of the chunks in which a symbol of that bare name begins."""
+        return [row[0] for row in self._db.rows(schema.DEFINITION_CHUNKS, (name,))]
+
+    def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
+        """Return where `symbol` is defined: `login`, `AuthService.login`, `AuthService::login()`.
+
+        Not exact adds symbols that contain it, ignoring case; the exact ones stay first.
+        """
+        asked = spelling(symbol)
+        if not asked or limit <= 0:
+            return []
+        sql = f"{schema.DEFINITION} WHERE s.name = ? ORDER BY d.priority, d.path, s.start_line"
+        rows = [Definition(*row) for row in self._db.rows(sql, (asked.rpartition(".")[2],))]
+        found = [d for d in rows if spells(asked, d.qualified, d.file)]
+        if not exact and len(found) < limit:
+            values = (asked.casefold(), limit + len(found))
+            similar = (Definition(*row) for row in self._db.rows(schema.SIMILAR, values))
+            found = list(dict.fromkeys([*found, *similar]))
+        return found[:limit]
+
+    def symbols_of(self, path: str) -> list[Definition]:
+        """Return what one document defines, in order."""
+        rows = self._db.rows(
+            f"{schema.DEFINITION} WHERE d.path = ? ORDER BY s.start_line, s.id", (path,)
+        )
+        return [Definition(*row) for row in rows]
+
+    def imports(self) -> list[tuple[str, str]]:
+        """Return every (path, import target as written)."""
+        return self._db.rows(schema.IMPORTS)
+
+    def cards(self) -> "list[tuple[int, str, str, Vector | None]]":
+        """Return (chunk id, path, card, vector or None) of every first chunk that has a card."""
+        with self._db.snapshot():
+            rows = self._db.rows(schema.CARDS)
+            vectors = self.vectors_of([row[0] for row in rows])
+        return [(*row, vectors.get(row[0])) for row in rows]
+
+    # --- documents
+
+    def documents(self) -> list[DocumentRow]:
+        """Return every document, by path."""
+        return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
+
+    def document(self, path: str) -> DocumentRow | None:
+        """Return one document, or None."""
+        rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
+        return DocumentRow(*rows[0]) if rows else None
+
+    def document_count(self) -> int:
+        """Return the number of documents."""
+        return int(self._db.value("SELECT count(*) FROM documents"))
+
+    def put_document(self, row: DocumentRow, parsed: ParsedFile) -> None:
+        """Replace everything known about `row.path`; chunks with an unchanged card keep their vector."""
+        values = astuple(row)[:-1]
+        with self.batch():
+            kept: dict[str, bytes] = {}
+            old = self.document(row.path)
+            if old is None:
+                document = self._db.value(schema.INSERT_DOCUMENT, values)
+            else:
+                document = old.id
+                kept = self._carded_vectors(document)
+                self._clear(document)
+                self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
+            for chunk in parsed.chunks:
+                self._put_chunk(document, row, chunk, kept)
+            self._put_symbols(document, parsed)
+
+    def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
+        """Remember new file times of a document whose bytes are the same."""
+        sql = "UPDATE documents SET size = ?, mtime_ns = ?, inode = ? WHERE path = ?"
+        self._db.write(sql, (size, mtime_ns, inode, path))
+
+    def forget_digests(self) -> None:
+        """Make the next sync parse every document again; meanwhile they stay searchable."""
+        self._db.write("UPDATE documents SET digest = '', mtime_ns = 0")
+
+    def delete_document(self, path: str) -> bool:
+        """Forget a document with all that hangs on it; False when it was not there."""
+        with self.batch():
+            old = self.document(path)
+            if old is None:
+                return False
+            self._clear(old.id)
+            self._db.rows("DELETE FROM documents WHERE id = ?", (old.id,))
+            return True
+
+    # --- vectors
+
+    def pending(self, limit: int) -> list[tuple[int, str]]:
+        """Return (chunk id, card) of chunks that wait for a vector, the most useful first."""
+        return self._db.rows(schema.WAITING, (limit,))
+
+    def pending_count(self) -> int:
+        """Return how many chunks wait for a vector."""
+        return int(self._db.value("SELECT count(*) FROM chunks WHERE state = 1"))
+
+    def put_vectors(
+        self, vectors: "Sequence[tuple[int, Vector]]", *, identity: str | None = None
+    ) -> None:
+        """Store vectors of chunks; those whose chunk is gone are dropped.
+
+        With `identity`, vectors that another model made are dropped first, in the same transaction.
+
+        Raises:
+            EmbeddingError: A vector is not of the index's dimensions; nothing is stored.
+        """
+        blobs = [(chunk, self._blob(vector)) for chunk, vector in vectors]
+        with self.batch():
+            if identity is not None:
+                self.use_model(identity)
+            for chunk, blob in blobs:
+                if self._db.rows(schema.CLAIM, (chunk,)):
+                    self._put_vector(chunk, blob)
+
+    def use_model(self, identity: str) -> bool:
+        """Make `identity` the model of the vectors, dropping another's; True when any were dropped."""
+        with self._db.batch() as connection:
+            before = self.get_meta("model")
+            changed = before not in {None, identity}
+            if changed:
+                drop_vectors(connection, self.dimensions)
+            if before != identity:
+                self.set_meta("model", identity)
+            return changed
+
+    def model(self) -> str | None:
+        """Return the identity of the model that made the vectors; None before the first."""
+        return self.get_meta("model")
+
+    def quarantine(self, chunk: int, reason: str) -> None:
+        """Ask no more vector for a chunk, and say why."""
+        with self.batch():
+            self._db.rows("DELETE FROM vectors WHERE rowid = ?", (chunk,))
+            sql = "UPDATE chunks SET state = 3, problem = ? WHERE id = ? AND state != 0"
+            self._db.rows(sql, (reason, chunk))
+
+    def quarantined(self) -> list[tuple[str, int, str]]:
+        """Return (path, position, reason) of the chunks whose vector was refused."""
+        return self._db.rows(schema.REFUSED)
+
+    def vectors_of(self, chunks: Iterable[int]) -> "dict[int, Vector]":
+        """Return the vectors of those chunks that have one."""
+        import numpy as np
+
+        rows = self._db.rows(schema.VECTORS_OF, (_json(chunks),))
+        return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
+
+    # --- meta
+
+    def get_meta(self, key: str) -> str | None:
+        """Return what is kept under `key`."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep `value` under `key`."""
+        self._db.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def check(self) -> list[str]:
+        """Return every broken invariant; empty for a sound database."""
+        with self._db.snapshot():
+            rows = self._db.rows("PRAGMA integrity_check")
+            broken = [str(row[0]) for row in rows if row[0] != "ok"]
+            counts = [(self._db.value(sql), what) for what, sql in schema.INVARIANTS]
+        return broken + [f"{count} {what}" for count, what in counts if count]
+
+    def _put_chunk(
+        self, document: int, row: DocumentRow, chunk: Chunk, kept: Mapping[str, bytes]
+    ) -> None:
+        digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
+        vector = kept.get(digest) if digest else None
+        carded = schema.PENDING if vector is None else schema.EMBEDDED
+        state = carded if digest else schema.NO_CARD
+        symbols = "\n".join(chunk.symbols)
+        place = (document, chunk.position, chunk.start_line, chunk.end_line)
+        values = (*place, chunk.text, symbols, chunk.card, digest, row.priority, state)
+        key = self._db.value(schema.INSERT_CHUNK, values)
+        names = " ".join(words(f"{row.path} {symbols}"))
+        sql = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
+        self._db.rows(sql, (key, " ".join(words(chunk.text)), names))
+        if vector is not None:
+            self._put_vector(key, vector)
+
+    def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
+        for s in parsed.symbols:
+            names = (s.name, s.qualified, s.qualified.casefold(), s.kind)
+            values = (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest)
+            self._db.rows(schema.INSERT_SYMBOL, values)
+        for position, target in enumerate(parsed.imports):
+            self._db.rows("INSERT INTO imports VALUES (?, ?, ?)", (document, position, target))
+
+    def _put_vector(self, chunk: int, blob: bytes) -> None:
+        self._db.rows("DELETE FROM vectors WHERE rowid = ?", (chunk,))
+        self._db.rows("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", (chunk, blob))
+
+    def _carded_vectors(self, document: int) -> dict[str, bytes]:
+        return dict(self._db.rows(schema.CARDED_VECTORS, (document,)))
+
+    def _clear(self, document: int) -> None:
+        for sql in schema.CLEAR:
+            self._db.rows(sql, (document,))
+
+    def _blob(self, vector: "Vector") -> bytes:
+        import numpy as np
+
+        numbers = np.ascontiguousarray(vector, dtype="<f4")
+        if numbers.shape != (self.dimensions,):
+            msg = f"A vector has the shape {numbers.shape}; this index keeps {self.dimensions} numbers."
+            raise EmbeddingError(msg, hint="Run `code-intel sync` to embed with the model in use.")
+        return numbers.tobytes()
+
+
+def _plain(term: str) -> str:
+    """Return a search term as FTS5 may see it; empty when nothing is left of it."""
+    return term.replace("\0", "").replace('"', '""').strip()
+
+
+def _json(ids: Iterable[int]) -> str:
+    return json.dumps([int(item) for item in ids])
+
+
+def _chunk(row: tuple[Any, ...]) -> ChunkRow:
+    *place, symbols, language, card = row
+    names = tuple(symbols.split("\n")) if symbols else ()
+    return ChunkRow(*(*place, names, language, card))

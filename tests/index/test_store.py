@@ -1,0 +1,233 @@
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.chunking.words import query_words
+from code_intel.errors import BusyError, EmbeddingError, NotFoundError
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from code_intel.records import Symbol
+from index.conftest import DIMENSIONS, parsed, unit_vector
+
+
+def put(store: Store, path: str, *texts: str, symbols: Sequence[Symbol] = ()) -> list[int]:
+    store.put_document(DocumentRow(path, digest="d"), parsed(*texts, symbols=symbols))
+    return [row.id for row in store.chunks_of(path)]
+
+
+LOGIN = Symbol("login", "AuthService.login", "method", 1, 1, "def login(self)", digest="ab")
+AUTH = Symbol("AuthService", "AuthService", "class", 1, 2)
+
+
+def test_words_find_the_chunk_and_more_matches_score_higher(store: Store) -> None:
+    one, both = put(store, "a.py", "def login(): pass", "login session token")
+    put(store, "b.py", *["nothing here"] * 10)
+    hits = store.word_hits(query_words("login sessions"), "body", 10)
+    assert [chunk for chunk, _ in hits] == [both, one]
+    assert hits[0][1] > hits[1][1] > 0
+
+
+def test_names_hold_path_and_symbols_and_not_the_text(store: Store) -> None:
+    (chunk,) = put(store, "auth/service.py", "body_only = 1", symbols=[LOGIN])
+    assert [c for c, _ in store.word_hits(["auth"], "names", 5)] == [chunk]
+    assert [c for c, _ in store.word_hits(["login"], "names", 5)] == [chunk]
+    assert store.word_hits(["body_only"], "names", 5) == []
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_no_search_term_can_break_the_query(
+    tmp_path_factory: pytest.TempPathFactory, terms: list[str]
+) -> None:
+    with Store.open(tmp_path_factory.getbasetemp() / "terms.db", dimensions=DIMENSIONS) as store:
+        put(store, "a.py", "login")
+        assert [score > 0 for _, score in store.word_hits([*terms, "login"], "body", 3)] == [True]
+
+
+@pytest.mark.parametrize(
+    "term", ['"', 'a" OR "b', "NEAR(", "body:", "*", "-", "", " ", "\0", "AND"]
+)
+def test_full_text_syntax_in_a_term_is_text(store: Store, term: str) -> None:
+    put(store, "a.py", "login")
+    assert store.word_hits([term], "body", 3) == []
+
+
+def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
+    chunks = put(store, "a.py", "one", "two", "three")
+    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks])
+    hits = store.vector_hits(unit_vector(str(chunks[1])), 3)
+    assert hits[0][0] == chunks[1]
+    assert hits[0][1] == pytest.approx(1, abs=1e-5)
+    expected = float(unit_vector(str(chunks[1])) @ unit_vector(str(hits[2][0])))
+    assert hits[2][1] == pytest.approx(expected, abs=1e-5)
+    assert len(store.vector_hits(unit_vector("x"), 99_999)) == 3
+
+
+def test_a_vector_of_another_size_is_refused_and_nothing_is_stored(store: Store) -> None:
+    chunks = put(store, "a.py", "one", "two")
+    with pytest.raises(EmbeddingError, match="3"):
+        store.put_vectors([(chunks[0], unit_vector("x")), (chunks[1], np.ones(3, np.float32))])
+    assert store.pending_count() == 2
+    with pytest.raises(EmbeddingError):
+        store.vector_hits(np.ones(3, np.float32), 1)
+
+
+def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(store: Store) -> None:
+    chunks = put(store, "a.py", "one", "two")
+    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
+    after = put(store, "a.py", "zero", "two", "three")
+    assert list(store.vectors_of(after)) == [after[1]]
+    assert np.array_equal(store.vectors_of(after)[after[1]], unit_vector(str(chunks[1])))
+    assert [card for _, card in store.pending(9)] == ["card of zero", "card of three"]
+    assert store.chunk_rows(chunks) == {}
+    assert store.check() == []
+
+
+def test_a_deleted_document_leaves_nothing(store: Store) -> None:
+    chunks = put(store, "a.py", "login", symbols=[LOGIN])
+    store.put_vectors([(chunks[0], unit_vector("x"))])
+    assert store.delete_document("a.py")
+    assert not store.delete_document("a.py")
+    assert store.check() == []
+    assert store.word_hits(["login"], "body", 3) == []
+    assert store.vector_hits(unit_vector("x"), 3) == []
+    assert store.definitions("login", exact=False, limit=3) == []
+
+
+def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
+    (chunk,) = put(store, "a.py", "one")
+    store.delete_document("a.py")
+    store.put_vectors([(chunk, unit_vector("x"))])
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["login", "AuthService.login", "AuthService.login()", "AuthService::login", "`AuthService#login`",
+     "AuthService->login(user, password)", "service.AuthService.login", "auth.service.AuthService.login"],
+)  # fmt: skip
+def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> None:
+    put(store, "src/auth/service.py", "class AuthService", "def login", symbols=[AUTH, LOGIN])
+    found = store.definitions(spelled, exact=True, limit=5)
+    assert [(d.qualified, d.file, d.line, d.digest) for d in found] == [
+        ("AuthService.login", "src/auth/service.py", 1, "ab")
+    ]
+
+
+@pytest.mark.parametrize(
+    "spelled", ["", "()", "Login", "logi", "Other.login", "other.AuthService.login", "%"]
+)
+def test_exact_means_exact(store: Store, spelled: str) -> None:
+    put(store, "src/auth/service.py", "class AuthService", symbols=[AUTH, LOGIN])
+    assert store.definitions(spelled, exact=True, limit=5) == []
+
+
+def test_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> None:
+    other = Symbol("login_form", "login_form", "function", 1, 1)
+    put(store, "a.py", "x", symbols=[other])
+    put(store, "b.py", "x", symbols=[LOGIN])
+    found = store.definitions("login", exact=False, limit=5)
+    assert [d.qualified for d in found] == ["AuthService.login", "login_form"]
+    assert [d.name for d in store.definitions("LOGIN_F", exact=False, limit=5)] == ["login_form"]
+    assert len(store.definitions("login", exact=False, limit=1)) == 1
+
+
+def test_definition_chunks_are_those_in_which_the_symbol_begins(store: Store) -> None:
+    late = Symbol("late", "late", "function", 2, 3)
+    chunks = put(store, "a.py", "one", "two", "three", symbols=[late])
+    assert store.definition_chunks("late") == [chunks[1]]
+
+
+def test_vectors_are_made_for_source_before_tests_and_for_each_file_before_the_rest(
+    store: Store,
+) -> None:
+    store.put_document(DocumentRow("tests/t.py", "d", priority=2), parsed("t"))
+    put(store, "a.py", "a0", "a1")
+    put(store, "b.py", "b0")
+    assert [card[8:] for _, card in store.pending(9)] == ["a0", "b0", "a1", "t"]
+    assert store.pending_count() == 4
+
+
+def test_chunks_without_a_card_wait_for_nothing(store: Store) -> None:
+    put(store, "a.py", "")
+    assert store.pending(9) == []
+    assert store.check() == []
+
+
+def test_another_model_drops_the_vectors_of_the_last(store: Store) -> None:
+    chunks = put(store, "a.py", "one", "two")
+    store.put_vectors([(c, unit_vector("x")) for c in chunks], identity="m1")
+    store.put_vectors([(chunks[0], unit_vector("y"))], identity="m2")
+    assert store.model() == "m2"
+    assert list(store.vectors_of(chunks)) == [chunks[0]]
+    assert store.pending_count() == 1
+    assert store.check() == []
+
+
+def test_cards_lists_every_first_chunk_with_its_vector_if_any(store: Store) -> None:
+    first, _ = put(store, "a.md", "one", "more")
+    second = put(store, "b.md", "two")[0]
+    store.put_vectors([(second, unit_vector("x"))])
+    rows = store.cards()
+    assert [row[:3] for row in rows] == [
+        (first, "a.md", "card of one"),
+        (second, "b.md", "card of two"),
+    ]
+    assert rows[0][3] is None
+    assert rows[1][3] is not None
+    assert np.array_equal(rows[1][3], unit_vector("x"))
+
+
+def test_a_failing_savepoint_takes_only_its_own_work_back(store: Store) -> None:
+    def fail() -> None:
+        with store.batch():
+            put(store, "b.py", "two")
+            raise ValueError("half done")
+
+    with store.batch():
+        put(store, "a.py", "one")
+        with pytest.raises(ValueError, match="half done"):
+            fail()
+    assert [row.path for row in store.documents()] == ["a.py"]
+    assert store.check() == []
+
+
+def test_a_store_may_be_used_from_several_threads(store: Store) -> None:
+    threads = [Thread(target=put, args=(store, f"{n}.py", "text", "more")) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.document_count() == 8
+    assert store.check() == []
+
+
+def test_readers_go_on_while_another_store_writes(store: Store) -> None:
+    put(store, "a.py", "login")
+    with Store.open(store.path, dimensions=DIMENSIONS) as writer, writer.batch():
+        put(writer, "b.py", "login")
+        assert len(store.word_hits(["login"], "body", 5)) == 1
+    assert len(store.word_hits(["login"], "body", 5)) == 2
+
+
+def test_a_writer_that_stays_too_long_is_reported_as_busy(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.database.BUSY_MS", 50)
+    with Store.open(store.path, dimensions=DIMENSIONS) as other, store.batch():
+        with pytest.raises(BusyError, match="another process"):
+            put(other, "b.py", "x")
+        assert other.documents() == []
+
+
+def test_read_only_needs_an_index_and_cannot_write(store: Store, tmp_path: Path) -> None:
+    put(store, "a.py", "login")
+    with Store.open(store.path, dimensions=DIMENSIONS, readonly=True) as reader:
+        assert [row.path for row in reader.documents()] == ["a.py"]
+    with pytest.raises(NotFoundError, match="no index"):
+        Store.open(tmp_path / "none.db", readonly=True)
+    assert not (tmp_path / "none.db").exists()
