@@ -1,0 +1,136 @@
+"""How answers look: hits as data and as short text, cut to a token budget.
+
+A search answer fits 2,000 tokens by default; what was cut says so, and how to get the rest
+(docs/decisions/0014). Tokens are estimated, not counted: four ASCII characters or one other
+character a token, which overestimates for the models in use.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from code_intel.records import Definition, FileReference, Freshness, Hit
+
+BUDGET = 2000
+"""Tokens a search answer may take."""
+FEWEST_LINES = 3
+"""Lines of a chunk that are shown even when the budget is small."""
+
+
+def tokens(text: str) -> int:
+    """Estimate the tokens of a text."""
+    ascii_count = sum(char < "\x80" for char in text)
+    return -(-ascii_count // 4) + len(text) - ascii_count
+
+
+def fit(hits: Sequence[Hit], budget: int = BUDGET) -> tuple[list[tuple[Hit, str]], bool]:
+    """Cut the chunks of `hits` to whole lines so that all together fit `budget`.
+
+    Every hit keeps its place; better hits keep more text, since each takes at most half of what is
+    left beyond its fair share.
+
+    Returns:
+        (hit, text to show) pairs, and whether anything was cut.
+    """
+    shown: list[tuple[Hit, str]] = []
+    left, cut = budget, False
+    for place, hit in enumerate(hits):
+        share = left if place == len(hits) - 1 else max(left // 2, left // (len(hits) - place))
+        text = _head(hit.chunk, share)
+        cut = cut or text != hit.chunk
+        left = max(0, left - tokens(text))
+        shown.append((hit, text))
+    return shown, cut
+
+
+def _head(text: str, budget: int) -> str:
+    """Return the first lines of `text` within `budget` tokens, at least a few."""
+    kept: list[str] = []
+    spent = 0
+    for line in text.splitlines(keepends=True):
+        spent += tokens(line)
+        if spent > budget and len(kept) >= FEWEST_LINES:
+            break
+        kept.append(line[:1000])
+    return "".join(kept)
+
+
+def hit_data(hit: Hit, text: str) -> dict[str, Any]:
+    """Return a hit's fields on the wire (devrag's names first, then ours)."""
+    data: dict[str, Any] = {
+        "document": hit.document,
+        "chunk": text,
+        "similarity": round(hit.similarity, 4),
+        "position": hit.position,
+        "score": None if hit.score is None else round(hit.score, 4),
+    }
+    if hit.agreement is not None:
+        data["agreement"] = {
+            "nl_term": hit.agreement.nl_term,
+            "symbol": hit.agreement.symbol,
+            "status": hit.agreement.status,
+            "files": files_data(hit.agreement.files),
+            "reasons": list(hit.agreement.reasons),
+            "learned_at": hit.agreement.learned_at,
+        }
+    else:
+        data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
+    return data | {"why": list(hit.why)}
+
+
+def files_data(files: Iterable[FileReference]) -> list[str]:
+    """Return file references as `path:line`, or `path` where the line is not known."""
+    return [f"{file.path}:{file.line}" if file.line else file.path for file in files]
+
+
+def definition_data(definition: Definition) -> dict[str, Any]:
+    """Return a definition's fields on the wire."""
+    return {
+        "name": definition.qualified,
+        "file": definition.file,
+        "line": definition.line,
+        "end_line": definition.end_line,
+        "kind": definition.kind,
+        "scope": definition.qualified.rpartition(".")[0],
+        "signature": definition.signature,
+        "language": definition.language,
+    }
+
+
+def index_data(index: Freshness) -> dict[str, Any]:
+    """Return the `index` field of every search answer."""
+    return {
+        "state": index.state,
+        "files": index.files,
+        "pending": index.pending,
+        "degraded": list(index.degraded),
+    }
+
+
+def index_text(index: Freshness) -> str:
+    """Return what a reader must know of the index's state, or nothing when all is well."""
+    notes = [*index.degraded]
+    if index.state != "fresh":
+        notes.append(f"the index is {index.state}")
+    if index.pending:
+        notes.append(f"{index.pending} chunks still have no vector")
+    return f"\nNote: {'; '.join(notes)}." if notes else ""
+
+
+def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
+    """Return hits as a person would list them, each with the start of its text."""
+    return "\n".join(_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1))
+
+
+def _hit_text(place: int, hit: Hit, text: str) -> str:
+    score = "" if hit.score is None else f"  {hit.score:.2f}"
+    if hit.agreement is not None:
+        found = hit.agreement
+        files = ", ".join(files_data(found.files)) or "no files"
+        return f"{place}. {found.nl_term} → {found.symbol}  [{found.status}]{score}\n   {files}"
+    lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
+    name = f"  {hit.symbol}" if hit.symbol else ""
+    return f"{place}. {hit.document}{lines}{name}{score}\n{_indent(text)}"
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.rstrip().splitlines())

@@ -1,0 +1,104 @@
+"""What the gateway's tools work with: one project's settings, indexes, model and sessions.
+
+A tool that belongs to a session takes it with `desk.session(...)`: judge, run, record, under one
+lock a session, since a client may call tools in parallel. Journals are read and written on worker
+threads; nothing here blocks the event loop.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from code_intel.config import Settings
+from code_intel.embedding import LazyEmbedder
+from code_intel.errors import SessionError
+from code_intel.index.facade import Index
+from code_intel.records import Searcher
+from code_intel.session import journal, phases
+from code_intel.session.state import Session, Step
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass
+class Desk:
+    """One project as the gateway sees it.
+
+    Attributes:
+        settings: The project's settings.
+        searcher: Whatever answers for map and forest.
+        map: The local map index.
+        forest: The local forest index; definitions and validity come from it.
+        embedder: The process's model.
+        last: The last session that this connection started or named.
+    """
+
+    settings: Settings
+    searcher: Searcher
+    map: Index
+    forest: Index
+    embedder: LazyEmbedder
+    last: str | None = None
+    locks: dict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+
+    @property
+    def root(self) -> Path:
+        """The project's root."""
+        return self.settings.root
+
+    @property
+    def sessions(self) -> Path:
+        """Where the journals are."""
+        return self.settings.state / "sessions"
+
+    @asynccontextmanager
+    async def session(self, session_id: str | None, tool: str) -> "AsyncIterator[Held]":
+        """Hold a session for one call of `tool`, once its phase allows it.
+
+        Raises:
+            SessionError: None was named and this connection has started none; or it does not exist.
+            PhaseError: The phase forbids the tool.
+        """
+        chosen = session_id or self.last
+        if chosen is None:
+            raise SessionError(f"{tool} works within a session, and there is none.")
+        async with self.locks[chosen]:
+            hours = self.settings.session_hours
+            session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
+            phases.check_allowed(session, tool)
+            self.last = chosen
+            yield Held(self, session)
+
+    @asynccontextmanager
+    async def perhaps(self, session_id: str | None, tool: str) -> "AsyncIterator[Held | None]":
+        """Hold the session if there is one: read-only tools also work without."""
+        if session_id is None and self.last is None:
+            yield None
+            return
+        async with self.session(session_id, tool) as held:
+            yield held
+
+
+@dataclass
+class Held:
+    """A session under its lock, as of the last step appended."""
+
+    desk: Desk
+    session: Session
+
+    async def append(self, *steps: Step) -> Session:
+        """Write steps to the journal, and return the session after them."""
+        self.session = await thread(journal.append, self.desk.sessions, self.session.id, *steps)
+        return self.session
+
+
+async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run blocking work on a worker thread; abandoned when the call is cancelled."""
+    return await to_thread.run_sync(lambda: work(*args, **kwargs), abandon_on_cancel=True)

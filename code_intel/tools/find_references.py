@@ -1,0 +1,56 @@
+"""Tool `find_references`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.forest.grep import Question, grep
+from code_intel.session import steps
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.find_definitions import LIMIT, Symbol
+
+MAX_REFERENCES = 100
+
+
+async def find_references(
+    desk: Desk,
+    symbol: Symbol,
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    language: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Find where a symbol is used: whole-word matches in the files, its definitions left out.
+
+    Use it after find_definitions to see who depends on the code that is about to change. Returns
+    file, line and the line's content.
+    """
+    name = symbol.strip().rstrip("()").replace("::", ".").rpartition(".")[2] or symbol
+    question = Question(
+        name, literal=True, path=path, file_type=language, max_results=MAX_REFERENCES + LIMIT
+    )
+    async with desk.perhaps(session_id, "find_references") as held:
+        matches = await grep(desk.root, question)
+        defined = await thread(desk.forest.store.definitions, name, exact=True, limit=LIMIT)
+        places = {(d.file, d.line) for d in defined}
+        found = [m for m in matches.matches if (m.file, m.line) not in places][:MAX_REFERENCES]
+        if held is not None:
+            step = steps.called(
+                "find_references",
+                symbol,
+                found=len(found),
+                files=dict.fromkeys(m.file for m in found),
+                symbols=(symbol,) if found else (),
+            )
+            await held.append(step)
+    lines = [f"{m.file}:{m.line}  {m.content.strip()}" for m in found[:20]]
+    if len(found) > len(lines):
+        lines.append(f"… {len(found) - len(lines)} more in `references`; narrow with path.")
+    data = {
+        "symbol": symbol,
+        "path": path,
+        "references": [{"file": m.file, "line": m.line, "content": m.content} for m in found],
+        "total": len(found),
+        "truncated": matches.truncated,
+    }
+    return Answer(data, "\n".join(lines) or f"{name} is used nowhere below {path}.")

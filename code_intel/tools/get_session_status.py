@@ -1,0 +1,53 @@
+"""Tool `get_session_status`."""
+
+from collections import Counter
+
+from code_intel.session import phases
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+
+
+async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer:
+    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next."""
+    async with desk.session(session_id, "get_session_status") as held:
+        session = held.session
+    next_step = phases.NEXT_STEP[session.phase]
+    data = {
+        "session_id": session.id,
+        "intent": session.intent.value,
+        "query": session.query,
+        "current_phase": session.phase.value,
+        "allowed_tools": list(phases.allowed_tools(session)),
+        "risk_level": session.risk.value,
+        "ready_by": session.ready_by,
+        "exploration": {
+            "explored_files": list(session.explored_files),
+            "mapped_symbols": [
+                {
+                    "name": s.name,
+                    "source": s.source.value,
+                    "confidence": s.confidence,
+                    "confirmed": s.confirmed,
+                }
+                for s in session.symbols
+            ],
+            "missing_requirements": list(session.missing),
+        },
+        "semantic": {"hypotheses": [h.text for h in session.hypotheses]},
+        "verification": {"pending": len(session.hypotheses)},
+        "short_circuit": dict(session.short_circuit),
+        "tool_calls_count": len(session.calls),
+        "tool_calls": dict(Counter(call.tool for call in session.calls)),
+        "phase_history": [
+            {
+                "at": change.at,
+                "from": change.source,
+                "to": change.target.value,
+                "event": change.event.value,
+            }
+            for change in session.phase_history
+        ],
+        "warnings": list(session.warnings),
+        "next_step": next_step,
+    }
+    return Answer(data, f"{session.id}: {session.phase}, risk {session.risk}. {next_step}")

@@ -1,0 +1,68 @@
+"""Tool `search_text`."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.forest.grep import Match, Question, grep
+from code_intel.session import steps
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+
+
+async def search_text(
+    desk: Desk,
+    pattern: Annotated[
+        str, Field(min_length=1, max_length=1000, description="A regular expression.")
+    ],
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    case_sensitive: bool = True,
+    context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around each match.")] = 0,
+    max_results: Annotated[int, Field(ge=1, le=1000, description="Matches in all.")] = 100,
+    session_id: SessionId = None,
+) -> Answer:
+    """Search the files with a regular expression, ignored and binary files left out.
+
+    Use it for exact texts such as messages, keys and calls; search_smart finds by meaning. Returns
+    file, line and content of each match.
+    """
+    question = Question(
+        pattern,
+        path=path,
+        file_type=file_type,
+        case_sensitive=case_sensitive,
+        context_lines=context_lines,
+        max_results=max_results,
+    )
+    async with desk.perhaps(session_id, "search_text") as held:
+        result = await grep(desk.root, question)
+        if held is not None:
+            files = dict.fromkeys(m.file for m in result.matches)
+            step = steps.called("search_text", pattern, found=len(result.matches), files=files)
+            await held.append(step)
+    lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
+    if len(result.matches) > len(lines):
+        lines.append(f"… {len(result.matches) - len(lines)} more in `matches`.")
+    if result.truncated:
+        lines.append("There is more: narrow with path or file_type, or raise max_results.")
+    data = {
+        "pattern": pattern,
+        "path": path,
+        "matches": [_match_data(m) for m in result.matches],
+        "total_matches": len(result.matches),
+        "truncated": result.truncated,
+    }
+    return Answer(data, "\n".join(lines) or f"Nothing matches {pattern} below {path}.")
+
+
+def _match_data(match: Match) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "file": match.file,
+        "line_number": match.line,
+        "line_content": match.content,
+        "submatches": [{"match": m, "start": s, "end": e} for m, s, e in match.spans],
+    }
+    if match.before or match.after:
+        data |= {"before": list(match.before), "after": list(match.after)}
+    return data

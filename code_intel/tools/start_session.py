@@ -1,0 +1,88 @@
+"""Tool `start_session`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.session import journal, phases
+from code_intel.session.frame import SLOTS
+from code_intel.session.phases import Intent, Phase
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk, thread
+
+EXTRACTION = (
+    "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
+    "desired_action: each {value, quote}, where quote is copied from the query word for word; "
+    "leave out what the query does not say."
+)
+
+
+async def start_session(
+    desk: Desk,
+    intent: Annotated[
+        Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
+        Field(
+            description="What the work is for; MODIFY when in doubt. Only the first three may write."
+        ),
+    ],
+    query: Annotated[
+        str,
+        Field(min_length=1, max_length=4000, description="The user's request, in their own words."),
+    ],
+    repo_path: Annotated[
+        str, Field(description="The project; must be the one this server was started for.")
+    ] = ".",
+) -> Answer:
+    """Start a session: call this first, before exploring or changing code.
+
+    Returns a session_id to pass to the other tools, the phase, and the tools that phase allows.
+    Next, call set_query_frame with the slots of the query. Sessions survive restarts and expire a day
+    after their last use.
+    """
+    await thread(_check_project, desk.root, repo_path)
+    session = await thread(journal.create, desk.sessions, Intent(intent), query, desk.root)
+    desk.last = session.id
+    allowed = list(phases.allowed_tools(session))
+    read_only = session.phase is Phase.READY
+    step = (
+        "Answer from search_smart and search_text." if read_only else "Call set_query_frame next."
+    )
+    message = f"Session {session.id} is in {session.phase}. {step}"
+    data = {
+        "success": True,
+        "session_id": session.id,
+        "intent": session.intent.value,
+        "current_phase": session.phase.value,
+        "allowed_tools": allowed,
+        "repo_path": str(desk.root),
+        "message": message,
+        "query_frame": {
+            "status": "pending",
+            "slots": list(SLOTS),
+            "extraction_prompt": EXTRACTION,
+            "next_step": "set_query_frame",
+        },
+        "v38_features": {
+            "map_search": True,
+            "forest_search": True,
+            "agreements_path": str(desk.settings.agreements.relative_to(desk.root))
+            if desk.settings.agreements.is_relative_to(desk.root)
+            else str(desk.settings.agreements),
+        },
+        "exploration_hint": "search_smart asks the map of agreements first, then the source.",
+    }
+    return Answer(data, f"{message}\n{EXTRACTION}")
+
+
+def _check_project(root: Path, repo_path: str) -> None:
+    asked = (root / repo_path).expanduser().resolve()
+    if not asked.is_dir():
+        raise UsageError(f"repo_path {repo_path} is not a folder.", details={"field": "repo_path"})
+    if asked != root.resolve():
+        raise UsageError(
+            f"repo_path {repo_path} is not the project of this server.",
+            hint=f"Leave repo_path out: this server is for {root}. Other projects have their own.",
+            details={"field": "repo_path"},
+        )

@@ -1,0 +1,56 @@
+"""Tool `submit_semantic`."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from code_intel.session import evidence
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+
+
+class Supposition(BaseModel):
+    """One hypothesis."""
+
+    text: Annotated[str, Field(min_length=1, description="What you suppose, in one sentence.")]
+    confidence: Literal["high", "medium", "low"] = "medium"
+
+
+def _bare(value: object) -> object:
+    """Take a bare string as a hypothesis of medium confidence."""
+    return {"text": value} if isinstance(value, str) else value
+
+
+async def submit_semantic(
+    desk: Desk,
+    hypotheses: Annotated[
+        list[Annotated[Supposition, BeforeValidator(_bare)]],
+        Field(description="What the forest suggests and the code must still show."),
+    ],
+    devrag_reason: Annotated[
+        str, Field(description="Why exploration was not enough; a wrong one lists the valid ones.")
+    ],
+    search_queries: Annotated[list[str], Field(description="What you searched for.")] = [],
+    session_id: SessionId = None,
+) -> Answer:
+    """Say what you suppose after searching the forest, and why that was needed (phase SEMANTIC).
+
+    Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
+    """
+    async with desk.session(session_id, "submit_semantic") as held:
+        pairs = [(h.text, h.confidence) for h in hypotheses]
+        session = await held.append(evidence.submit_semantic(held.session, pairs, devrag_reason))
+    texts = [h.text for h in session.hypotheses]
+    message = (
+        f"{session.phase}: check {len(texts)} hypotheses with find_definitions, find_references or "
+        "search_text, then call submit_verification."
+    )
+    data = {
+        "success": True,
+        "session_id": session.id,
+        "next_phase": session.phase.value,
+        "hypotheses_to_verify": texts,
+        "search_queries": search_queries,
+        "message": message,
+    }
+    return Answer(data, message)

@@ -1,0 +1,67 @@
+"""Tool `submit_verification`."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from code_intel.session import evidence
+from code_intel.session.phases import NEXT_STEP
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+
+
+class EvidenceItem(BaseModel):
+    """What an answer rests on."""
+
+    tool: Annotated[str, Field(description="The tool you called in this phase.")]
+    target: Annotated[str, Field(description="What you called it with: the symbol or pattern.")]
+    result: Annotated[str, Field(description="What it showed, in one sentence.")]
+    files: list[str] = []
+
+
+class VerifiedItem(BaseModel):
+    """The answer to one hypothesis."""
+
+    hypothesis: Annotated[str, Field(description="Its text, as listed.")]
+    status: Literal["confirmed", "rejected"]
+    evidence: EvidenceItem
+
+
+async def submit_verification(
+    desk: Desk,
+    verified: Annotated[list[VerifiedItem], Field(description="One answer for every hypothesis.")],
+    session_id: SessionId = None,
+) -> Answer:
+    """Confirm or reject every hypothesis with evidence from calls made in this phase (VERIFICATION).
+
+    A confirmation counts only if the session's own log shows that call, with a result. At least one
+    confirmed leads to READY; all rejected leads back to EXPLORATION.
+    """
+    answers = [
+        evidence.Answer(
+            item.hypothesis,
+            item.status,
+            evidence.Evidence(
+                item.evidence.tool,
+                item.evidence.target,
+                item.evidence.result,
+                tuple(item.evidence.files),
+            ),
+        )
+        for item in verified
+    ]
+    async with desk.session(session_id, "submit_verification") as held:
+        verdict = evidence.submit_verification(held.session, answers)
+        session = await held.append(verdict.step)
+    message = f"{session.phase}. {NEXT_STEP[session.phase]}"
+    data = {
+        "success": True,
+        "session_id": session.id,
+        "next_phase": session.phase.value,
+        "confirmed": list(verdict.confirmed),
+        "rejected": list(verdict.rejected),
+        "corroborated": list(verdict.corroborated),
+        "explored_files": list(session.explored_files),
+        "message": message,
+    }
+    return Answer(data, message)
