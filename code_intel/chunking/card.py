@@ -1,0 +1,100 @@
+"""The card of a chunk: the short text that is embedded for it.
+
+A card ranks better than the body and costs a third (docs/decisions/0010). It depends on its file
+alone: a weight taken from the whole corpus would change every card, and so every cached vector,
+whenever any file changes.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from code_intel.chunking.words import STOP_WORDS, split_identifier
+from code_intel.records import Symbol
+
+TOKENS = 96
+"""Tokens a card may have, as the model counts them, roughly."""
+SALIENT = 10
+"""Identifiers of the chunk that are named beside its symbols."""
+PATH_PARTS = 3
+SYMBOLS = 6
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w{2,47}")
+_ORDINARY = frozenset(  # in no sense salient
+    """abstract and any args array assert async await bool boolean break byte case catch chan char
+    class const continue def default defer delete dict elif else enum err error except export
+    extends fallthrough false final finally float for from func function global goto got
+    implements import instanceof int interface isinstance kwargs lambda len let list map match
+    module namespace never new nil none nonlocal not null number object optional override package
+    param params pass private property protected public raise range readonly require return returns select self set
+    static str string struct super switch symbol then this throw true try tuple type typeof typing
+    undefined union unknown use value var void while with yield""".split()  # noqa: SIM905 - a text is easier to read and edit
+)
+
+
+def code_card(
+    path: str, text: str, symbols: Sequence[Symbol], *, inside: str = "", about: str = ""
+) -> str:
+    """Return the card of a piece of code.
+
+    Args:
+        path: The file's name relative to the project.
+        text: The chunk.
+        symbols: What is defined in it.
+        inside: The symbol whose definition goes on in it, when none begins there.
+        about: What the file says of itself; for its first chunk.
+    """
+    names = [symbol.qualified for symbol in symbols[:SYMBOLS]] or [inside]
+    doc = next((symbol.doc for symbol in symbols if symbol.doc), "")
+    known = {name.lower() for symbol in symbols for name in (symbol.name, symbol.qualified)}
+    parts = [
+        path_words(path),
+        ", ".join(split_identifier(name) for name in names if name),
+        about,
+        symbols[0].signature if symbols else "",
+        doc,
+        " ".join(split_identifier(name) for name in salient(text, known)),
+    ]
+    return _cut(". ".join(part.rstrip(".") for part in parts if part))
+
+
+def text_card(headings: str, text: str) -> str:
+    """Return the card of a piece of prose: the headings it stands under, and how it begins."""
+    return _cut(". ".join(part for part in (headings, " ".join(text.split())) if part))
+
+
+def path_words(path: str) -> str:
+    """Return the last parts of a path as words: `src/auth/user_store.py` is `src auth user store`."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts[-PATH_PARTS:]
+    return (
+        " ".join(split_identifier(part) for part in [*parts[:-1], PurePosixPath(parts[-1]).stem])
+        if parts
+        else ""
+    )
+
+
+def salient(text: str, known: Iterable[str]) -> list[str]:
+    """Return the identifiers a chunk uses most, compound ones first among equals."""
+    without = {*_ORDINARY, *STOP_WORDS, *known}
+    counts = Counter(name for name in _IDENTIFIER.findall(text) if name.lower() not in without)
+    ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _compound(name) else 1.0))
+    return ranked[:SALIENT]
+
+
+def _compound(name: str) -> bool:
+    return "_" in name.strip("_") or (not name.isupper() and name[1:] != name[1:].lower())
+
+
+def _cut(card: str) -> str:
+    """Cut a card to about TOKENS: four Latin letters, or two characters of another script, each."""
+    kept: list[str] = []
+    cost = 0.0
+    for word in card.split():
+        cost += max(1.0, sum(0.25 if char.isascii() else 0.5 for char in word))
+        if cost > TOKENS:
+            # Scripts without spaces: one word may be the whole text.
+            kept += [word[: 2 * TOKENS]] if not kept else []
+            break
+        kept.append(word)
+    return " ".join(kept)

@@ -1,0 +1,77 @@
+r"""Character offsets, byte offsets and line numbers of one text.
+
+Parsers count bytes and only know `\n`; editors count `\n`, `\r\n` and `\r`, and people count
+characters. Everything here speaks (start, end) character offsets, end excluded.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+Span = tuple[int, int]
+
+MAX_CHARS = 8000
+"""No chunk is longer: about 70 lines of code at their widest; longer lines are cut."""
+
+_FIRST_BYTE = -64
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Lines:
+    """Where the lines of a text begin; numbers are 1-based, as editors show them."""
+
+    def __init__(self, text: str) -> None:
+        self.length = len(text)
+        self._text = text
+        self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        if len(self.starts) > 1 and self.starts[-1] == self.length:
+            self.starts.pop()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def number(self, offset: int) -> int:
+        """Return the line that the character at `offset` is on."""
+        return bisect_right(self.starts, offset)
+
+    def start(self, number: int) -> int:
+        """Return the offset at which line `number` begins; the text's end past the last line."""
+        return self.starts[number - 1] if number <= len(self.starts) else self.length
+
+    def blank(self, number: int) -> bool:
+        """Tell whether a line holds nothing but white space."""
+        return not self._text[slice(*self.span(number, number))].strip()
+
+    def after_blank(self, number: int) -> int:
+        """Return the first line from `number` on that is not blank, or the one past the end."""
+        while number <= len(self.starts) and self.blank(number):
+            number += 1
+        return number
+
+    def span(self, first: int, last: int) -> Span:
+        """Return the characters of lines `first` to `last`, line ends included."""
+        return self.start(first), self.start(last + 1)
+
+
+class Offsets:
+    """Byte offsets in the UTF-8 form of a text, as character offsets."""
+
+    def __init__(self, text: str, encoded: bytes) -> None:
+        self._characters: list[int] | None = None
+        if len(encoded) != len(text):
+            import numpy as np
+
+            # The bytes 10xxxxxx (signed: below -64) continue a character; every other byte begins one.
+            begins = np.frombuffer(encoded, dtype=np.int8) >= _FIRST_BYTE
+            self._characters = [0, *np.cumsum(begins).tolist()]
+
+    def character(self, byte: int) -> int:
+        """Return the character offset of a byte that begins a character, or of the end."""
+        return byte if self._characters is None else self._characters[byte]
+
+
+def within(spans: Iterable[Span], limit: int = MAX_CHARS) -> Iterator[Span]:
+    """Cut spans that are longer than `limit` into pieces that are not."""
+    for start, end in spans:
+        for piece in range(start, max(end, start + 1), limit):
+            yield piece, min(piece + limit, end)

@@ -1,0 +1,160 @@
+"""The words of a text: one rule for code, prose and questions, so that they meet.
+
+Identifiers count whole (`getUserById` is `getuserbyid`) and in parts (`get`, `user`, `id`), English
+is stemmed lightly, and runs of Chinese, Japanese and Korean become overlapping pairs. A token holds
+letters, digits and `_` only: texts go to the full-text index as tokens joined by spaces.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+LONGEST = 64
+"""Characters; longer words are hashes, encoded data or minified code, which nobody asks for."""
+
+_CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:-[^\W\d_{_CJK}][^\W{_CJK}]+)*")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_NO_WORD = re.compile(r"\W")
+_ASCII_VOWEL = re.compile("[aeiouy]")
+
+# (suffix, what replaces it, letters that must remain before it); the first that fits is applied.
+_PLURALS = (
+    ("sses", "ss", 1),
+    ("ies", "i", 2),
+    ("ss", "ss", 0),
+    ("us", "us", 0),
+    ("is", "is", 0),
+    ("s", "", 3),
+)
+_SUFFIXES = (
+    ("ization", "iz", 3), ("isation", "is", 3), ("ations", "at", 3), ("ation", "at", 3),
+    ("ating", "at", 3), ("ated", "at", 3), ("ators", "at", 3), ("ator", "at", 3), ("ate", "at", 3),
+    ("izing", "iz", 3), ("izer", "iz", 3), ("ized", "iz", 3), ("ize", "iz", 3),
+    ("ingly", "", 3), ("edly", "", 3), ("ings", "", 3), ("ing", "", 3), ("ied", "i", 2),
+    ("eed", "eed", 0), ("ed", "", 3), ("ment", "", 4), ("ness", "", 4), ("ions", "", 4),
+    ("tion", "t", 3), ("sion", "s", 3), ("ly", "", 4), ("y", "i", 2),
+    ("e", "", 3),
+)  # fmt: skip
+SHORTEST = 3
+"""Letters a stem has at least before a doubled consonant is undone: `runn`, but `add`."""
+_DOUBLED = frozenset("bdfgmnprt")
+
+STOP_WORDS = frozenset(
+    """a about all also am an and any are as at be been being between both but by can code could
+    did do does doing done during each find for from get gets had has have having he her here his
+    how i if implement implementation implemented in into is it its itself like me more most my no
+    nor not of on only or other our out over own please same she should show so some such than that
+    the their them then there these they this those through to too under until up us use used uses
+    using via was we were what when where which while who whom why will with within without would
+    you your""".split()  # noqa: SIM905 - a text is easier to read and edit
+)
+"""English words that carry no subject; they are left out of questions, never of the index."""
+
+
+def split_identifier(name: str) -> str:
+    """Return an identifier's parts, spaced: `HTTPServer_config2` is `HTTP Server config 2`."""
+    return " ".join(_parts(unicodedata.normalize("NFKC", name)))
+
+
+def words(text: str) -> list[str]:
+    """Return the index tokens of code or prose, in order, repeats kept."""
+    return [token for token, _ in _tokens(text)]
+
+
+def query_words(query: str) -> list[str]:
+    """Return a question's tokens, each once, stop words left out unless nothing else is there."""
+    tokens = list(_tokens(query))
+    kept = [token for token, word in tokens if word not in STOP_WORDS]
+    return list(dict.fromkeys(kept or (token for token, _ in tokens)))
+
+
+def stem(word: str) -> str:
+    """Strip English endings from a folded word; words in other alphabets stay as they are.
+
+    The result need not be a word: it only has to be the same for `validate` and `validation`.
+    """
+    if not word.isascii() or not word.isalpha():
+        return word
+    for suffixes in (_PLURALS, _SUFFIXES):
+        word = _strip(word, suffixes)
+    return word
+
+
+def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
+    for suffix, replacement, remaining in suffixes:
+        if not word.endswith(suffix):
+            continue
+        root = word[: len(word) - len(suffix)]
+        if len(root) < remaining or (remaining and not _ASCII_VOWEL.search(root)):
+            continue
+        if (
+            not replacement
+            and len(root) > SHORTEST
+            and root[-1] == root[-2]
+            and root[-1] in _DOUBLED
+        ):
+            return root[:-1]
+        return root + replacement
+    return word
+
+
+def _tokens(text: str) -> Iterable[tuple[str, str]]:
+    """Yield (token, folded word it came from)."""
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if _IS_CJK.match(run):
+            yield from ((token, token) for token in _pairs(run))
+        else:
+            yield from _identifier_tokens(run)
+
+
+def _pairs(run: str) -> list[str]:
+    """Return overlapping pairs of characters; a single character is itself."""
+    run = _NO_WORD.sub("", run)
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run] * len(run)
+
+
+@lru_cache(maxsize=1 << 16)
+def _identifier_tokens(run: str) -> tuple[tuple[str, str], ...]:
+    """Return the tokens of one identifier: itself, its runs of letters, and its camelCase parts."""
+    found: dict[str, str] = {}
+    pieces = _PIECE.findall(run)
+    whole = _fold(run.strip("_"))
+    if len(pieces) != 1 and 1 < len(whole) <= LONGEST:
+        found[whole] = whole
+    for piece in pieces:
+        folded = _fold(piece)
+        parts = [_fold(part) for part in _camel(piece)]
+        for word in dict.fromkeys([folded, *parts]):
+            # A letter or digit that an identifier was split into says nothing: `v4`, `OAuth`.
+            if 0 < len(word) <= LONGEST and (len(word) > 1 or word == whole):
+                found.setdefault(stem(word) if word.isascii() else word, word)
+    return tuple(found.items())
+
+
+def _parts(name: str) -> list[str]:
+    return [part for piece in _PIECE.findall(name) for part in _camel(piece)]
+
+
+def _camel(piece: str) -> list[str]:
+    """Split letters where a capital begins a word: `HTTPServer` is `HTTP`, `Server`."""
+    parts: list[str] = []
+    start = 0
+    for i in range(1, len(piece)):
+        rises = piece[i].isupper() and not piece[i - 1].isupper()
+        # The s of `URLs` begins no word.
+        word_begins = (
+            piece[i].isupper() and piece[i + 1 :] != "s" and piece[i + 1 : i + 2].islower()
+        )
+        if rises or word_begins:
+            parts.append(piece[start:i])
+            start = i
+    parts.append(piece[start:])
+    return parts
+
+
+def _fold(word: str) -> str:
+    """Fold case and keep letters, digits and underscores (`-` joins as `_` does)."""
+    return _NO_WORD.sub("", word.replace("-", "_").casefold())
