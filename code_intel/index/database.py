@@ -120,21 +120,13 @@ def connect(path: Path, *, dimensions: int, readonly: bool) -> apsw.Connection:
         StorageError: Read-only and not usable, or the disk refuses.
         BusyError: Another process is building it for more than five seconds.
     """
-    with translated(path):
-        if readonly:
-            return _connect_readonly(path, dimensions)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection, reason = _inspect(path, apsw.SQLITE_OPEN_READWRITE)
-        if connection is None:
-            with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
-                # Somebody else may have replaced it while we waited.
-                connection, reason = _inspect(path, apsw.SQLITE_OPEN_READWRITE)
-                if connection is None:
-                    if reason != "missing":
-                        set_aside(path, reason)
-                    connection = _create(path, dimensions)
-        _fit_dimensions(connection, dimensions)
-        return connection
+    try:
+        with translated(path):
+            if readonly:
+                return _connect_readonly(path, dimensions)
+            return _connect_writable(path, dimensions)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be used: {error.strerror or error}.") from error
 
 
 def set_aside(path: Path, reason: str) -> Path | None:
@@ -185,8 +177,21 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except apsw.Error as error:
         raise StorageError(f"{path.name} cannot be used: {error}.") from error
-    except OSError as error:
-        raise StorageError(f"{path} cannot be used: {error.strerror or error}.") from error
+
+
+def _connect_writable(path: Path, dimensions: int) -> apsw.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection, _ = _inspect(path, apsw.SQLITE_OPEN_READWRITE)
+    if connection is None:
+        with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
+            # Somebody else may have replaced it while we waited.
+            connection, reason = _inspect(path, apsw.SQLITE_OPEN_READWRITE)
+            if connection is None:
+                if reason != "missing":
+                    set_aside(path, reason)
+                connection = _create(path, dimensions)
+    _fit_dimensions(connection, dimensions)
+    return connection
 
 
 def _connect_readonly(path: Path, dimensions: int) -> apsw.Connection:

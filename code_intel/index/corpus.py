@@ -1,0 +1,95 @@
+"""Map and forest are two rows of one table; which files belong to neither is one table more."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from code_intel.config import STATE_FOLDER
+from code_intel.records import Corpus
+
+LARGEST = 1 << 20
+"""Bytes; larger files are data, bundles or dumps."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRow:
+    """How the files of a corpus are found.
+
+    Attributes:
+        suffixes: Lower-case endings of names; empty for any.
+        ignore_rules: Whether .gitignore decides. Agreements are served even when a project ignores
+            them: their folder was named on purpose.
+        own_state: Whether `.code-intel` is looked into.
+    """
+
+    suffixes: tuple[str, ...]
+    ignore_rules: bool
+    own_state: bool
+
+
+CORPORA: dict[Corpus, CorpusRow] = {
+    "map": CorpusRow(suffixes=(".md",), ignore_rules=False, own_state=True),
+    "forest": CorpusRow(suffixes=(), ignore_rules=True, own_state=False),
+}
+
+_words = str.split
+
+EXCLUDED_FOLDERS = frozenset(
+    _words("""
+    .git .hg .svn .jj CVS node_modules bower_components jspm_packages __pycache__ .venv venv .tox
+    .nox .eggs .mypy_cache .pytest_cache .ruff_cache .hypothesis .ipynb_checkpoints site-packages
+    dist build target out .next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .terraform
+    .idea coverage htmlcov Pods DerivedData""")
+)
+"""Left out where git does not say what belongs to the project."""
+NEVER_FOLDERS = frozenset({".git", "node_modules"})
+"""Left out even where no ignore rules count."""
+
+_SECRETS = _words("""
+    .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa* id_dsa* id_ecdsa*
+    id_ed25519* .netrc _netrc .npmrc .pypirc .htpasswd .pgpass credentials .git-credentials
+    *.tfstate *.tfstate.* service-account*.json""")
+_GENERATED = _words("""
+    *.min.js *.min.css *.min.mjs *.map package-lock.json npm-shrinkwrap.json yarn.lock
+    pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock pipfile.lock cargo.lock composer.lock
+    gemfile.lock go.sum flake.lock""")
+REFUSED_NAMES = (("may hold secrets", _SECRETS), ("generated", _GENERATED))
+"""(reason, patterns of the lower-case name)."""
+ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
+
+_TESTS = frozenset(_words("test tests __tests__ spec specs testing testdata fixtures e2e"))
+_DOCS = frozenset(_words("doc docs documentation examples example docs_src samples benchmarks"))
+_PROSE = tuple(_words(".md .rst .txt .adoc .json .yaml .yml .toml .csv .svg"))
+
+
+def refusal(name: str) -> str:
+    """Return why a file of that name is never indexed, or nothing."""
+    folded = name.lower()
+    if folded in ALLOWED_NAMES:
+        return ""
+    for reason, patterns in REFUSED_NAMES:
+        if any(fnmatchcase(folded, pattern) for pattern in patterns):
+            return reason
+    return ""
+
+
+def is_own(path: PurePosixPath, db_name: str, corpus: Corpus) -> bool:
+    """Whether a path is this product's own state and not knowledge of the project's."""
+    if path.name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
+        return True
+    return not CORPORA[corpus].own_state and STATE_FOLDER in path.parts
+
+
+def priority(path: str) -> int:
+    """Return when a document's vectors are made: 0 source, 1 documentation and data, 2 tests."""
+    *folders, name = path.lower().split("/")
+    stem = name.partition(".")[0]
+    if (
+        _TESTS.intersection(folders)
+        or stem.startswith("test_")
+        or stem.endswith(("_test", "_spec"))
+    ):
+        return 2
+    if ".test." in name or ".spec." in name:
+        return 2
+    return int(bool(_DOCS.intersection(folders)) or name.endswith(_PROSE))

@@ -1,0 +1,330 @@
+"""Bring the words of an index in line with the disk; vectors follow in `vectors`.
+
+The digest of the bytes decides. (size, mtime, inode) is a hint that spares the reading, except for
+files touched within two seconds of the last scan (git's racy rule). Laws: syncing twice is syncing
+once is a fresh index; a file that fails is named and the rest goes on.
+
+Unreadable is not deleted. And when a pattern's folder is missing, or more than half of at least ten
+documents vanish at once, nothing is forgotten until a second scan sees the same (docs/decisions/0011).
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from code_intel.chunking import decode, parse_file
+from code_intel.config import IndexConfig
+from code_intel.errors import CodeIntelError, NotFoundError, UsageError
+from code_intel.index import walk
+from code_intel.index.corpus import LARGEST, priority
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from code_intel.records import ParsedFile
+
+BATCH_FILES = 200
+BATCH_BYTES = 8 << 20
+RACY_NS = 2_000_000_000
+MANY = 10
+CHUNKER = "1"
+"""Raise it when the same bytes give other chunks, cards or words: everything is parsed again."""
+
+Progress = Callable[[int, int], None]
+Stop = Callable[[], bool]
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What a sync did.
+
+    Attributes:
+        added: New documents.
+        updated: Documents whose bytes, or whose chunker, changed.
+        deleted: Documents that are gone or no longer meant by a pattern.
+        unchanged: The others.
+        skipped: Name to reason: files that are never indexed.
+        failed: Name to reason: files that should be indexed and could not be read.
+        warnings: Patterns that name nothing, and why something was kept.
+        held: Documents that seem gone and wait for a second scan.
+        stopped: Whether it ended early because it was asked to.
+    """
+
+    added: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    held: int = 0
+    stopped: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the index is another one than before."""
+        return bool(self.added or self.updated or self.deleted)
+
+
+def sync(
+    store: Store,
+    config: IndexConfig,
+    *,
+    progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
+    stop: Stop = lambda: False,
+) -> SyncReport:
+    """Index what is new or changed, forget what is gone.
+
+    Args:
+        store: Open for writing.
+        config: Which files, and how long a Markdown chunk is.
+        progress: Called with (files done, files to read) after each batch.
+        stop: Asked before each file; what was committed stays.
+
+    Raises:
+        StorageError: The config's folder is gone, or the database cannot be written.
+        BusyError: Another process is writing for more than five seconds.
+    """
+    started = time.time_ns()
+    report = SyncReport()
+    _check_chunker(store, f"{CHUNKER}/{config.chunk_size}")
+    scan = walk.scan(config, stop)
+    report.skipped, report.warnings = scan.skipped, scan.warnings
+    known = {row.path: row for row in store.documents()}
+    trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
+    todo = [
+        (name, found)
+        for name, found in scan.files.items()
+        if not _looks_same(known.get(name), found, trusted_before)
+    ]
+    report.unchanged = len(scan.files) - len(todo)
+    done = 0
+    for batch in _batches(todo):
+        if stop():
+            break
+        _index_batch(store, config, batch, known, report, stop)
+        done += len(batch)
+        progress(done, len(todo))
+    if stop():
+        report.stopped = True
+        return report
+    _forget(store, config, scan, known.keys() - scan.files.keys(), len(known), report)
+    store.set_meta("scanned_ns", str(started))
+    store.set_meta("corpus", config.corpus)
+    return report
+
+
+def sync_document(store: Store, config: IndexConfig, path: str | Path) -> SyncReport:
+    """Index one file now, or forget it when it is gone; ignore rules do not apply.
+
+    Raises:
+        UsageError: It is outside the config's patterns, or never indexed; says why.
+        NotFoundError: It is neither on disk nor in the index.
+    """
+    name, real = walk.locate(config, path)
+    report = SyncReport()
+    try:
+        found = walk.examine(real, name, config)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    if isinstance(found, str):
+        raise UsageError(f"{name} is not indexed: {found}.", details={"field": "path"})
+    known = store.document(name)
+    if found is None:
+        if known is None:
+            raise NotFoundError(f"{name} is not there.")
+        report.deleted = int(store.delete_document(name))
+        return report
+    _index_batch(store, config, [(name, found)], {name: known} if known else {}, report)
+    if report.failed:
+        raise UsageError(f"{name} is not indexed: {report.failed[name]}.")
+    return report
+
+
+def _check_chunker(store: Store, chunker: str) -> None:
+    if store.get_meta("chunker") == chunker:
+        return
+    with store.batch():
+        store.forget_digests()
+        store.set_meta("chunker", chunker)
+
+
+def _looks_same(known: DocumentRow | None, found: walk.Found, trusted_before: int) -> bool:
+    if known is None or not known.digest or found.mtime_ns >= trusted_before:
+        return False
+    return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
+
+
+def _batches(
+    todo: Iterable[tuple[str, walk.Found]],
+) -> Iterator[list[tuple[str, walk.Found]]]:
+    batch: list[tuple[str, walk.Found]] = []
+    size = 0
+    for name, found in todo:
+        if batch and (len(batch) >= BATCH_FILES or size + found.size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((name, found))
+        size += found.size
+    if batch:
+        yield batch
+
+
+def _index_batch(
+    store: Store,
+    config: IndexConfig,
+    batch: Iterable[tuple[str, walk.Found]],
+    known: dict[str, DocumentRow],
+    report: SyncReport,
+    stop: Stop = lambda: False,
+) -> None:
+    """Read and parse first, so that the write lock is held for the writing alone."""
+    fresh: list[tuple[DocumentRow, ParsedFile]] = []
+    touched: list[DocumentRow] = []
+    for name, found in batch:
+        if stop():
+            return
+        old = known.get(name)
+        try:
+            data, info = read(found.real)
+            row = _row(name, data, info)
+            if old is not None and old.digest == row.digest:
+                touched.append(row)
+            else:
+                fresh.append(_parsed(row, data, config))
+        except _Skipped as skip:
+            report.skipped[name] = str(skip)
+            if old is not None:
+                report.deleted += store.delete_document(name)
+        except Exception as error:  # noqa: BLE001 - one file never stops the rest
+            report.failed[name] = _reason(error)
+    with store.batch():
+        for row in touched:
+            store.touch_document(row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode)
+            report.unchanged += 1
+        for row, parsed in fresh:
+            _put(store, row, parsed, report, is_new=row.path not in known)
+
+
+def _put(
+    store: Store, row: DocumentRow, parsed: ParsedFile, report: SyncReport, *, is_new: bool
+) -> None:
+    try:
+        store.put_document(row, parsed)
+    except (ValueError, UnicodeError) as error:
+        report.failed[row.path] = _reason(error)
+        return
+    report.added += is_new
+    report.updated += not is_new
+
+
+class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has no document
+    """The bytes say that this file is not indexed."""
+
+
+def read(real: Path) -> tuple[bytes, os.stat_result]:
+    """Return a regular file's bytes and state, the two of one moment; follows no link.
+
+    Raises:
+        OSError: Unreadable, gone, a link, or it changes faster than it can be read.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    for _ in range(2):
+        with open(real, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            before = os.fstat(file.fileno())
+            data = file.read(LARGEST + 1)
+            after = os.fstat(file.fileno())
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            return data, after
+    raise OSError(0, "it changed while it was read")
+
+
+def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
+    return DocumentRow(
+        path=name,
+        digest=hashlib.sha256(data).hexdigest(),
+        size=info.st_size,
+        mtime_ns=info.st_mtime_ns,
+        inode=info.st_ino,
+        indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        priority=priority(name),
+    )
+
+
+def _parsed(row: DocumentRow, data: bytes, config: IndexConfig) -> tuple[DocumentRow, ParsedFile]:
+    if len(data) > LARGEST:
+        raise _Skipped("larger than 1 MiB")
+    text = decode(data)
+    if text is None:
+        raise _Skipped("binary, or not in a known encoding")
+    parsed = parse_file(row.path, text, chunk_size=config.chunk_size)
+    lines = text.count("\n") + (not text.endswith("\n") if text else 0)
+    return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed
+
+
+def _forget(
+    store: Store,
+    config: IndexConfig,
+    scan: walk.Scan,
+    absent: Iterable[str],
+    total: int,
+    report: SyncReport,
+) -> None:
+    """Delete the documents no pattern means any more and those that are gone, if that is believable."""
+    gone, unwanted = [], []
+    for name in sorted(absent):
+        fate = _fate(config.folder / name)
+        if fate == "gone":
+            gone.append(name)
+        elif fate == "there":
+            unwanted.append(name)
+        else:
+            report.failed[name] = fate
+    if not _believable(store, gone, incredible=_incredible(config, scan, gone, total)):
+        report.held = len(gone)
+        report.warnings.append(
+            f"{len(gone)} documents are gone at once; they are kept until the next sync agrees."
+        )
+        gone = []
+    doomed = [*gone, *unwanted]
+    for start in range(0, len(doomed), BATCH_FILES):
+        with store.batch():
+            for name in doomed[start : start + BATCH_FILES]:
+                report.deleted += store.delete_document(name)
+
+
+def _fate(path: Path) -> str:
+    """Say whether a file is `gone`, `there` (nobody means it now), or why that cannot be known."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "gone"
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+    return "there"
+
+
+def _incredible(config: IndexConfig, scan: walk.Scan, gone: list[str], total: int) -> bool:
+    if len(gone) >= MANY and len(gone) * 2 > total:
+        return True
+    folder = Path(os.path.realpath(config.folder))
+    return any((folder / name).is_relative_to(base) for base in scan.missing for name in gone)
+
+
+def _believable(store: Store, gone: list[str], *, incredible: bool) -> bool:
+    """Whether to forget `gone`: at once as a rule, else when the last scan missed the same."""
+    key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if incredible else ""
+    before = store.get_meta("vanished") or ""
+    if before != key:
+        store.set_meta("vanished", key)
+    return before == key or not incredible
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, CodeIntelError):
+        return error.message
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}"

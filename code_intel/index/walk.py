@@ -1,0 +1,293 @@
+"""Which files do a config's patterns mean?
+
+Inside a git work tree git itself decides what is ignored; elsewhere nested .gitignore files and
+`corpus.EXCLUDED_FOLDERS` do. Links are never followed: one that stays inside the patterns points at
+a file found anyway, one that leaves them is refused. Nothing is opened here, and nothing created.
+"""
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from pathspec import GitIgnoreSpec
+
+from code_intel.config import IndexConfig
+from code_intel.errors import StorageError, UsageError
+from code_intel.index.corpus import (
+    CORPORA,
+    EXCLUDED_FOLDERS,
+    LARGEST,
+    NEVER_FOLDERS,
+    is_own,
+    refusal,
+)
+
+GIT_SECONDS = 30
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to be indexed: where it is, and what the disk says of it."""
+
+    real: Path
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a walk saw; names are POSIX, relative to the config's folder, absolute outside it.
+
+    Attributes:
+        files: Name to file.
+        skipped: Name to reason.
+        warnings: Patterns that name nothing.
+        missing: Real folders of such patterns: what was indexed from there is not known to be gone.
+    """
+
+    files: dict[str, Found] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    missing: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern taken apart: a real folder or file, and a glob below it (empty: everything)."""
+
+    base: Path
+    glob: str
+
+    def covers(self, real: Path) -> bool:
+        """Whether the pattern means this file, ignore rules aside."""
+        if real == self.base:
+            return True
+        if not real.is_relative_to(self.base):
+            return False
+        return not self.glob or _glob(self.glob).match_file(real.relative_to(self.base).as_posix())
+
+
+def patterns(config: IndexConfig) -> list[Pattern]:
+    """Return the config's patterns, resolved against its folder."""
+    return [_pattern(config.folder, text) for text in config.patterns]
+
+
+def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
+    """Find the files of a config; what is skipped is named with its reason.
+
+    Raises:
+        StorageError: The config's own folder is gone or unreadable: that says nothing about files.
+    """
+    if not os.access(config.folder, os.R_OK | os.X_OK):
+        raise StorageError(
+            f"{config.folder} is gone or cannot be read; the index is kept as it is."
+        )
+    result = Scan()
+    real_folder = Path(os.path.realpath(config.folder))
+    straight: dict[Path, bool] = {}
+    for text, pattern in zip(config.patterns, patterns(config), strict=True):
+        if not pattern.base.exists():
+            result.warnings.append(f"document_patterns: {text} does not exist.")
+            result.missing.append(pattern.base)
+            continue
+        for real in _candidates(pattern, config):
+            if stop():
+                return result
+            _judge(real, document_name(real, real_folder), config, result, straight)
+    return result
+
+
+def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
+    """Return (document name, real path) of a file that a caller names; it need not exist.
+
+    Raises:
+        UsageError: The file is outside every pattern of the config.
+    """
+    real = Path(os.path.realpath(config.folder / path))
+    if not any(pattern.covers(real) for pattern in patterns(config)):
+        raise UsageError(
+            f"{path} is outside the folders of {config.path.name}.",
+            code="path_outside_root",
+            hint="Name a file that document_patterns covers.",
+            details={"field": "path"},
+        )
+    return document_name(real, Path(os.path.realpath(config.folder))), real
+
+
+def document_name(real: Path, folder: Path) -> str:
+    """Return how a document is called: relative to `folder` (real) inside it, else absolute."""
+    return (real.relative_to(folder) if real.is_relative_to(folder) else real).as_posix()
+
+
+def examine(real: Path, name: str, config: IndexConfig) -> Found | str | None:
+    """Return the file, or why it is skipped, or None when it is not ours to index or gone.
+
+    Raises:
+        OSError: The disk does not say (no permission, input/output error).
+    """
+    path = PurePosixPath(name)
+    suffixes = CORPORA[config.corpus].suffixes
+    if is_own(path, config.db_path.name, config.corpus):
+        return None
+    if suffixes and path.suffix.lower() not in suffixes:
+        return None
+    try:
+        info = real.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(info.st_mode):
+        return None
+    return _reason(name, path.name, info) or Found(
+        real, info.st_size, info.st_mtime_ns, info.st_ino
+    )
+
+
+def _reason(name: str, base: str, info: os.stat_result) -> str:
+    if not stat.S_ISREG(info.st_mode):
+        return "not a regular file"
+    if not _is_utf8(name):
+        return "name is not valid UTF-8"
+    if info.st_size > LARGEST:
+        return "larger than 1 MiB"
+    return refusal(base)
+
+
+def _judge(
+    real: Path, name: str, config: IndexConfig, result: Scan, straight: dict[Path, bool]
+) -> None:
+    parent = real.parent
+    if parent not in straight:
+        # git lists what its index holds, also below a folder that has become a link since.
+        straight[parent] = os.path.realpath(parent) == str(parent)
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    if not straight[parent]:
+        result.skipped[shown] = "below a link"
+        return
+    try:
+        found = _leaves(real, config) if real.is_symlink() else examine(real, name, config)
+    except OSError as error:
+        result.skipped[shown] = f"unreadable: {error.strerror}"
+        return
+    if isinstance(found, Found):
+        result.files[name] = found
+    elif found:
+        result.skipped[shown] = found
+
+
+def _leaves(link: Path, config: IndexConfig) -> str | None:
+    target = Path(os.path.realpath(link))
+    inside = any(target.is_relative_to(pattern.base) for pattern in patterns(config))
+    return None if inside else "a link that leaves the folder"
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _pattern(folder: Path, text: str) -> Pattern:
+    parts = Path(text).expanduser().parts
+    wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
+    base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
+    return Pattern(base, "/".join(parts[wild:]))
+
+
+def _glob(glob: str) -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines([f"/{glob}"])
+
+
+def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[Path]:
+    if not pattern.base.is_dir():
+        yield pattern.base
+        return
+    rules = CORPORA[config.corpus].ignore_rules
+    listed = _git_files(pattern.base) if rules else None
+    below = walk_folder(pattern.base, rules=rules) if listed is None else listed
+    wanted = _glob(pattern.glob) if pattern.glob else None
+    for relative in below:
+        if wanted is None or wanted.match_file(relative):
+            yield pattern.base / relative
+
+
+def _git_files(base: Path) -> list[str] | None:
+    """List what git does not ignore, relative to `base`; None where git does not say."""
+    if _git(base, "check-ignore", "-q", ".") == b"":
+        return None  # the owner named an ignored folder on purpose
+    listed = _git(base, "ls-files", "-co", "--exclude-standard", "-z")
+    if listed is None:
+        return None
+    files: list[str] = []
+    for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
+        inner = base / name
+        if inner.is_dir() and not inner.is_symlink():  # a submodule, or a repository in this one
+            relative = name.rstrip("/")
+            files += (f"{relative}/{file}" for file in _git_files(inner) or ())
+        else:
+            files.append(name)
+    return files
+
+
+def _git(base: Path, *arguments: str) -> bytes | None:
+    """Return git's output, or None when it fails, hangs or is not there."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(base), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
+    """List the files below `base`, as git would if it were a repository, default excludes aside.
+
+    Args:
+        base: A real folder.
+        rules: Whether nested .gitignore files and the default excludes count.
+    """
+    excluded = EXCLUDED_FOLDERS if rules else NEVER_FOLDERS
+    open_folders: list[tuple[str, Mapping[str, GitIgnoreSpec]]] = [("", {})]
+    while open_folders:
+        folder, specs = open_folders.pop()
+        try:
+            entries = sorted(os.scandir(base / folder), key=lambda entry: entry.name)
+        except OSError:
+            continue  # unreadable is not empty: sync asks the disk before it forgets a document
+        if rules and any(entry.name == ".gitignore" for entry in entries):
+            specs = {**specs, folder: _ignore_file(base / folder / ".gitignore")}
+        for entry in entries:
+            path = f"{folder}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in excluded and not (rules and _ignored(f"{path}/", specs)):
+                    open_folders.append((f"{path}/", specs))
+            elif not (rules and _ignored(path, specs)):
+                yield path
+
+
+def _ignore_file(path: Path) -> GitIgnoreSpec:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        lines = []
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _ignored(path: str, specs: Mapping[str, GitIgnoreSpec]) -> bool:
+    """Ask the .gitignore files from the innermost outwards; the first that has a word decides."""
+    for folder in sorted(specs, key=len, reverse=True):
+        verdict = specs[folder].check_file(path[len(folder) :]).include
+        if verdict is not None:
+            return verdict
+    return False
