@@ -8,10 +8,11 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
         verdict = requirements.submit_understanding(held.session, submission, facts)
         held.append(verdict.step)
 
-    journal        create load transaction append list_sessions prune
+    journal        JournalFile Transaction create load transaction append list_sessions prune
     phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP advance allowed_tools
                    check_allowed
-    state          Session Step Record Call MappedSymbol Hypothesis Outcome apply replay
+    state          Session Step Record Call MappedSymbol Hypothesis Outcome
+    replay         apply replay
     frame          Frame Slot SlotSource SLOTS validate_frame merge missing_slots
                    investigation_guidance
     risk           Risk assess_risk higher

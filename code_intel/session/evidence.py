@@ -3,12 +3,15 @@
 Evidence counts when the session's own call log bears it out: `corroborate`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
-from code_intel.session.phases import Phase
+from code_intel.errors import RequirementError
+from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.state import Call, Session, Step
+from code_intel.session.wording import fold, hidden_character
 
 EVIDENCE_TOOLS = (
     "find_definitions",
@@ -17,6 +20,11 @@ EVIDENCE_TOOLS = (
     "analyze_structure",
     "query",
 )
+STATUSES = ("confirmed", "rejected")
+CONFIDENCES = ("high", "medium", "low")
+
+_LONGEST = 1000  # characters of a hypothesis or a result
+_LEAST = 3  # characters of a hypothesis
 
 
 class Reason(StrEnum):
@@ -27,6 +35,21 @@ class Reason(StrEnum):
     NO_SIMILAR_IMPLEMENTATION = "no_similar_implementation"
     ARCHITECTURE_UNKNOWN = "architecture_unknown"
     CONTEXT_FRAGMENTED = "context_fragmented"
+
+
+ALWAYS = (Reason.ARCHITECTURE_UNKNOWN, Reason.CONTEXT_FRAGMENTED)
+"""Reasons that always fit; the journal keeps which one was given."""
+
+REASONS: Mapping[str, tuple[Reason, ...]] = MappingProxyType(
+    {
+        "symbols_identified": (Reason.NO_DEFINITION_FOUND,),
+        "unverified_symbols": (Reason.NO_DEFINITION_FOUND,),
+        "entry_points": (Reason.NO_DEFINITION_FOUND, Reason.NO_REFERENCE_FOUND),
+        "existing_patterns": (Reason.NO_SIMILAR_IMPLEMENTATION,),
+        "nl_symbol_mapping": (Reason.NO_DEFINITION_FOUND,),
+    }
+)
+"""Reasons by what is missing, beside `ALWAYS`."""
 
 
 class Evidence(NamedTuple):
@@ -47,7 +70,10 @@ class Answer(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """A verdict; append `step`, then the session is in `next_phase`."""
+    """A verdict; append `step`, then the session is in `next_phase`.
+
+    `corroborated` has one entry an answer, in the order of the answers.
+    """
 
     step: Step
     next_phase: Phase
@@ -57,7 +83,10 @@ class Verification(NamedTuple):
 
 
 def allowed_reasons(missing: Iterable[str]) -> tuple[Reason, ...]:
-    """Return the reasons that fit what the last submission lacked."""
+    """Return the reasons that fit what the last submission lacked, in the order of `Reason`."""
+    keys = {item.split(":", 1)[0] for item in missing}
+    fitting = {reason for key in keys for reason in REASONS.get(key, ())} | set(ALWAYS)
+    return tuple(reason for reason in Reason if reason in fitting)
 
 
 def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], reason: str) -> Step:
@@ -65,16 +94,37 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
 
     Raises:
         PhaseError: The session is not in SEMANTIC.
-        RequirementError: `invalid_devrag_reason` with `valid_reasons`; or no usable hypothesis.
+        RequirementError: `invalid_devrag_reason` with `valid_reasons`; or a hypothesis that is
+            missing, malformed or said twice.
     """
+    advance(session.phase, Event.SUPPOSED)
+    valid = [item.value for item in allowed_reasons(session.missing)]
+    if reason not in valid:
+        raise RequirementError(
+            f"devrag_reason {reason!r} does not fit what is missing.",
+            code="invalid_devrag_reason",
+            hint=f"Give one of {', '.join(valid)}.",
+            details={"valid_reasons": valid, "missing_requirements": list(session.missing)},
+        )
+    problems = _hypothesis_problems(hypotheses)
+    if problems:
+        raise RequirementError(
+            problems[0],
+            hint="State each hypothesis once, in one sentence that the code can confirm or reject.",
+            details={"missing_requirements": problems},
+        )
+    items = [{"text": text.strip(), "confidence": level} for text, level in hypotheses]
+    return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason})
 
 
 def corroborate(evidence: Evidence, calls: Iterable[Call]) -> bool:
     """Whether one of `calls` is the evidence: same tool and target, succeeded, found something."""
+    return any(_is_call(evidence, call) for call in calls)
 
 
 def calls_since_phase(session: Session) -> tuple[Call, ...]:
     """Return the calls made since the session entered its current phase."""
+    return tuple(call for call in session.calls if call.seq > session.phase_seq)
 
 
 def submit_verification(session: Session, answers: Sequence[Answer]) -> Verification:
@@ -85,3 +135,115 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
         RequirementError: An unanswered or unknown hypothesis, evidence of the wrong form, or a
             confirmation that no call of this phase bears out; details list them.
     """
+    advance(session.phase, Event.VERIFIED)
+    calls = calls_since_phase(session)
+    problems = [*_answer_problems(answers, calls), *_unsettled(session, answers)]
+    if problems:
+        raise RequirementError(
+            problems[0],
+            hint="Call the evidence tool in this phase with the same target, and answer every "
+            "hypothesis once, word for word.",
+            details={
+                "missing_requirements": problems,
+                "valid_tools": list(EVIDENCE_TOOLS),
+                "hypotheses_to_verify": [item.text for item in session.hypotheses],
+            },
+        )
+    confirmed = tuple(item.hypothesis for item in answers if item.status == "confirmed")
+    rejected = tuple(item.hypothesis for item in answers if item.status == "rejected")
+    event = Event.VERIFIED if confirmed else Event.REFUTED
+    proven = tuple(corroborate(item.evidence, calls) for item in answers)
+    return Verification(
+        Step(event, _settlement(session, answers, calls)),
+        advance(session.phase, event),
+        confirmed,
+        rejected,
+        proven,
+    )
+
+
+def _is_call(evidence: Evidence, call: Call) -> bool:
+    same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
+    return same and call.counts
+
+
+def _settlement(
+    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+) -> dict[str, object]:
+    """Return the event's data; `symbols` are those of the map that the outcome settles."""
+    wanted = "confirmed" if any(item.status == "confirmed" for item in answers) else "rejected"
+    settled = {fold(item.hypothesis) for item in answers if item.status == wanted}
+    symbols = [
+        item.symbol for item in session.hypotheses if item.symbol and fold(item.text) in settled
+    ]
+    files = [
+        file
+        for item in answers
+        if item.status == "confirmed"
+        for file in item.evidence.files
+        if any(_is_call(item.evidence, call) and file in call.files for call in calls)
+    ]
+    if symbols and wanted == "confirmed":
+        files += session.short_circuit.get("files", [])
+    return {
+        "answers": [
+            {
+                "hypothesis": item.hypothesis,
+                "status": item.status,
+                "evidence": item.evidence._asdict(),
+                "corroborated": corroborate(item.evidence, calls),
+            }
+            for item in answers
+        ],
+        "files": files,
+        "symbols": symbols,
+    }
+
+
+def _hypothesis_problems(hypotheses: Sequence[tuple[str, str]]) -> list[str]:
+    if not hypotheses:
+        return ["hypotheses: 0/1"]
+    problems: list[str] = []
+    seen: set[str] = set()
+    for text, confidence in hypotheses:
+        if not _LEAST <= len(text.strip()) <= _LONGEST or hidden_character(text):
+            problems.append(
+                f"hypotheses: {text[:40]!a} must be one line of {_LEAST} to {_LONGEST} characters"
+            )
+        if confidence not in CONFIDENCES:
+            problems.append(f"confidence: {confidence!r} is none of {', '.join(CONFIDENCES)}")
+        if fold(text) in seen:
+            problems.append(f"hypotheses: {text!r} is said twice")
+        seen.add(fold(text))
+    return problems
+
+
+def _answer_problems(answers: Sequence[Answer], calls: Sequence[Call]) -> list[str]:
+    problems: list[str] = []
+    for item in answers:
+        said, evidence = f"{item.hypothesis[:80]!r}", item.evidence
+        if item.status not in STATUSES:
+            problems.append(f"status: {item.status!r} is none of {', '.join(STATUSES)}")
+        elif evidence.tool not in EVIDENCE_TOOLS:
+            problems.append(f"evidence of {said}: {evidence.tool!r} is no evidence tool")
+        elif not evidence.target.strip() or not evidence.result.strip():
+            problems.append(f"evidence of {said}: target and result must say something")
+        elif item.status == "confirmed" and not corroborate(evidence, calls):
+            problems.append(
+                f"evidence of {said}: no successful {evidence.tool} call for "
+                f"{evidence.target!r} has been made in this phase"
+            )
+    return problems
+
+
+def _unsettled(session: Session, answers: Sequence[Answer]) -> list[str]:
+    """Return what is unanswered, unknown or answered twice; texts are compared folded."""
+    asked = {fold(item.text): item.text for item in session.hypotheses}
+    given = [fold(item.hypothesis) for item in answers]
+    problems = [f"unanswered: {text}" for key, text in asked.items() if key not in given]
+    for key, item in zip(given, answers, strict=True):
+        if key not in asked:
+            problems.append(f"unknown hypothesis: {item.hypothesis[:80]}")
+        elif given.count(key) > 1:
+            problems.append(f"answered twice: {item.hypothesis[:80]}")
+    return problems

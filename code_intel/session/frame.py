@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError
 from code_intel.session.phases import Intent
-from code_intel.session.wording import compact, covers, fold, hidden_character, is_cjk
+from code_intel.session.wording import covers, fold, hidden_character, is_cjk, occurs
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
-_LONGEST = 300  # characters of a value or a quote
+_LONGEST = 200  # characters of a value or a quote
 _QUOTE_LEAST = {True: 2, False: 3}  # characters of a quote, by whether it has CJK in it
 _WRITE_ORDER = ("target_feature", "observed_issue", "trigger_condition", "desired_action")
 _READ_ORDER = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
@@ -146,13 +146,11 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
 
 def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | str:
     least = _QUOTE_LEAST[is_cjk(quote)]
-    if len(compact(quote)) < least:
+    if len(fold(quote)) < least:
         return f"quote must have at least {least} characters"
-    if fold(quote) not in fold(raw_query):
+    if not occurs(quote, raw_query):
         return "quote does not occur in the query; copy it word for word"
-    if compact(value) == compact(quote):
-        return Slot(name, value, quote, SlotSource.FACT)
-    covered = covers(quote, value)
-    if covered is None:
-        return "value says more than its quote; use the quote's own words"
-    return Slot(name, value, quote, SlotSource.FACT if covered else SlotSource.HYPOTHESIS)
+    literal = covers(quote, value)
+    if literal is None:
+        return "value says something its quote does not; use the quote's own words"
+    return Slot(name, value, quote, SlotSource.FACT if literal else SlotSource.HYPOTHESIS)

@@ -4,13 +4,14 @@ Bands of the calibrated score choose the phase; guards may lower READY to VERIFI
 score. Judged only on the session's own words: `Session.own_words`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from code_intel.records import Validity
-from code_intel.session.phases import Intent, Phase
+from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
+from code_intel.session.wording import fold
 
 READY_SCORE = 0.8
 VERIFICATION_SCORE = 0.7
@@ -58,8 +59,33 @@ class Verdict(NamedTuple):
     failed: tuple[str, ...] = ()
 
 
+GUARDS: tuple[Guard, ...] = (
+    Guard("valid", lambda facts: facts.status == "valid", "the agreement is not valid now"),
+    Guard("confirmed", lambda facts: facts.confirmed, "the agreement is not confirmed"),
+    Guard(
+        "margin",
+        lambda facts: facts.margin is None or facts.margin >= facts.needed_margin,
+        "another symbol fits nearly as well",
+    ),
+    Guard("symbol_defined", lambda facts: facts.symbol_defined, "its symbol is not defined now"),
+    Guard("risk", lambda facts: facts.risk is not Risk.HIGH, "the risk is HIGH"),
+    Guard("intent", lambda facts: facts.intent is not Intent.DELETE, "the intent deletes"),
+)
+"""What READY needs beside its score, in the order in which failures are told."""
+
+_NOT_SERVED = frozenset({"", "broken", "conflict", "invalid"})
+
+
 def judge(facts: MapFacts) -> Verdict:
     """Return what a map answer means for the phase."""
+    score = facts.score
+    # A NaN or a number outside 0..1 is no calibrated score: it fails this comparison.
+    if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
+        return Verdict("forest", None)
+    if score < READY_SCORE:
+        return Verdict("verification", Phase.VERIFICATION)
+    failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
+    return Verdict("ready", Phase.VERIFICATION if failed else Phase.READY, failed)
 
 
 def map_step(
@@ -71,10 +97,30 @@ def map_step(
     symbol: str = "",
     score: float | None = None,
     symbol_defined: bool = False,
-    files: tuple[str, ...] = (),
+    files: Iterable[str] = (),
 ) -> Step | None:
     """Return the event a map answer leads to, or None when it moves and opens nothing.
 
-    A hit moves the phase only in EXPLORATION and only when `query` is the session's own words;
-    a miss of any query opens the forest. `files` are the agreement's files that still match.
+    A hit moves the phase only in EXPLORATION, only when `query` is the session's own words, and
+    never with a symbol this session has rejected; a miss of any query opens the forest. `files`
+    are the agreement's files that still match, relative to the root.
     """
+    if session.phase is not Phase.EXPLORATION:
+        return None
+    missed = verdict.phase is None or symbol in session.refuted
+    if not missed and fold(query) != fold(session.own_words):
+        return None
+    event = Event.MAP_CONFIDENT if verdict.phase is Phase.READY else Event.MAP_LIKELY
+    return Step(
+        Event.MAP_MISSED if missed else event,
+        {
+            "query": query,
+            "band": verdict.band,
+            "nl_term": nl_term,
+            "symbol": symbol,
+            "score": score if score is not None and 0 <= score <= 1 else None,
+            "symbol_defined": symbol_defined,
+            "failed": list(verdict.failed),
+            "files": list(files),
+        },
+    )

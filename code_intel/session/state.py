@@ -5,12 +5,16 @@ session. NamedTuples rather than dataclasses, because a hook replays a journal i
 interpreter start and `dataclasses` alone costs a third of it (docs/decisions/0008).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from code_intel.session.frame import Frame, SlotSource
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
+from code_intel.session.wording import fold_symbol
+
+CORROBORATING = frozenset({"find_definitions", "find_references"})
 
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
 """What led to READY; empty while the session is not there."""
@@ -108,6 +112,7 @@ class Session(NamedTuple):
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
         learned: (nl_term, symbol) pairs this session has already taught.
+        refuted: Symbols the map proposed and verification rejected.
         warnings: What was wrong with the journal when it was read; not part of the state.
     """
 
@@ -131,32 +136,28 @@ class Session(NamedTuple):
     phase_history: tuple[PhaseChange, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     ready_by: ReadyBy = ""
-    short_circuit: Mapping[str, Any] = {}
+    short_circuit: Mapping[str, Any] = MappingProxyType({})
     learned: tuple[tuple[str, str], ...] = ()
+    refuted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def own_words(self) -> str:
         """What the map is judged on: the target feature once framed, the raw query before."""
+        return (self.frame.value("target_feature") if self.frame else "") or self.query
 
     def symbol(self, name: str) -> MappedSymbol | None:
         """Return a mapped symbol by name."""
+        return next((known for known in self.symbols if known.name == name), None)
 
     def used(self, tool: str) -> bool:
         """Whether a call of `tool` succeeded and found something in this session."""
+        return any(call.tool == tool and call.counts for call in self.calls)
 
     def corroborated(self, symbol: str) -> bool:
         """Whether find_definitions or find_references found `symbol` in this session."""
-
-
-def apply(session: Session | None, record: Record) -> Session:
-    """Return the session after one event.
-
-    Raises:
-        PhaseError: The phase does not know the event.
-        SessionError: The event's data has not the shape this version writes.
-    """
-
-
-def replay(records: Iterable[Record]) -> Session:
-    """Return the session that a journal tells; same errors as `apply`."""
+        return any(
+            symbol in {fold_symbol(call.target), *call.symbols}
+            for call in self.calls
+            if call.tool in CORROBORATING and call.counts
+        )

@@ -6,9 +6,18 @@ Events that need a judgement come from requirements, evidence and short_circuit.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from code_intel.errors import SessionError, UsageError
+from code_intel.session.frame import merge, validate_frame
+from code_intel.session.phases import Event, advance
+from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
+from code_intel.session.wording import fold_symbol
 
 MOST_LISTED = 100  # files or symbols kept of one call: a journal line stays small
+_LONGEST_TEXT = 2000  # characters of evidence
+_LONGEST_TARGET = 500
+_UNMEASURED = 0.7  # confidence of a confirmed symbol whose similarity nobody measured
+OUTCOMES = ("success", "failure", "partial")
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
@@ -20,6 +29,19 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
     Raises:
         SessionError: `validation_failed`, see `frame.validate_frame`.
     """
+    frame = merge(session.frame, validate_frame(session.query, slots))
+    risk = assess_risk(session.intent, frame)
+    if session.frame is not None:
+        risk = higher(risk, session.risk)
+    data = {
+        "slots": [{**slot._asdict(), "source": slot.source.value} for slot in frame.slots],
+        "risk": risk.value,
+    }
+    framed = Step(Event.FRAMED, data)
+    raised = risk is not session.risk and higher(risk, session.risk) is risk
+    if raised and session.intent.writes and session.ready_by in {"map", "understanding"}:
+        return framed, Step(Event.RISK_RAISED, {})
+    return (framed,)
 
 
 def called(
@@ -32,7 +54,29 @@ def called(
     symbols: Iterable[str] = (),
     slot: str = "",
 ) -> Step:
-    """Note a tool call; `found` is the number of results, `files` relative to the root."""
+    """Note a tool call.
+
+    Args:
+        tool: Its name.
+        target: What it was asked for: the symbol, pattern, query or path.
+        ok: Whether it ended without an error.
+        found: How many results it had.
+        files: Files it found, relative to the root.
+        symbols: Symbols it found; of a search, those of forest hits only.
+        slot: The frame slot it was made for, where a plan knows it.
+    """
+    return Step(
+        Event.CALLED,
+        {
+            "tool": tool,
+            "target": target[:_LONGEST_TARGET],
+            "ok": ok,
+            "found": found,
+            "files": list(dict.fromkeys(files))[:MOST_LISTED],
+            "symbols": list(dict.fromkeys(symbols))[:MOST_LISTED],
+            "slot": slot,
+        },
+    )
 
 
 def confirm_symbols(
@@ -43,10 +87,10 @@ def confirm_symbols(
     defined: Iterable[str],
     scores: Mapping[str, float] | None = None,
 ) -> tuple[Step, tuple[str, ...]]:
-    """Confirm that symbols carry out the target feature.
+    """Confirm that symbols carry out the target feature; allowed before submit_understanding.
 
     Args:
-        session: The session.
+        session: The session; must have a query frame.
         symbols: Names to confirm.
         evidence: What in the code shows it; must say something.
         defined: Those that our own index defines.
@@ -56,29 +100,76 @@ def confirm_symbols(
         The step, and the names that were not confirmed because the index does not define them.
 
     Raises:
+        SessionError: `no_query_frame`.
         UsageError: No evidence, or no symbol that the index defines; names the field.
     """
+    if session.frame is None:
+        raise SessionError(
+            "The session has no query frame yet.",
+            code="no_query_frame",
+            hint="Call set_query_frame first: a symbol is confirmed for its target_feature.",
+        )
+    evidence = evidence.strip()
+    if not evidence or len(evidence) > _LONGEST_TEXT:
+        raise UsageError(
+            f"code_evidence must have 1 to {_LONGEST_TEXT} characters.",
+            hint="Say what in the code shows that the symbol does it, with file and line.",
+            details={"field": "code_evidence"},
+        )
+    names = dict.fromkeys(name for name in map(fold_symbol, symbols) if name)
+    index = {fold_symbol(name) for name in defined}
+    found = [name for name in names if name in index]
+    if not found:
+        raise UsageError(
+            "None of relevant_symbols is defined in the index.",
+            hint="Look the symbol up with find_definitions and spell it as the code does.",
+            details={"field": "relevant_symbols", "not_found": list(names)},
+        )
+    scores = scores or {}
+    items = [{"name": name, "confidence": scores.get(name, _UNMEASURED)} for name in found]
+    step = Step(Event.CONFIRMED, {"symbols": items, "evidence": evidence})
+    return step, tuple(name for name in names if name not in index)
 
 
 def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]) -> Step:
     """Add files to what may be written in READY: existing ones that a call of this session found.
 
     Raises:
+        PhaseError: The session is not in READY.
         UsageError: A file does not exist, or no call has found it.
     """
+    advance(session.phase, Event.EXPLORED)
+    seen = {file for call in session.calls if call.counts for file in call.files}
+    good = seen & set(existing)
+    files = list(dict.fromkeys(files))
+    if refused := [file for file in files if file not in good]:
+        raise UsageError(
+            f"{refused[0]} does not exist or has not been found by any call of this session.",
+            hint="Look at the file with get_symbols, analyze_structure or search_text first.",
+            details={"field": "files", "refused": refused},
+        )
+    return Step(Event.EXPLORED, {"files": files})
 
 
-def revert(reason: str) -> Step:
-    """Go back to EXPLORATION."""
+def revert(reason: str = "") -> Step:
+    """Go back to EXPLORATION; what was found and explored stays."""
+    return Step(Event.REVERTED, {"reason": reason[:_LONGEST_TARGET]})
 
 
 def learned(nl_term: str, symbol: str) -> Step:
     """Note that a pair was learned, so that it is not learned twice."""
+    return Step(Event.LEARNED, {"nl_term": nl_term, "symbol": symbol})
 
 
 def outcome(result: str, analysis: Mapping[str, Any]) -> Step:
-    """Note an outcome: `success`, `failure` or `partial`.
+    """Note an outcome.
 
     Raises:
-        UsageError: Another word.
+        UsageError: `result` is none of `OUTCOMES`.
     """
+    if result not in OUTCOMES:
+        raise UsageError(
+            f"outcome is {result!r}; expected one of {', '.join(OUTCOMES)}.",
+            details={"field": "outcome"},
+        )
+    return Step(Event.OUTCOME, {"outcome": result, "analysis": dict(analysis)})

@@ -1,28 +1,160 @@
 """When two texts say the same: folding, content words, and whether a quote covers a value.
 
 Japanese and English mix within one sentence, so a text is cut into runs of one script, and each
-script has its own idea of a word. Rules and examples: docs/decisions/0008.
+script has its own idea of a word. Rules and examples: docs/decisions/0008 and the table of accepted
+and refused pairs in tests/session.
 """
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
+_DASHES = re.compile(r"[‐‑‒–—―−]")
+_CONTRACTION = re.compile(r"\b(ca|wo)?n't\b|\bcannot\b|(?<=\w)n't\b")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
+_HIRAGANA = r"\u3041-\u309f"
+_HAN = r"\u3005\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HANGUL = r"\uac00-\ud7a3"
+_RUN = re.compile(
+    rf"(?P<katakana>[{_KATAKANA}]+)|(?P<han>[{_HAN}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
+    rf"|(?P<hangul>[{_HANGUL}]+)|(?P<word>[^\W_{_KATAKANA}{_HAN}{_HIRAGANA}{_HANGUL}]+[+#]*)"
+)
+_CJK = re.compile(rf"[{_KATAKANA}{_HAN}{_HIRAGANA}{_HANGUL}]")
+
+_FILLERS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "for",
+        "from",
+        "with",
+        "by",
+        "and",
+        "or",
+        "is",
+        "are",
+        "be",
+        "been",
+        "was",
+        "were",
+        "it",
+        "its",
+        "this",
+        "that",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "will",
+        "would",
+        "should",
+        "when",
+        "while",
+        "if",
+        "i",
+        "we",
+        "my",
+        "our",
+        "please",
+        "feature",
+        "functionality",
+        "function",
+        "process",
+        "issue",
+        "problem",
+        "機能",
+        "処理",
+        "問題",
+        "場合",
+        "際",
+        "時",
+        "事",
+        "件",
+    ]
+)
+"""Words that say no more than their neighbour does: a value may add them, and needs one more."""
+
+_PARTICLES = re.compile(
+    r"(?:から|まで|より|など|について|における|での|との|への|とき|こと|[をがにはでとものへや])+"
+)
+_GRAMMAR = re.compile(
+    r"(?:から|まで|より|など|ので|のに|とき|こと|もの|ため|よう|しまう|しまっ|ほしい|でき|です|でし|"
+    r"ます|まし|する|され|られ|ある|あっ|いる|だっ|[をがにはでとものへやかなしてただっるれいくうばら])+"
+)
+_NEGATION = re.compile(r"ない|なく|なかっ|なけれ|ません|ずに|ず$|ぬ$|\b(?:not|no|never|without)\b")
+_NEGATIVE_PREFIX = "不未非無"
+_SHORTEST_CUT = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
+"""Where a compound may be cut: least characters before and after, so that both are words."""
+
+
+class Run(NamedTuple):
+    """A stretch of one script; `start` is its place in the text with nothing between runs."""
+
+    script: str
+    text: str
+    start: int
+
+    @property
+    def is_filler(self) -> bool:
+        """Whether it adds nothing to its neighbours."""
+        return self.text in _FILLERS or (
+            self.script == "hiragana"
+            and bool(_GRAMMAR.fullmatch(_NEGATION.sub("", self.text) or "て"))
+        )
 
 
 def fold(text: str) -> str:
     """Return `text` in one spelling: NFKC, case, white space, quotes and dashes folded."""
+    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text.translate(_PLAIN)))
+    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
-def compact(text: str) -> str:
-    """Return the folded letters and digits of `text` without anything between them."""
+def fold_symbol(name: str) -> str:
+    """Return a symbol's name without white space and call brackets; case is part of the name."""
+    return unicodedata.normalize("NFKC", name).strip().split("(", 1)[0].strip()
+
+
+def occurs(quote: str, text: str) -> bool:
+    """Whether `quote` is a substring of `text`, whatever the spelling and the spaces."""
+    return fold(quote).replace(" ", "") in fold(text).replace(" ", "")
 
 
 def is_cjk(text: str) -> bool:
     """Whether `text` has Han, kana or Hangul in it."""
+    return bool(_CJK.search(text))
 
 
 def hidden_character(text: str) -> str:
     """Return the first control, format or surrogate character of `text`, or the empty string."""
+    hidden = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    return next((char for char in text if unicodedata.category(char) in hidden), "")
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the folded words of `text` that carry meaning, stems for Latin ones."""
+    """Return the folded words of `text` that carry meaning.
+
+    Latin words as stems, katakana and Hangul runs whole, Han runs as pairs of characters, so that
+    two texts speak of the same thing when these overlap.
+    """
+    found: set[str] = set()
+    for run in _runs(text):
+        if run.is_filler or run.script == "hiragana":
+            continue
+        if run.script == "han" and len(run.text) > 1:
+            found.update(run.text[at : at + 2] for at in range(len(run.text) - 1))
+        else:
+            found.add(_stem(run.text) if run.script == "word" else run.text)
+    return frozenset(found)
 
 
 def covers(quote: str, value: str) -> bool | None:
@@ -32,3 +164,101 @@ def covers(quote: str, value: str) -> bool | None:
         True when the value is a stretch of whole words of the quote, False when it only rephrases
         it with the same content words, None when it says something else or more.
     """
+    if fold(quote).replace(" ", "") == fold(value).replace(" ", ""):
+        return True
+    said, claimed = list(_runs(quote)), list(_runs(value))
+    content = [run for run in claimed if not run.is_filler]
+    if not content:
+        return None
+    if _is_stretch(said, claimed):
+        return True
+    if not all(_run_covered(said, run) for run in claimed):
+        return None
+    return False if _same_polarity(quote, value, content, claimed) else None
+
+
+def _runs(text: str) -> Iterator[Run]:
+    """Cut `text` into runs, camelCase words apart."""
+    plain = _CAMEL.sub(" ", unicodedata.normalize("NFKC", text))
+    plain = _CONTRACTION.sub(" not", fold(plain))
+    at = 0
+    for match in _RUN.finditer(plain):
+        script = match.lastgroup or ""
+        # A trailing long vowel is spelling: サーバ and サーバー are one word.
+        word = match.group().rstrip("ー") if script == "katakana" else match.group()
+        if word:
+            yield Run(script, word, at)
+            at += len(word)
+
+
+def _cuts(run: Run) -> frozenset[int]:
+    """Return the offsets within a run at which a word may begin or end."""
+    inside = range(0)
+    if run.script in _SHORTEST_CUT:
+        before, after = _SHORTEST_CUT[run.script]
+        inside = range(before, len(run.text) - after + 1)
+    return frozenset({0, len(run.text), *inside})
+
+
+def _is_stretch(said: list[Run], claimed: list[Run]) -> bool:
+    """Whether the claimed text stands in the said one, beginning and ending between words."""
+    text = "".join(run.text for run in said)
+    wanted = "".join(run.text for run in claimed)
+    edges = {run.start + cut for run in said for cut in _cuts(run)}
+    return any(at in edges and at + len(wanted) in edges for at in _places(text, wanted))
+
+
+def _places(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        if at == 0 or text[at - 1] not in _NEGATIVE_PREFIX:
+            yield at
+        at = text.find(wanted, at + 1)
+
+
+def _run_covered(said: list[Run], run: Run) -> bool:
+    """Whether a run can be laid with words of the quote in the same script, and fillers."""
+    if run.is_filler:
+        return True
+    same = [other for other in said if other.script == run.script]
+    if run.script == "word" and _stem(run.text) in {_stem(other.text) for other in same}:
+        return True
+    reached = {0}
+    for end in range(1, len(run.text) + 1):
+        if any(_is_piece(same, run.text[start:end]) for start in reached):
+            reached.add(end)
+    return len(run.text) in reached
+
+
+def _is_piece(same: list[Run], piece: str) -> bool:
+    if piece in _FILLERS:
+        return True
+    return any(
+        at in cuts and at + len(piece) in cuts
+        for other in same
+        for cuts in (_cuts(other),)
+        for at in _places(other.text, piece)
+    )
+
+
+def _same_polarity(quote: str, value: str, content: list[Run], claimed: list[Run]) -> bool:
+    """Whether a rephrasing keeps what the quote denies; naming one thing in it denies nothing."""
+    denied, denies = (bool(_NEGATION.search(_spelled(text))) for text in (quote, value))
+    if denied == denies:
+        return True
+    noun = len(content) == 1 and all(
+        _PARTICLES.fullmatch(run.text) for run in claimed if run.script == "hiragana"
+    )
+    return denied and noun
+
+
+def _spelled(text: str) -> str:
+    return _CONTRACTION.sub(" not", fold(text))
+
+
+def _stem(word: str) -> str:
+    """Return a Latin word without its inflection: fix, fixes, fixed and fixing are one."""
+    stem = re.sub(r"(?:ing|ed|es|s|e)$", "", word)
+    if len(stem) < 3:  # noqa: PLR2004 - shorter than that, the ending was the word
+        return word
+    return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem  # noqa: PLR2004 - as above

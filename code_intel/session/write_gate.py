@@ -1,13 +1,20 @@
-"""May this session write to that file? (docs/decisions/0008)
+"""May this session write to that file (docs/decisions/0008).
 
-Only in READY, only files that were explored, by their real path. What a shell command writes,
-the gate cannot see.
+Only in READY, only files that were explored, by their real path. What a shell command writes, the
+gate cannot see.
 """
 
+import os
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.session.phases import NEXT_STEP, Phase
 from code_intel.session.state import Session
+
+PROTECTED = (".git", ".code-intel/sessions")
+"""Never written by an agent, explored or not: history, and the record of what was earned."""
 
 
 class WriteVerdict(NamedTuple):
@@ -15,10 +22,11 @@ class WriteVerdict(NamedTuple):
 
     Attributes:
         allowed: Whether it may be written.
-        error: Empty, or `not_ready`, `read_only_intent`, `path_outside_root`, `protected_path`,
-            `nothing_explored`, `file_not_explored`, `folder_not_explored`, `new_files_not_allowed`.
+        error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
+            `path_outside_root`, `protected_path`, `file_not_explored`, `new_files_not_allowed`,
+            `folder_not_explored`.
         explored_files: What may be written, relative to the root.
-        hint: What to do next, in one sentence.
+        hint: What to do next, in one sentence; empty when allowed.
     """
 
     allowed: bool
@@ -27,7 +35,143 @@ class WriteVerdict(NamedTuple):
     hint: str
 
 
+class _Target(NamedTuple):
+    """A write as the disk sees it: `lexical` as written, `real` with every link resolved."""
+
+    session: Session
+    root: Path
+    lexical: Path
+    real: Path
+    allow_new: bool
+
+
+class Rule(NamedTuple):
+    """A named reason to deny; an empty hint stands for the phase's next step."""
+
+    error: str
+    denies: Callable[[_Target], bool]
+    hint: str = ""
+
+
 def check_write(
     session: Session, root: Path, file_path: str, *, allow_new: bool = True
 ) -> WriteVerdict:
-    """Judge one write; never raises for a path, whatever it holds."""
+    """Judge one write; `file_path` is absolute or relative to `root`. Never raises for a path."""
+    try:
+        real_root = _real(root)
+        # Path would drop the `.` and keep the `..`; the kernel reads the text as it is.
+        joined = os.path.join(real_root, file_path)  # noqa: PTH118 - see above
+        target = _Target(
+            session, real_root, Path(os.path.normpath(joined)), _real(joined), allow_new
+        )
+        rule = next((rule for rule in RULES if rule.denies(target)), None)
+    except (OSError, ValueError):  # a NUL, a name too long, a loop of links
+        rule = UNUSABLE
+    explored = session.explored_files
+    if rule is None:
+        return WriteVerdict(allowed=True, error="", explored_files=explored, hint="")
+    hint = rule.hint or NEXT_STEP[session.phase]
+    return WriteVerdict(allowed=False, error=rule.error, explored_files=explored, hint=hint)
+
+
+def _is_outside(target: _Target) -> bool:
+    # `link/../x` is one file to the reader and another to the kernel.
+    return _real(target.lexical) != target.real or target.root not in target.real.parents
+
+
+def _is_protected(target: _Target) -> bool:
+    inside = target.real.relative_to(target.root).as_posix().casefold()
+    return any(inside == name or inside.startswith(f"{name}/") for name in PROTECTED)
+
+
+def _is_unexplored(target: _Target) -> bool:
+    return os.path.lexists(target.lexical) and not _is_explored(target)
+
+
+def _is_new(target: _Target) -> bool:
+    return not os.path.lexists(target.lexical) and not _is_explored(target)
+
+
+def _is_in_unexplored_folder(target: _Target) -> bool:
+    if not _is_new(target):
+        return False
+    folder = target.lexical.parent
+    while not os.path.lexists(folder):
+        folder = folder.parent
+    if _has_link(folder, target.root):
+        return True
+    # An explored file at the top opens the top itself, not every new tree below it.
+    if _real(folder) == target.root and target.real.parent != target.root:
+        return True
+    return _real(folder) not in {path.parent for path in _explored(target)}
+
+
+def _has_link(folder: Path, root: Path) -> bool:
+    """Whether a link lies between `root` and `folder`: its files live somewhere else."""
+    while _real(folder) != root:
+        if folder.is_symlink() or folder == folder.parent:
+            return True
+        folder = folder.parent
+    return False
+
+
+def _is_explored(target: _Target) -> bool:
+    """Whether it is an explored file: the same real path, or the same file on a caseless disk."""
+    return not target.real.is_dir() and any(
+        path == target.real or _is_same_file(path, target.real) for path in _explored(target)
+    )
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Whether two spellings of a path are one file; a hard link of another name is not."""
+    alike = _caseless(one) == _caseless(other)
+    return alike and one.exists() and other.exists() and one.samefile(other)
+
+
+def _explored(target: _Target) -> list[Path]:
+    """Return the real paths of the explored files that lie inside the root."""
+    paths = (_real(target.root / file) for file in target.session.explored_files)
+    return [path for path in paths if target.root in path.parents]
+
+
+def _real(path: Path | str) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _caseless(path: Path) -> str:
+    return unicodedata.normalize("NFC", str(path)).casefold()
+
+
+UNUSABLE = Rule("path_outside_root", lambda _: True, "Name a file inside the project.")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "read_only_intent",
+        lambda target: not target.session.intent.writes,
+        "This session only reads; start one with intent IMPLEMENT, MODIFY or DELETE to write.",
+    ),
+    Rule("not_ready", lambda target: target.session.phase is not Phase.READY),
+    Rule("path_outside_root", _is_outside, UNUSABLE.hint),
+    Rule("protected_path", _is_protected, "This belongs to git or to code-intel; leave it alone."),
+    Rule(
+        "nothing_explored",
+        lambda target: not target.session.explored_files,
+        "No file was explored in this session; look at the file, then add it to the explored ones.",
+    ),
+    Rule(
+        "file_not_explored",
+        _is_unexplored,
+        "Look at this file with the session's tools, then add it to the explored ones.",
+    ),
+    Rule(
+        "new_files_not_allowed",
+        lambda target: _is_new(target) and not target.allow_new,
+        "Only existing files may be written here.",
+    ),
+    Rule(
+        "folder_not_explored",
+        _is_in_unexplored_folder,
+        "Create new files below a folder that holds an explored file, not through a link.",
+    ),
+)
+"""Reasons to deny, in the order in which they are told."""

@@ -1,0 +1,251 @@
+"""From events to session: what each journaled event adds (docs/decisions/0008).
+
+Law: the session is the replay of its journal; nothing else is kept anywhere.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from code_intel.errors import SessionError
+from code_intel.session.frame import Frame, Slot, SlotSource
+from code_intel.session.phases import START, Event, Intent, Phase, advance
+from code_intel.session.risk import Risk, assess_risk
+from code_intel.session.state import (
+    Call,
+    Hypothesis,
+    MappedSymbol,
+    Outcome,
+    PhaseChange,
+    ReadyBy,
+    Record,
+    Session,
+)
+
+VERSION = 1  # of the journal's format
+SUBMITTED = 0.5  # confidence of a symbol somebody merely names (seed 004 §4.5)
+
+
+def apply(session: Session | None, record: Record) -> Session:
+    """Return the session after one event.
+
+    Raises:
+        PhaseError: The phase does not know the event.
+        SessionError: The event's data has not the shape this version writes.
+    """
+    try:
+        if session is None:
+            return _start(record)
+        phase = advance(session.phase, record.event)
+        moved = _moved(session, record, phase)
+        change = REDUCERS.get(record.event)
+        return change(moved, record) if change else moved
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SessionError(
+            f"Event {record.seq} ({record.event}) of the session cannot be read: {error!r}.",
+            code="session_broken",
+        ) from error
+
+
+def replay(records: Iterable[Record]) -> Session:
+    """Return the session that a journal tells; same errors as `apply`."""
+    session: Session | None = None
+    for record in records:
+        session = apply(session, record)
+    if session is None:
+        raise SessionError("The session's journal is empty.", code="session_broken")
+    return session
+
+
+def _start(record: Record) -> Session:
+    if record.event is not Event.STARTED:
+        raise ValueError("a journal begins with `started`")
+    data = record.data
+    if data["version"] != VERSION:
+        raise ValueError(f"version {data['version']} of the journal format")
+    intent = Intent(data["intent"])
+    phase = START[intent]
+    return Session(
+        id=data["id"],
+        root=data["root"],
+        intent=intent,
+        query=data["query"],
+        phase=phase,
+        started_at=record.at,
+        updated_at=record.at,
+        seq=record.seq,
+        phase_seq=record.seq,
+        risk=assess_risk(intent, None),
+        phase_history=(PhaseChange(record.seq, record.at, "", phase, record.event),),
+        ready_by="question" if phase is Phase.READY else "",
+    )
+
+
+def _moved(session: Session, record: Record, phase: Phase) -> Session:
+    """Note the event itself, and the change of phase if there is one."""
+    session = session._replace(seq=record.seq, updated_at=record.at)
+    if phase is session.phase:
+        return session
+    change = PhaseChange(record.seq, record.at, session.phase, phase, record.event)
+    return session._replace(
+        phase=phase,
+        phase_seq=record.seq,
+        phase_history=(*session.phase_history, change),
+        ready_by=READY_BY.get(record.event, ""),
+        hypotheses=session.hypotheses if phase is Phase.READY else (),
+    )
+
+
+def _framed(session: Session, record: Record) -> Session:
+    slots = tuple(
+        Slot(slot["name"], slot["value"], slot["quote"], SlotSource(slot["source"]))
+        for slot in record.data["slots"]
+    )
+    return session._replace(frame=Frame(session.query, slots), risk=Risk(record.data["risk"]))
+
+
+def _called(session: Session, record: Record) -> Session:
+    data = record.data
+    call = Call(
+        record.seq,
+        session.phase,
+        data["tool"],
+        data["target"],
+        data["ok"],
+        data["found"],
+        tuple(data["files"]),
+        tuple(data["symbols"]),
+        data["slot"],
+    )
+    session = session._replace(calls=(*session.calls, call))
+    if call.tool != "find_definitions" or not call.counts:
+        return session
+    defined = (known for known in session.symbols if known.name in call.symbols)
+    return _with_symbols(session, [known._replace(source=SlotSource.FACT) for known in defined])
+
+
+def _confirmed(session: Session, record: Record) -> Session:
+    evidence = record.data["evidence"]
+    return _with_symbols(
+        session,
+        [
+            MappedSymbol(
+                item["name"],
+                SlotSource.FACT,
+                item["confidence"],
+                evidence,
+                confirmed=True,
+            )
+            for item in record.data["symbols"]
+        ],
+    )
+
+
+def _map_answered(session: Session, record: Record) -> Session:
+    data = record.data
+    session = session._replace(short_circuit=data)
+    if record.event is Event.MAP_MISSED:
+        return session._replace(map_missed=True)
+    source = SlotSource.FACT if data["symbol_defined"] else SlotSource.HYPOTHESIS
+    session = _with_symbols(session, [MappedSymbol(data["symbol"], source, data["score"])])
+    if record.event is Event.MAP_CONFIDENT:
+        return _with_files(session, data["files"])
+    text = f"{data['nl_term']} → {data['symbol']}"
+    return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"]),))
+
+
+def _understood(session: Session, record: Record) -> Session:
+    data = record.data
+    symbols = [
+        MappedSymbol(item["name"], SlotSource(item["source"]), SUBMITTED)
+        for item in data["symbols"]
+    ]
+    session = _with_files(_with_symbols(session, symbols), data["files"])
+    return session._replace(missing=tuple(data["missing"]))
+
+
+def _supposed(session: Session, record: Record) -> Session:
+    return session._replace(
+        hypotheses=tuple(
+            Hypothesis(item["text"], item["confidence"]) for item in record.data["hypotheses"]
+        )
+    )
+
+
+def _verified(session: Session, record: Record) -> Session:
+    session = _with_files(session, record.data["files"])
+    proven = (session.symbol(name) for name in record.data["symbols"])
+    return _with_symbols(session, [known._replace(confirmed=True) for known in proven if known])
+
+
+def _refuted(session: Session, record: Record) -> Session:
+    symbols = tuple(record.data["symbols"])
+    if not symbols:
+        return session
+    return session._replace(
+        refuted=(*session.refuted, *symbols),
+        map_missed=True,
+        symbols=tuple(known for known in session.symbols if known.name not in symbols),
+    )
+
+
+def _explored(session: Session, record: Record) -> Session:
+    return _with_files(session, record.data["files"])
+
+
+def _learned(session: Session, record: Record) -> Session:
+    pair = (record.data["nl_term"], record.data["symbol"])
+    return session._replace(learned=tuple(dict.fromkeys((*session.learned, pair))))
+
+
+def _ended(session: Session, record: Record) -> Session:
+    data = record.data
+    outcome = Outcome(record.at, data["outcome"], session.phase, data["analysis"])
+    return session._replace(outcomes=(*session.outcomes, outcome))
+
+
+def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
+    """Map symbols; what is known of one already is never lowered (seed 004 §4.5)."""
+    known = {symbol.name: symbol for symbol in session.symbols}
+    for new in added:
+        old = known.get(new.name, new)
+        known[new.name] = MappedSymbol(
+            new.name,
+            SlotSource.FACT if SlotSource.FACT in {old.source, new.source} else new.source,
+            max(old.confidence, new.confidence),
+            new.evidence or old.evidence,
+            old.confirmed or new.confirmed,
+        )
+    return session._replace(symbols=tuple(known.values()))
+
+
+def _with_files(session: Session, files: Iterable[str]) -> Session:
+    return session._replace(explored_files=tuple(dict.fromkeys((*session.explored_files, *files))))
+
+
+REDUCERS: Mapping[Event, Callable[[Session, Record], Session]] = MappingProxyType(
+    {
+        Event.FRAMED: _framed,
+        Event.CALLED: _called,
+        Event.CONFIRMED: _confirmed,
+        Event.MAP_MISSED: _map_answered,
+        Event.MAP_LIKELY: _map_answered,
+        Event.MAP_CONFIDENT: _map_answered,
+        Event.UNDERSTOOD: _understood,
+        Event.DOUBTED: _understood,
+        Event.SUPPOSED: _supposed,
+        Event.VERIFIED: _verified,
+        Event.REFUTED: _refuted,
+        Event.EXPLORED: _explored,
+        Event.LEARNED: _learned,
+        Event.OUTCOME: _ended,
+    }
+)
+"""What each event adds to the session beside its phase; RISK_RAISED and REVERTED add nothing."""
+
+READY_BY: Mapping[Event, ReadyBy] = MappingProxyType(
+    {
+        Event.MAP_CONFIDENT: "map",
+        Event.UNDERSTOOD: "understanding",
+        Event.VERIFIED: "verification",
+    }
+)
