@@ -1,0 +1,225 @@
+"""The agreements folder: every file in it, the good and the bad, and the one way to write to it.
+
+Files are found under any name (docs/decisions/0007), never renamed, and nothing here deletes one.
+"""
+
+import hashlib
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from code_intel import durable
+from code_intel.chunking.agreement import (
+    AgreementProblem,
+    canonical,
+    file_name,
+    notes_of,
+    read,
+    render,
+)
+from code_intel.chunking.agreement_body import encodable
+from code_intel.errors import StorageError
+from code_intel.records import Agreement
+
+MAX_BYTES = 1024 * 1024
+
+Key = tuple[str, str]
+"""What identifies an agreement and its pair: the term in NFC, and the symbol."""
+
+Problem = Literal["", "invalid", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One agreement of the folder, or a file that should have been one.
+
+    Attributes:
+        path: The file.
+        agreement: What it says; None when it cannot be read.
+        digest: Hex SHA-256 of the file's bytes; over all of them when several files were united.
+        problem: Why it cannot be read, or empty.
+        reason: The same as a sentence; for a readable one a note, such as the files united in it.
+        also: Further files of the same key, as a merge leaves them.
+    """
+
+    path: Path
+    agreement: Agreement | None
+    digest: str
+    problem: Problem = ""
+    reason: str = ""
+    also: tuple[Path, ...] = ()
+
+    @property
+    def key(self) -> Key | None:
+        """The agreement's key, None when it cannot be read."""
+        return key_of(self.agreement) if self.agreement else None
+
+
+def key_of(agreement: Agreement) -> Key:
+    """Return what identifies an agreement."""
+    return make_key(agreement.nl_term, agreement.symbol)
+
+
+def make_key(nl_term: str, symbol: str) -> Key:
+    """Return the key of a term and a symbol as they were given."""
+    return unicodedata.normalize("NFC", encodable(nl_term)), encodable(symbol)
+
+
+def load_all(folder: Path) -> list[Entry]:
+    """Return every agreement below `folder`, by path; files of one key are united into one entry.
+
+    Raises:
+        StorageError: The folder is there but cannot be listed: unreadable is not empty.
+    """
+    by_key: dict[Key, list[Entry]] = {}
+    unreadable = []
+    for path in _files(folder):
+        entry = load(path)
+        if entry.key is None:
+            unreadable.append(entry)
+        else:
+            by_key.setdefault(entry.key, []).append(entry)
+    return sorted([*unreadable, *map(_united, by_key.values())], key=lambda entry: entry.path)
+
+
+def load(path: Path) -> Entry:
+    """Return the entry of one file; whatever is wrong with it is said in the entry."""
+    try:
+        facts = path.lstat()
+        if not stat.S_ISREG(facts.st_mode):
+            return Entry(path, None, "", "invalid", "It is not a regular file.")
+        if facts.st_size > MAX_BYTES:
+            return Entry(path, None, "", "invalid", "It is larger than 1 MiB.")
+        data = path.read_bytes()
+    except OSError as error:
+        return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
+    return replace(_parsed(data), path=path)
+
+
+def find(folder: Path, key: Key) -> Entry | None:
+    """Return the entry of `key`, whatever its file is called."""
+    return next((entry for entry in load_all(folder) if entry.key == key), None)
+
+
+def write(folder: Path, agreement: Agreement) -> Path:
+    """Write one agreement: over the file that has its key, else to a new one; return the path.
+
+    Notes and unknown keys in the old file are kept; a file that says the same already is not touched.
+
+    Raises:
+        StorageError: The disk refused, or an unreadable file is in the way.
+        BusyError: Another process is writing for too long.
+    """
+    agreement = canonical(agreement)
+    with durable.locked(folder.parent / f".{folder.name}.lock"):
+        entry = find(folder, key_of(agreement))
+        path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
+        notes = ""
+        if entry and entry.agreement:
+            agreement = _with_old_keys(agreement, entry.agreement)
+            if not entry.also and canonical(entry.agreement) == agreement:
+                return path
+            notes = notes_of(path.read_text(encoding="utf-8-sig"))
+        elif path.exists():
+            raise StorageError(
+                f"{path} is in the way and cannot be read as an agreement: {load(path).reason}",
+                hint="Resolve its merge conflict or correct it, then try again.",
+            )
+        durable.replace(path, render(agreement, notes=notes).encode())
+    return path
+
+
+def unite(agreements: Sequence[Agreement]) -> Agreement:
+    """Return one agreement of several with the same key: the newest wins, nothing said is lost.
+
+    Evidence, files and aliases are united; it claims to be confirmed only if all of them do.
+    """
+    newest, *others = sorted(agreements, key=lambda item: when(item.learned_at), reverse=True)
+    everything = (newest, *others)
+    return canonical(
+        replace(
+            newest,
+            evidence=_distinct(line for item in everything for line in item.evidence),
+            files=tuple(dict.fromkeys(file for item in everything for file in item.files)),
+            aliases=_distinct(alias for item in everything for alias in item.aliases),
+            frame=newest.frame or next((item.frame for item in others if item.frame), ()),
+            confirmed=all(item.confirmed for item in everything),
+        )
+    )
+
+
+def is_time(text: str) -> bool:
+    """Say whether an agreement may give `text` as its time; an empty one is not known."""
+    try:
+        return not text or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def when(learned_at: str) -> datetime:
+    """Return a time with an offset, UTC where there is none; the earliest of all for no time."""
+    if not learned_at or not is_time(learned_at):
+        return datetime.min.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(learned_at)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the Markdown files below `folder`; hidden files and folders are none of ours."""
+    found: list[Path] = []
+    try:
+        for path in sorted(folder.iterdir()) if folder.exists() else []:
+            if path.name.startswith("."):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                found += _files(path)
+            elif path.suffix.lower() == ".md":
+                found.append(path)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be listed: {error.strerror or error}.") from error
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _parsed(data: bytes) -> Entry:
+    """Return the entry of a file's bytes, its path still empty; a search reads every file anew."""
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        return Entry(Path(), read(data.decode("utf-8-sig")), digest)
+    except AgreementProblem as problem:
+        return Entry(Path(), None, digest, problem.kind, problem.reason)
+    except UnicodeDecodeError:
+        conflict = re.search(rb"^<{7} ", data, re.MULTILINE)
+        return Entry(
+            Path(), None, digest, "conflict" if conflict else "invalid", "It is not UTF-8 text."
+        )
+
+
+def _united(entries: list[Entry]) -> Entry:
+    if len(entries) == 1:
+        return entries[0]
+    known = [(entry, entry.agreement) for entry in entries if entry.agreement]
+    known.sort(key=lambda pair: (when(pair[1].learned_at), pair[0].path.name), reverse=True)
+    first, *others = (entry for entry, _ in known)
+    digests = "\n".join(sorted(entry.digest for entry in entries))
+    return Entry(
+        path=first.path,
+        agreement=unite([agreement for _, agreement in known]),
+        digest=hashlib.sha256(digests.encode()).hexdigest(),
+        reason=f"United with {', '.join(entry.path.name for entry in others)}: the same term and symbol.",
+        also=tuple(entry.path for entry in others),
+    )
+
+
+def _with_old_keys(agreement: Agreement, old: Agreement) -> Agreement:
+    return replace(agreement, extra=tuple((dict(old.extra) | dict(agreement.extra)).items()))
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

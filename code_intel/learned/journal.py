@@ -1,0 +1,147 @@
+"""Both sides of one agreement, written so that a process may die at any step.
+
+The whole agreement goes into the state store first, then learned_pairs.json, then the Markdown file
+(the order of seed 004 §4.2), then what both were. Whatever is found begun is finished by the next
+process that looks (docs/decisions/0007).
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from code_intel.chunking.agreement import file_name, read, render
+from code_intel.config import Settings
+from code_intel.learned import agreements, pairs
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.pairs import Pair
+from code_intel.learned.state import Base, Pending, State
+from code_intel.records import Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where an agreement is now."""
+
+    entry: Entry
+    pair: Pair
+
+
+def pairs_path(settings: Settings) -> Path:
+    """Return where learned_pairs.json is."""
+    return settings.state / pairs.FILE
+
+
+def lock_path(settings: Settings) -> Path:
+    """Return the lock that everything takes which changes more than one file."""
+    return settings.state / "learned.lock"
+
+
+def store(
+    settings: Settings, state: State, agreement: Agreement, *, confirmed: bool, now: datetime
+) -> Stored:
+    """Write both sides of an agreement and remember them; the caller holds `lock_path`."""
+    pending = Pending(agreements.key_of(agreement), render(agreement), confirmed)
+    state.begin(pending)
+    return finish(settings, state, pending, now=now)
+
+
+def finish(settings: Settings, state: State, pending: Pending, *, now: datetime) -> Stored:
+    """Do, or do again, everything that a pending agreement asks for."""
+    agreement = read(pending.text)
+    planned = planned_file(settings, agreement)
+    pair = to_pair(agreement, planned)
+    write_pair(settings, pair, now=now)
+    entry = write_agreement(settings, agreement)
+    with state.transaction():
+        if pending.confirmed:
+            state.confirm(entry.digest, now)
+            state.use(pending.key, now)
+        remember(settings, state, pending.key, pair, entry)
+        state.finish(pending.key)
+    return Stored(entry, pair)
+
+
+def write_pair(settings: Settings, pair: Pair, *, now: datetime) -> None:
+    """Write the first side; a file of a newer version is left alone."""
+    path = pairs_path(settings)
+    if not pairs.load(path).read_only:
+        pairs.add(path, pair, now=now)
+
+
+def write_agreement(settings: Settings, agreement: Agreement) -> Entry:
+    """Write the second side and return what the folder now says of it."""
+    path = agreements.write(settings.agreements, agreement)
+    found = agreements.find(settings.agreements, agreements.key_of(agreement))
+    return found or agreements.load(path)
+
+
+def remember(
+    settings: Settings, state: State, key: Key, pair: Pair | None, entry: Entry | None
+) -> None:
+    """Keep what both sides are as the base of the next sync."""
+    if pair is None or entry is None:
+        state.set_base(key, None)
+        return
+    name = relative(settings, entry.path)
+    state.set_base(key, Base(pair_hash(pair), agreement_hash(settings, entry), name))
+
+
+def planned_file(settings: Settings, agreement: Agreement) -> str:
+    """Return the name, in the agreements folder, that the agreement has or will have."""
+    entry = agreements.find(settings.agreements, agreements.key_of(agreement))
+    if entry:
+        return relative(settings, entry.path)
+    return file_name(agreement.nl_term, agreement.symbol)
+
+
+def relative(settings: Settings, path: Path) -> str:
+    """Return a file's name relative to the agreements folder."""
+    return path.relative_to(settings.agreements).as_posix()
+
+
+def to_pair(agreement: Agreement, file: str) -> Pair:
+    """Return the pair that says the same as an agreement."""
+    return Pair(
+        nl_term=agreement.nl_term,
+        symbol=agreement.symbol,
+        similarity=round(agreement.similarity, 3),
+        code_evidence="\n".join(agreement.evidence),
+        session_id=agreement.session_id,
+        learned_at=agreement.learned_at,
+        agreement_file=file,
+    )
+
+
+def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
+    """Return the agreement that says what a pair says, keeping what a pair does not speak of.
+
+    Evidence that came by way of the JSON file was confirmed by nobody.
+    """
+    base = old or Agreement(pair.nl_term, pair.symbol)
+    told = tuple(line for line in pair.code_evidence.split("\n") if line.strip())
+    same = pair.code_evidence == "\n".join(base.evidence)
+    return replace(
+        base,
+        evidence=base.evidence if same else told,
+        similarity=min(max(pair.similarity, 0.0), 1.0),
+        session_id=pair.session_id,
+        learned_at=pair.learned_at if agreements.is_time(pair.learned_at) else base.learned_at,
+        confirmed=base.confirmed and same,
+    )
+
+
+def pair_hash(pair: Pair) -> str:
+    """Return the digest of what a pair says; keys that are not ours do not count."""
+    return _digest(repr((*pair.key, pair.similarity, pair.code_evidence, pair.session_id,
+                         pair.learned_at, pair.agreement_file)))  # fmt: skip
+
+
+def agreement_hash(settings: Settings, entry: Entry) -> str:
+    """Return the digest of what an agreement says and of what its file is called."""
+    text = render(entry.agreement) if entry.agreement else ""
+    return _digest(f"{relative(settings, entry.path)}\0{text}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

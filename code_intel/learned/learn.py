@@ -1,0 +1,204 @@
+"""Learning: a success becomes an agreement, an agreement is confirmed, a term gets another word.
+
+Whether something was earned is the session's business (DESIGN: learning needs earning); here it is
+written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from code_intel import durable
+from code_intel.chunking.agreement import canonical
+from code_intel.config import Settings
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.learned import agreements, journal
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.pairs import Pair
+from code_intel.learned.reconcile import reconcile_locked
+from code_intel.learned.state import State, open_state
+from code_intel.learned.validity import is_confirmed
+from code_intel.records import Agreement, FileReference
+
+LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200}
+"""Characters; a longer one is a pasted text and no name for anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was written.
+
+    Attributes:
+        agreement_file: The Markdown file.
+        pair: The pair in learned_pairs.json.
+        created: Whether the key is new.
+        digest: Content digest of the file.
+    """
+
+    agreement_file: Path
+    pair: Pair
+    created: bool
+    digest: str
+
+
+def learn(
+    settings: Settings, agreement: Agreement, *, confirmed: bool, now: datetime | None = None
+) -> Learned:
+    """Write an agreement and its pair; one that is there already is updated in place.
+
+    Evidence, files and aliases are united, numbers are the latest. What is not confirmed never stays
+    confirmed by addition: new evidence on a confirmed agreement makes it unconfirmed.
+
+    Args:
+        settings: The project.
+        agreement: What was learned; `confirmed` in it is ignored.
+        confirmed: Whether the session earned it.
+        now: When; fills `learned_at`.
+
+    Raises:
+        UsageError: Term, symbol or evidence is missing or too long; names the field.
+        StorageError: The disk refused; what was begun is finished at the next sync.
+        BusyError: Another process is writing for too long.
+    """
+    now = now or datetime.now(UTC)
+    agreement = _checked(agreement, now)
+    with _opened(settings, now) as state:
+        old = agreements.find(settings.agreements, agreements.key_of(agreement))
+        new = _merged(old.agreement if old else None, agreement, confirmed=confirmed)
+        stored = journal.store(settings, state, new, confirmed=confirmed, now=now)
+    return Learned(stored.entry.path, stored.pair, old is None, stored.entry.digest)
+
+
+def confirm(
+    settings: Settings, key: Key, *, symbol_digest: str = "", now: datetime | None = None
+) -> Learned:
+    """Confirm an agreement as it stands, for the symbol as it is now.
+
+    Args:
+        settings: The project.
+        key: Which agreement.
+        symbol_digest: `Symbol.digest` of the present definition; empty keeps the old one.
+        now: When.
+
+    Raises:
+        NotFoundError: There is no such agreement.
+    """
+    now = now or datetime.now(UTC)
+    with _opened(settings, now) as state:
+        _, old = _existing(settings, key)
+        new = replace(old, confirmed=True, digest=symbol_digest or old.digest)
+        stored = journal.store(settings, state, new, confirmed=True, now=now)
+    return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
+
+
+def add_alias(
+    settings: Settings, key: Key, alias: str, session_id: str, *, now: datetime | None = None
+) -> Learned:
+    """Note another word for an agreement, as one session confirmed it; twice is once.
+
+    What was confirmed stays confirmed.
+
+    Raises:
+        UsageError: The alias is empty or too long.
+        NotFoundError: There is no such agreement.
+    """
+    now = now or datetime.now(UTC)
+    alias = _word("alias", alias)
+    with _opened(settings, now) as state:
+        entry, old = _existing(settings, key)
+        trusted = is_confirmed(settings, entry, state)
+        new = canonical(replace(old, aliases=(*old.aliases, alias)))
+        state.see_alias(agreements.key_of(new), alias, session_id, now)
+        stored = journal.store(settings, state, new, confirmed=trusted, now=now)
+    return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
+
+
+def record_use(settings: Settings, key: Key, *, now: datetime | None = None) -> None:
+    """Note that an agreement led to a confirmed success, so that it does not grow old."""
+    with open_state(settings.state) as state:
+        state.use(agreements.make_key(*key), now or datetime.now(UTC))
+
+
+@contextmanager
+def _opened(settings: Settings, now: datetime) -> Iterator[State]:
+    """Hold the lock with both sides brought together, so that nothing is written over an edit."""
+    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        reconcile_locked(settings, state, now=now)
+        yield state
+
+
+def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
+    entry = agreements.find(settings.agreements, agreements.make_key(*key))
+    if entry is None or entry.agreement is None:
+        raise NotFoundError(
+            f"There is no agreement {key[0]} → {key[1]}.",
+            hint="Look at list_agreements for what there is.",
+        )
+    return entry, entry.agreement
+
+
+def _checked(agreement: Agreement, now: datetime) -> Agreement:
+    evidence = tuple(item for item in agreement.evidence if item.strip())
+    if not evidence:
+        raise UsageError(
+            "code_evidence is empty.",
+            hint="Say in a sentence what in the code shows it.",
+            details={"field": "code_evidence"},
+        )
+    if not agreements.is_time(agreement.learned_at):
+        raise UsageError("learned_at is no ISO 8601 time.", details={"field": "learned_at"})
+    return replace(
+        agreement,
+        nl_term=_word("nl_term", agreement.nl_term),
+        symbol=_word("symbol", agreement.symbol),
+        evidence=evidence,
+        learned_at=agreement.learned_at or now.isoformat(),
+    )
+
+
+def _word(field: str, text: str) -> str:
+    """Return a name on one line, as it is spoken."""
+    text = " ".join(text.split())
+    if not text:
+        raise UsageError(f"{field} is empty.", details={"field": field})
+    if len(text) > LONGEST[field]:
+        raise UsageError(
+            f"{field} has {len(text)} characters; at most {LONGEST[field]} are a name.",
+            details={"field": field},
+        )
+    return text
+
+
+def _merged(old: Agreement | None, new: Agreement, *, confirmed: bool) -> Agreement:
+    """Return what the file says after `new` was learned on top of `old`."""
+    if old is None:
+        return canonical(replace(new, confirmed=confirmed))
+    both = canonical(
+        replace(
+            new,
+            evidence=(*old.evidence, *new.evidence),
+            files=_files(old.files, new.files),
+            aliases=(*old.aliases, *new.aliases),
+            digest=new.digest or old.digest,
+            frame=new.frame or old.frame,
+            intent=new.intent or old.intent,
+            extra=tuple((dict(old.extra) | dict(new.extra)).items()),
+            confirmed=confirmed or old.confirmed,
+        )
+    )
+    if confirmed:
+        return both
+    substance = (both.evidence, both.files, both.aliases, both.digest)
+    if substance == (old.evidence, old.files, old.aliases, old.digest):
+        return old
+    return replace(both, confirmed=False)
+
+
+def _files(
+    old: tuple[FileReference, ...], new: tuple[FileReference, ...]
+) -> tuple[FileReference, ...]:
+    """Return the files of both; where a file is named in both, the new line counts."""
+    named = {file.path for file in new}
+    return (*(file for file in old if file.path not in named), *new)

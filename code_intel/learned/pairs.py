@@ -1,0 +1,246 @@
+"""learned_pairs.json: versions 1 and 2 read, version 2 written, nothing in it ever dropped.
+
+The seed's source of truth for people who edit JSON (seed 004 §3.2); git carries agreements instead, so
+a damaged file is moved aside and rebuilt from them (docs/decisions/0007). Only `learned.journal` and
+`learned.reconcile` write it, because a pair that vanishes means that somebody deleted it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from code_intel import durable
+from code_intel.chunking.agreement_body import encodable
+from code_intel.errors import StorageError
+from code_intel.learned.agreements import Key, make_key, when
+
+VERSION = 2
+FILE = "learned_pairs.json"
+MAX_BYTES = 64 * 1024 * 1024
+EMBEDDING_MODEL = "intfloat/multilingual-e5-small"
+_FIELDS = (
+    "nl_term", "symbol", "similarity", "code_evidence", "session_id", "learned_at", "agreement_file",
+)  # fmt: skip
+_TOP = ("version", "updated_at", "embedding_model", "pairs")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One learned pair; `extra` holds keys that are not ours, with their JSON values."""
+
+    nl_term: str
+    symbol: str
+    similarity: float = 0.0
+    code_evidence: str = ""
+    session_id: str = ""
+    learned_at: str = ""
+    agreement_file: str = ""
+    extra: tuple[tuple[str, object], ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What identifies the pair."""
+        return make_key(self.nl_term, self.symbol)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsFile:
+    """What the file says.
+
+    Attributes:
+        pairs: Its pairs; of several with one key the newest.
+        exists: Whether there is a file.
+        damage: Why it must be rebuilt, or empty; `pairs` then holds what could still be read.
+        version: As written; above `VERSION` the file is read and never written.
+        strange: Items of the list that are no pairs; kept.
+        extra: Top-level keys that are not ours; kept.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    exists: bool = True
+    damage: str = ""
+    version: int = VERSION
+    strange: tuple[object, ...] = ()
+    extra: tuple[tuple[str, object], ...] = ()
+    embedding_model: str = EMBEDDING_MODEL
+    updated_at: str = ""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a newer version wrote it."""
+        return self.version > VERSION
+
+
+def load(path: Path) -> PairsFile:
+    """Read the file; a missing one is empty, a damaged one says what is wrong with it.
+
+    Raises:
+        StorageError: It is there but cannot be read: unreadable is not empty.
+    """
+    try:
+        if path.exists() and path.stat().st_size > MAX_BYTES:
+            return PairsFile(damage="It is larger than 64 MiB.")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return PairsFile(exists=False)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return parse(data)
+
+
+def parse(data: bytes) -> PairsFile:
+    """Read the bytes of a pairs file; never raises."""
+    try:
+        text = data.decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        found = _document(document)
+    except (ValueError, RecursionError) as error:
+        return PairsFile(damage=f"It is not a pairs file: {error}.")
+    if data.startswith(b"\xef\xbb\xbf"):
+        return replace(found, damage="It starts with a byte order mark.")
+    return found
+
+
+def update(
+    path: Path, change: Callable[[tuple[Pair, ...]], tuple[Pair, ...]], *, now: datetime
+) -> PairsFile:
+    """Change the pairs under a lock, from what the file says at that moment; return the new file.
+
+    A damaged file is moved to `.corrupt-<time>` beside it first; what could be read of it goes on.
+
+    Raises:
+        StorageError: A newer version wrote the file, or the disk refused.
+        BusyError: Another process is writing for too long.
+    """
+    with durable.locked(path.with_name(f"{path.name}.lock")):
+        old = load(path)
+        if old.read_only:
+            raise StorageError(
+                f"{path.name} has version {old.version}; this program writes {VERSION}.",
+                hint="Use the newer code-intel; until then nothing is learned into this file.",
+            )
+        if old.damage:
+            set_aside(path, now)
+        pairs = _newest(change(old.pairs))
+        new = replace(old, pairs=pairs, exists=True, damage="", version=VERSION)
+        if new != old:
+            new = replace(new, updated_at=now.isoformat())
+            durable.replace(path, dump(new))
+    return new
+
+
+def add(path: Path, pair: Pair, *, now: datetime) -> PairsFile:
+    """Add a pair, or replace the one with its key in place; keys that are not ours are kept."""
+
+    def change(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        known = {item.key: item for item in pairs}
+        old = known.get(pair.key)
+        extra = (dict(old.extra) if old else {}) | dict(pair.extra)
+        known[pair.key] = replace(pair, extra=tuple(extra.items()))
+        return tuple(known.values())
+
+    return update(path, change, now=now)
+
+
+def dump(file: PairsFile) -> bytes:
+    """Return the bytes of a file of version 2."""
+    document = {
+        "version": VERSION,
+        "updated_at": file.updated_at,
+        "embedding_model": file.embedding_model,
+        "pairs": [*map(as_json, file.pairs), *file.strange],
+        **dict(file.extra),
+    }
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    return f"{text}\n".encode("utf-8", "replace")
+
+
+def as_json(pair: Pair) -> dict[str, Any]:
+    """Return a pair as its JSON object."""
+    return {field: getattr(pair, field) for field in _FIELDS} | dict(pair.extra)
+
+
+def set_aside(path: Path, now: datetime) -> Path:
+    """Move a file to `<name>.corrupt-<time>` beside it, over no other; return where it is."""
+    stem = f"{path.name}.corrupt-{now:%Y%m%dT%H%M%S}"
+    aside, number = path.with_name(stem), 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{stem}-{number}")
+    try:
+        path.replace(aside)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be set aside: {error.strerror or error}.") from error
+    return aside
+
+
+def _document(document: object) -> PairsFile:
+    if not isinstance(document, dict):
+        raise ValueError("it holds no JSON object")  # noqa: TRY004 - damage is one kind of error here
+    version, items = document.get("version", 1), document.get("pairs", [])
+    if type(version) is not int or not isinstance(items, list):
+        raise ValueError("version or pairs has the wrong type")
+    pairs = [_pair(item) for item in items]
+    return PairsFile(
+        pairs=_newest(tuple(pair for pair in pairs if pair)),
+        version=version,
+        strange=tuple(item for item, pair in zip(items, pairs, strict=True) if not pair),
+        extra=_others(document, _TOP),
+        embedding_model=str(document.get("embedding_model") or EMBEDDING_MODEL),
+        updated_at=str(document.get("updated_at") or ""),
+    )
+
+
+def _pair(item: object) -> Pair | None:
+    """Return a pair, None for what is none; a missing optional field is empty."""
+    if not isinstance(item, dict):
+        return None
+    values = {field: item.get(field) for field in _FIELDS}
+    similarity = values.pop("similarity") or 0.0
+    texts = {field: "" if value is None else value for field, value in values.items()}
+    if not all(isinstance(value, str) for value in texts.values()):
+        return None
+    if type(similarity) not in {int, float} or not texts["nl_term"].strip():
+        return None
+    if not texts["symbol"].strip():
+        return None
+    texts = {field: encodable(value) for field, value in texts.items()}
+    texts["learned_at"] = _aware(texts["learned_at"])
+    return Pair(**texts, similarity=float(similarity), extra=_others(item, _FIELDS))
+
+
+def _aware(text: str) -> str:
+    """Return a time with an offset; version 1 wrote none, and UTC is the same on every machine."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if time.tzinfo else time.replace(tzinfo=UTC).isoformat()
+
+
+def _newest(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    """Return one pair a key, the newest, where the first of them stood."""
+    found: dict[Key, Pair] = {}
+    for pair in pairs:
+        old = found.get(pair.key)
+        if old is None or when(pair.learned_at) >= when(old.learned_at):
+            found[pair.key] = pair
+    return tuple(found.values())
+
+
+def _others(item: dict[str, Any], known: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
+    return tuple((key, value) for key, value in item.items() if key not in known)
+
+
+def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(items)
+    if len(found) != len(items):
+        raise ValueError("it gives a key twice")
+    return found
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")

@@ -1,0 +1,259 @@
+"""Two sides of one truth: learned_pairs.json and the agreements, brought together (DESIGN: truth on disk).
+
+What each side was at the last sync decides, as one table says. People may edit either; nothing is lost:
+what is deleted goes to `.code-intel/trash`, and a whole file that vanishes is rebuilt, not obeyed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from code_intel import durable
+from code_intel.chunking.agreement import AgreementProblem, file_name
+from code_intel.config import Settings
+from code_intel.errors import StorageError
+from code_intel.learned import agreements, journal, pairs
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.pairs import Pair, PairsFile
+from code_intel.learned.state import Base, State, open_state
+
+Side = Literal["same", "changed", "missing", "unreadable"]
+Action = Literal[
+    "keep", "write_pair", "write_agreement", "trash_pair", "trash_agreement", "unite", "forget", "wait"
+]  # fmt: skip
+
+DECISIONS: Mapping[tuple[bool, Side, Side], Action] = MappingProxyType(
+    {
+        # (was there a base, pair, agreement)
+        (True, "same", "same"): "keep",
+        (True, "same", "changed"): "write_pair",
+        (True, "same", "missing"): "trash_pair",
+        (True, "changed", "same"): "write_agreement",
+        (True, "changed", "changed"): "write_pair",
+        (True, "changed", "missing"): "write_agreement",
+        (True, "missing", "same"): "trash_agreement",
+        (True, "missing", "changed"): "write_pair",
+        (True, "missing", "missing"): "forget",
+        (True, "same", "unreadable"): "wait",
+        (True, "changed", "unreadable"): "wait",
+        (True, "missing", "unreadable"): "wait",
+        (False, "changed", "changed"): "unite",
+        (False, "changed", "missing"): "write_agreement",
+        (False, "missing", "changed"): "write_pair",
+        (False, "changed", "unreadable"): "wait",
+    }
+)
+"""What to do with a key; without a base whatever is there counts as changed."""
+
+MASS = 5
+"""From so many pairs on, more than half of them vanishing at once is damage and not an edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a reconciliation did.
+
+    Attributes:
+        actions: Key by key what was done, `keep` left out.
+        notes: Sentences for people: what was damaged, set aside, rebuilt or left alone.
+    """
+
+    actions: Mapping[Key, Action] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def count(self, action: Action) -> int:
+        """Return how many keys had this action."""
+        return sum(done == action for done in self.actions.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Everything that was found."""
+
+    file: PairsFile
+    pairs: Mapping[Key, Pair]
+    entries: Mapping[Key, Entry]
+    unreadable: frozenset[str]
+    bases: Mapping[Key, Base]
+
+
+def decide(
+    base: Base | None, pair: str | None, agreement: str | None, *, unreadable: bool = False
+) -> Action:
+    """Return what to do with one key; pure.
+
+    Args:
+        base: Both hashes at the last sync.
+        pair: The pair's hash now, None when it is not there.
+        agreement: The agreement's hash now, None when it is not there.
+        unreadable: Whether the agreement's file is there and cannot be read.
+    """
+    left = _side(base and base.pair, pair)
+    right = "unreadable" if unreadable else _side(base and base.agreement, agreement)
+    return DECISIONS[base is not None, left, right]
+
+
+def reconcile(settings: Settings, *, now: datetime | None = None) -> Report:
+    """Bring both sides together and finish what was begun; quick when there is nothing to do.
+
+    Raises:
+        StorageError: A side is there but cannot be read or written.
+        BusyError: Another process is at it for too long.
+    """
+    now = now or datetime.now(UTC)
+    places = (journal.pairs_path(settings), settings.agreements, settings.state / "state.db")
+    if not any(place.exists() for place in places):
+        return Report()
+    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        return reconcile_locked(settings, state, now=now)
+
+
+def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Report:
+    """Do the work of `reconcile` for a caller that holds `journal.lock_path`."""
+    notes = _finish_pending(settings, state, now)
+    found = _look(settings, state)
+    if found.file.read_only:
+        return Report(notes=(*notes, f"{pairs.FILE} was written by a newer version; left alone."))
+    if found.file.damage:
+        notes.append(f"{pairs.FILE} was damaged and is rebuilt: {found.file.damage}")
+    actions, guarded = _plan(settings, found)
+    if guarded:
+        notes.append(f"{pairs.FILE} had lost most of its pairs; rebuilt from the agreements.")
+    if found.file.damage or actions:
+        _apply(settings, state, found, actions, now)
+    return Report(MappingProxyType(actions), tuple(notes))
+
+
+def _side(base: str | None, current: str | None) -> Side:
+    if current is None:
+        return "missing"
+    return "same" if current == base else "changed"
+
+
+def _finish_pending(settings: Settings, state: State, now: datetime) -> list[str]:
+    notes = []
+    for pending in state.pending():
+        try:
+            journal.finish(settings, state, pending, now=now)
+        except (AgreementProblem, StorageError) as error:
+            notes.append(
+                f"{pending.key[0]} → {pending.key[1]} is still to be written: {error.message}"
+            )
+    return notes
+
+
+def _look(settings: Settings, state: State) -> _Sides:
+    file = pairs.load(journal.pairs_path(settings))
+    entries = agreements.load_all(settings.agreements)
+    bad = (journal.relative(settings, entry.path) for entry in entries if entry.key is None)
+    return _Sides(
+        file=file,
+        pairs={pair.key: pair for pair in file.pairs},
+        entries={entry.key: entry for entry in entries if entry.key},
+        unreadable=frozenset(bad),
+        bases=state.bases(),
+    )
+
+
+def _plan(settings: Settings, found: _Sides) -> tuple[dict[Key, Action], bool]:
+    """Return the action for each key, and whether a mass deletion was refused."""
+    actions: dict[Key, Action] = {}
+    for key in [*found.entries, *(found.pairs.keys() | found.bases.keys()) - found.entries.keys()]:
+        base, pair, entry = found.bases.get(key), found.pairs.get(key), found.entries.get(key)
+        actions[key] = decide(
+            base,
+            journal.pair_hash(pair) if pair else None,
+            journal.agreement_hash(settings, entry) if entry else None,
+            unreadable=entry is None and _file_of(key, base) in found.unreadable,
+        )
+    doomed = [key for key, action in actions.items() if action == "trash_agreement"]
+    mass = len(doomed) >= MASS and len(doomed) * 2 > len(found.bases)
+    lost = not found.file.exists or bool(found.file.damage)
+    if mass or lost:
+        actions |= dict.fromkeys(doomed, "write_pair")
+    return {key: action for key, action in actions.items() if action != "keep"}, mass and not lost
+
+
+def _file_of(key: Key, base: Base | None) -> str:
+    """Return where a key's agreement was, or would be written."""
+    return base.file if base else file_name(*key)
+
+
+def _apply(
+    settings: Settings, state: State, found: _Sides, actions: Mapping[Key, Action], now: datetime
+) -> None:
+    """Write files first, then the pairs in one go, then what both sides were."""
+    after = dict(found.pairs)
+    entries: dict[Key, Entry | None] = dict(found.entries)
+    for key, action in actions.items():
+        _apply_one(settings, key, action, after, entries, now)
+    changed = {key for key, action in actions.items() if action != "wait"}
+
+    def change(current: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        result = {pair.key: pair for pair in current}
+        for key in changed:
+            result.pop(key, None) if key not in after else result.update({key: after[key]})
+        return tuple(result.values())
+
+    pairs.update(journal.pairs_path(settings), change, now=now)
+    with state.transaction():
+        for key in changed:
+            journal.remember(settings, state, key, after.get(key), entries.get(key))
+
+
+def _apply_one(
+    settings: Settings,
+    key: Key,
+    action: Action,
+    after: dict[Key, Pair],
+    entries: dict[Key, Entry | None],
+    now: datetime,
+) -> None:
+    pair, entry = after.get(key), entries.get(key)
+    agreement = entry.agreement if entry else None
+    if action == "trash_pair" and pair:
+        _trash_pair(settings, after.pop(key), now)
+    elif action == "trash_agreement" and entry:
+        for path in (entry.path, *entry.also):
+            _trash_file(settings, path, now)
+        entries[key] = None
+    elif action == "unite" and pair and agreement:
+        united = agreements.unite([agreement, journal.to_agreement(pair, agreement)])
+        if set(united.evidence) == set(agreement.evidence):
+            united = replace(united, confirmed=agreement.confirmed)
+        entries[key] = journal.write_agreement(settings, united)
+    elif action == "write_agreement" and pair:
+        entries[key] = journal.write_agreement(settings, journal.to_agreement(pair, agreement))
+    settled = entries.get(key)
+    if settled and settled.agreement and action in {"write_pair", "unite", "write_agreement"}:
+        name = journal.relative(settings, settled.path)
+        fresh = journal.to_pair(settled.agreement, name)
+        after[key] = replace(fresh, extra=pair.extra if pair else ())
+
+
+def _trash_pair(settings: Settings, pair: Pair, now: datetime) -> None:
+    data = json.dumps(pairs.as_json(pair), ensure_ascii=False, indent=2)
+    name = file_name(pair.nl_term, pair.symbol).removesuffix(".md")
+    durable.replace(_in_trash(settings, f"{name}.json", now), data.encode("utf-8", "replace"))
+
+
+def _trash_file(settings: Settings, path: Path, now: datetime) -> None:
+    target = _in_trash(settings, path.name, now)
+    try:
+        durable.replace(target, path.read_bytes())
+        path.unlink()
+    except OSError as error:
+        raise StorageError(f"{path} cannot be moved to the trash: {error.strerror}.") from error
+
+
+def _in_trash(settings: Settings, name: str, now: datetime) -> Path:
+    folder = settings.state / "trash"
+    target, number = folder / f"{now:%Y%m%dT%H%M%S}-{name}", 1
+    while target.exists():
+        number += 1
+        target = folder / f"{now:%Y%m%dT%H%M%S}-{number}-{name}"
+    return target

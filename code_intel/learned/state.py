@@ -1,0 +1,224 @@
+"""What this machine alone remembers about agreements: `.code-intel/state.db`.
+
+The bases of the last sync, which contents were confirmed here, when each agreement was last used, in
+which sessions an alias was seen, and what was being learned if the process died. Git does not carry
+it; without it agreements are merely unconfirmed and the two sides of each pair are united again.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from code_intel.errors import BusyError, StorageError
+from code_intel.learned.agreements import Key
+
+VERSION = 1
+_SCHEMA = """
+CREATE TABLE base (
+    nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
+    PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+CREATE TABLE confirmed (digest TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE used (nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+CREATE TABLE sighting (
+    nl_term TEXT, symbol TEXT, alias TEXT, session_id TEXT, at TEXT NOT NULL,
+    PRIMARY KEY (nl_term, symbol, alias, session_id)) WITHOUT ROWID;
+CREATE TABLE pending (
+    nl_term TEXT, symbol TEXT, text TEXT NOT NULL, confirmed INTEGER NOT NULL,
+    PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+"""
+
+
+class Base(NamedTuple):
+    """Hashes of both sides of a pair when they last agreed, and the agreement's file."""
+
+    pair: str
+    agreement: str
+    file: str
+
+
+class Pending(NamedTuple):
+    """An agreement that is being learned: its whole text, and whether it is confirmed."""
+
+    key: Key
+    text: str
+    confirmed: bool
+
+
+class State:
+    """The store; made by `open_state`. Every method is one short transaction of its own."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Group several changes: all of them are kept, or none."""
+        with _translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def bases(self) -> dict[Key, Base]:
+        """Return every base of the last sync."""
+        rows = self._rows("SELECT nl_term, symbol, pair, agreement, file FROM base")
+        return {(row[0], row[1]): Base(*row[2:]) for row in rows}
+
+    def set_base(self, key: Key, base: Base | None) -> None:
+        """Remember, or with None forget, what both sides were at a sync."""
+        if base is None:
+            self._rows("DELETE FROM base WHERE nl_term = ? AND symbol = ?", key)
+        else:
+            self._rows("INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?)", (*key, *base))
+
+    def confirm(self, digest: str, now: datetime) -> None:
+        """Remember that the content with this digest was confirmed on this machine."""
+        self._rows("INSERT OR IGNORE INTO confirmed VALUES (?, ?)", (digest, now.isoformat()))
+
+    def revoke(self, digest: str) -> None:
+        """Forget that this content was confirmed."""
+        self._rows("DELETE FROM confirmed WHERE digest = ?", (digest,))
+
+    def confirmed(self) -> set[str]:
+        """Return the digests of all confirmed contents."""
+        return {row[0] for row in self._rows("SELECT digest FROM confirmed")}
+
+    def use(self, key: Key, now: datetime) -> None:
+        """Remember a confirmed use: an agreement that led to a success does not grow old."""
+        self._rows("INSERT OR REPLACE INTO used VALUES (?, ?, ?)", (*key, now.isoformat()))
+
+    def last_uses(self) -> dict[Key, datetime]:
+        """Return the last confirmed use of each agreement that had one."""
+        rows = self._rows("SELECT nl_term, symbol, at FROM used")
+        return {(row[0], row[1]): datetime.fromisoformat(row[2]) for row in rows}
+
+    def see_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
+        """Remember that a session confirmed the alias; twice in one session is once."""
+        self._rows(
+            "INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)",
+            (*key, alias, session_id, now.isoformat()),
+        )
+
+    def alias_sessions(self) -> dict[Key, dict[str, int]]:
+        """Return for each agreement its aliases and in how many sessions each was confirmed."""
+        found: dict[Key, dict[str, int]] = {}
+        sql = "SELECT nl_term, symbol, alias, count(*) FROM sighting GROUP BY 1, 2, 3"
+        for row in self._rows(sql):
+            found.setdefault((row[0], row[1]), {})[row[2]] = int(row[3])
+        return found
+
+    def begin(self, pending: Pending) -> None:
+        """Remember what is about to be written, so that it can be finished after a crash."""
+        row = (*pending.key, pending.text, int(pending.confirmed))
+        self._rows("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", row)
+
+    def pending(self) -> list[Pending]:
+        """Return what was begun and not finished."""
+        rows = self._rows("SELECT nl_term, symbol, text, confirmed FROM pending")
+        return [Pending((row[0], row[1]), row[2], bool(row[3])) for row in rows]
+
+    def finish(self, key: Key) -> None:
+        """Forget a pending agreement: everything about it is written."""
+        self._rows("DELETE FROM pending WHERE nl_term = ? AND symbol = ?", key)
+
+    def _rows(self, sql: str, values: Iterable[object] = ()) -> list[tuple[str, ...]]:
+        with _translated():
+            return list(self._db.execute(sql, tuple(values)))
+
+
+@contextmanager
+def open_state(folder: Path, *, create: bool = True) -> Iterator[State]:
+    """Open `folder`/state.db; a damaged one is set aside and begun anew.
+
+    Args:
+        folder: The project's state folder.
+        create: With False a store that does not exist, or cannot be opened for writing, is an empty
+            one in memory: what reading needs.
+
+    Raises:
+        StorageError: It cannot be opened, or was written by a newer version.
+        BusyError: Another process kept it too long.
+    """
+    path = folder / "state.db"
+    with _translated():
+        try:
+            connection = _connect(path, create=create)
+        except (apsw.NotADBError, apsw.CorruptError):
+            _set_aside(path)
+            connection = _connect(path, create=create)
+    try:
+        yield State(connection)
+    finally:
+        connection.close()
+
+
+def _connect(path: Path, *, create: bool) -> apsw.Connection:
+    if not create and not path.exists():
+        return _prepared(apsw.Connection(":memory:"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _prepared(apsw.Connection(str(path)))
+    except (apsw.ReadOnlyError, apsw.CantOpenError):
+        if create:
+            raise
+        return _prepared(apsw.Connection(":memory:"))
+
+
+def _prepared(db: apsw.Connection) -> apsw.Connection:
+    try:
+        db.set_busy_timeout(5000)
+        db.pragma("journal_mode", "wal")
+        if (version := db.pragma("user_version")) == 0:
+            _create(db)
+        else:
+            _require_known(int(version))
+        db.execute("SELECT count(*) FROM confirmed").fetchall()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _require_known(version: int) -> None:
+    if version != VERSION:
+        raise StorageError(
+            f"state.db has version {version}; this program knows {VERSION}.",
+            hint="Use the newer code-intel, or move state.db away: agreements stay.",
+        )
+
+
+def _create(db: apsw.Connection) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if db.pragma("user_version") == 0:
+        db.execute(_SCHEMA)
+        db.pragma("user_version", VERSION)
+    db.execute("COMMIT")
+
+
+def _set_aside(path: Path) -> None:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
+        number += 1
+    path.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).unlink()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise BusyError("state.db is held by another process.") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StorageError(f"state.db is damaged: {error}.") from error
+    except (apsw.Error, OSError) as error:
+        raise StorageError(f"state.db cannot be used: {error}.") from error
