@@ -19,6 +19,8 @@ from code_intel.index import schema
 
 BUSY_MS = 5000
 WAL_LIMIT = 16 << 20
+DAMAGED = "index_damaged"
+"""`error` of the StorageError that asks for a rebuild."""
 
 
 class Database:
@@ -172,7 +174,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StorageError(
             f"{path.name} is damaged: {error}.",
-            code="index_damaged",
+            code=DAMAGED,
             hint=f"It is a cache: delete {path.name}, it will be rebuilt.",
         ) from error
     except apsw.Error as error:

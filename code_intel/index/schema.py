@@ -106,13 +106,15 @@ WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""
 VECTOR_HITS = """SELECT rowid, 1 - distance FROM vectors WHERE embedding MATCH ? AND k = ?
   ORDER BY distance"""
-VECTORS_OF = """SELECT rowid, embedding FROM vectors
-  WHERE rowid IN (SELECT value FROM json_each(?))"""
+VECTORS_OF = """SELECT v.rowid, v.embedding FROM json_each(?) j
+  CROSS JOIN vectors v ON v.rowid = j.value"""
 CARDED_VECTORS = """SELECT c.card_digest, v.embedding FROM chunks c JOIN vectors v ON v.rowid = c.id
   WHERE c.document_id = ? AND c.state = 2"""
 CARDS = """SELECT c.id, d.path, c.card FROM chunks c JOIN documents d ON d.id = c.document_id
   WHERE c.position = 0 AND c.card != '' ORDER BY d.path"""
-WAITING = "SELECT id, card FROM chunks WHERE state = 1 ORDER BY priority, position, id LIMIT ?"
+WAITING = """SELECT id, card FROM chunks WHERE state = 1
+  AND (?1 IS NULL OR document_id = (SELECT id FROM documents WHERE path = ?1))
+  ORDER BY priority, position, id LIMIT ?2"""
 CLAIM = "UPDATE chunks SET state = 2, problem = '' WHERE id = ? AND state != 0 RETURNING id"
 REFUSED = """SELECT d.path, c.position, c.problem FROM chunks c
   JOIN documents d ON d.id = c.document_id WHERE c.state = 3 ORDER BY c.id"""
@@ -128,9 +130,10 @@ INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kin
 
 CLEAR = (
     "DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document_id = ?)",
-    "DELETE FROM vectors WHERE rowid IN (SELECT id FROM chunks WHERE document_id = ? AND state = 2)",
     "DELETE FROM chunks WHERE document_id = ?",
     "DELETE FROM symbols WHERE document_id = ?",
     "DELETE FROM imports WHERE document_id = ?",
 )
-"""Deletes what hangs on a document; virtual tables first, while the chunk ids are known."""
+"""Deletes what hangs on a document, save its vectors: sqlite-vec answers IN with a full scan."""
+CLEAR_VECTOR = "DELETE FROM vectors WHERE rowid = ?"
+EMBEDDED_OF = "SELECT id FROM chunks WHERE document_id = ? AND state = 2"

@@ -207,9 +207,9 @@ class Store:
 
     # --- vectors
 
-    def pending(self, limit: int) -> list[tuple[int, str]]:
-        """Return (chunk id, card) of chunks that wait for a vector, the most useful first."""
-        return self._db.rows(schema.WAITING, (limit,))
+    def pending(self, limit: int, *, path: str | None = None) -> list[tuple[int, str]]:
+        """Return (chunk id, card) of chunks (of one document) without vector, most useful first."""
+        return self._db.rows(schema.WAITING, (path, limit))
 
     def pending_count(self) -> int:
         """Return how many chunks wait for a vector."""
@@ -251,7 +251,7 @@ class Store:
     def quarantine(self, chunk: int, reason: str) -> None:
         """Ask no more vector for a chunk, and say why."""
         with self.batch():
-            self._db.rows("DELETE FROM vectors WHERE rowid = ?", (chunk,))
+            self._db.rows(schema.CLEAR_VECTOR, (chunk,))
             sql = "UPDATE chunks SET state = 3, problem = ? WHERE id = ? AND state != 0"
             self._db.rows(sql, (reason, chunk))
 
@@ -311,13 +311,15 @@ class Store:
             self._db.rows("INSERT INTO imports VALUES (?, ?, ?)", (document, position, target))
 
     def _put_vector(self, chunk: int, blob: bytes) -> None:
-        self._db.rows("DELETE FROM vectors WHERE rowid = ?", (chunk,))
+        self._db.rows(schema.CLEAR_VECTOR, (chunk,))
         self._db.rows("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", (chunk, blob))
 
     def _carded_vectors(self, document: int) -> dict[str, bytes]:
         return dict(self._db.rows(schema.CARDED_VECTORS, (document,)))
 
     def _clear(self, document: int) -> None:
+        for row in self._db.rows(schema.EMBEDDED_OF, (document,)):
+            self._db.rows(schema.CLEAR_VECTOR, row)
         for sql in schema.CLEAR:
             self._db.rows(sql, (document,))
 

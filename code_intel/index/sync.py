@@ -111,8 +111,10 @@ def sync(
         report.stopped = True
         return report
     _forget(store, config, scan, known.keys() - scan.files.keys(), len(known), report)
-    store.set_meta("scanned_ns", str(started))
-    store.set_meta("corpus", config.corpus)
+    if todo or store.get_meta("scanned_ns") is None:
+        with store.batch():
+            store.set_meta("scanned_ns", str(started))
+            store.set_meta("corpus", config.corpus)
     return report
 
 

@@ -1,0 +1,233 @@
+"""The background role: one process a database walks, indexes and embeds; the others only ask.
+
+A lock file beside the database elects it and dies with the process. The elected one re-scans when
+asked and every few seconds, less often where a scan is dear, and embeds in small steps in between.
+Others try for the role whenever they are asked something, and can say who has it.
+"""
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from code_intel.config import IndexConfig
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import CodeIntelError, EmbeddingError, StorageError
+from code_intel.index.database import DAMAGED
+from code_intel.index.store import Store
+from code_intel.index.sync import SyncReport, sync
+from code_intel.index.vectors import embed_pending
+
+log = logging.getLogger(__name__)
+
+EVERY_SECONDS = 3.0
+SCAN_SHARE = 20
+"""A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
+STOP_SECONDS = 0.9
+
+
+class Role:
+    """The right to index one database in bulk."""
+
+    def __init__(self, db_path: Path) -> None:
+        self._lock = FileLock(db_path.with_name(f"{db_path.name}.indexer.lock"), thread_local=False)
+        self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
+
+    def take(self) -> bool:
+        """Try to get the role, without waiting; True when this object has it."""
+        if self._lock.is_locked:
+            return True
+        try:
+            Path(self._lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(blocking=False)
+        except (Timeout, OSError):
+            return False
+        with suppress(OSError):  # who it is matters less than that it works
+            self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
+        return True
+
+    def give_up(self) -> None:
+        """Let somebody else have it."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                self._holder.unlink(missing_ok=True)
+            self._lock.release()
+
+    def holder(self) -> int | None:
+        """Return the process that has the role, or None when nobody has, or it does not say."""
+        if self._lock.is_locked:
+            return os.getpid()
+        try:
+            self._lock.acquire(blocking=False)
+        except (Timeout, OSError):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                return int(json.loads(self._holder.read_text(encoding="utf-8"))["pid"])
+            return None
+        self._lock.release()
+        return None
+
+
+@dataclass(slots=True)
+class Status:
+    """What the indexer of this process is doing.
+
+    Attributes:
+        leading: Whether this process has the role.
+        scanning: Whether a scan has found something to do and is at it.
+        scans: Completed scans.
+        report: Of the last completed scan.
+        problem: Why the last turn failed, or empty.
+        degraded: Why vectors are not being made, or empty.
+    """
+
+    leading: bool = False
+    scanning: bool = False
+    scans: int = 0
+    report: SyncReport = field(default_factory=SyncReport)
+    problem: str = ""
+    degraded: str = ""
+
+
+class Indexer:
+    """One background thread for one database; it has a store of its own."""
+
+    def __init__(
+        self,
+        config: IndexConfig,
+        *,
+        embedder: Embedder | None = None,
+        cache: VectorCache | None = None,
+        every: float = EVERY_SECONDS,
+    ) -> None:
+        self.config = config
+        self.status = Status()
+        self.role = Role(config.db_path)
+        self._embedder = embedder
+        self._cache = cache
+        self._every = every
+        self._next_scan = 0.0
+        self._suspect = True
+        self._store: Store | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._turned = threading.Condition()
+
+    def start(self) -> None:
+        """Begin in the background; once started, nothing."""
+        if self._thread is None:
+            name = f"indexer {self.config.corpus}"
+            self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+            self._thread.start()
+
+    def request(self, *, suspect: bool = False) -> None:
+        """Ask for a scan now, and for the role if nobody has it; returns at once.
+
+        `suspect` says that a read found the database damaged: it is checked first.
+        """
+        self._suspect = self._suspect or suspect
+        self._next_scan = 0.0
+        self._wake.set()
+
+    def wait(self, until: Callable[[Status], bool], timeout: float) -> bool:
+        """Wait until the status after a turn satisfies `until`; False after `timeout` seconds."""
+        with self._turned:
+            return self._turned.wait_for(lambda: until(self.status), timeout)
+
+    def stop(self) -> None:
+        """End within a second; a step that cannot be interrupted ends by itself, unwritten."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._wake.clear()
+                self._turn()
+                with self._turned:
+                    self._turned.notify_all()
+                self._wake.wait(max(0.0, min(self._every, self._next_scan - time.monotonic())))
+        finally:
+            if self._store is not None:
+                self._store.close()
+            self.role.give_up()
+            self.status.leading = False
+
+    def _turn(self) -> None:
+        """Do what is due; whatever goes wrong is kept in the status and tried again later."""
+        try:
+            self.status.leading = self.role.take()
+            if self.status.leading:
+                self._work()
+            else:
+                self._next_scan = time.monotonic() + self._every
+            self.status.problem = ""
+        except CodeIntelError as error:
+            self.status.problem = error.message
+            self._suspect = self._suspect or error.error == DAMAGED
+            self._next_scan = time.monotonic() + self._every
+        except Exception as error:
+            log.exception("The indexer of %s failed; it will try again.", self.config.db_path)
+            self.status.problem = f"{type(error).__name__}: {error}"
+            self._next_scan = time.monotonic() + self._every
+        finally:
+            self.status.scanning = False
+
+    def _work(self) -> None:
+        store = self._opened()
+        started = time.monotonic()
+        if started >= self._next_scan:
+            report = sync(store, self.config, progress=self._scanning, stop=self._stopping.is_set)
+            self.status.scanning = False
+            took = time.monotonic() - started
+            self._next_scan = time.monotonic() + max(self._every, SCAN_SHARE * took)
+            if not report.stopped:
+                self.status.report = report
+                self.status.scans += 1
+                with self._turned:
+                    self._turned.notify_all()
+        self._embed(store)
+
+    def _embed(self, store: Store) -> None:
+        if self._embedder is None:
+            return
+        try:
+            embed_pending(store, self._embedder, self._cache, stop=self._interrupted)
+            self.status.degraded = ""
+        except EmbeddingError as error:
+            self.status.degraded = f"embedding: {error.message}"
+
+    def _interrupted(self) -> bool:
+        return self._stopping.is_set() or time.monotonic() >= self._next_scan
+
+    def _scanning(self, _done: int, _total: int) -> None:
+        self.status.scanning = True
+
+    def _opened(self) -> Store:
+        """Open the store; just elected, or when told so, make sure that it is sound."""
+        if self._store is None:
+            self._store = Store.open(self.config.db_path, dimensions=self.config.dimensions)
+        if self._suspect:
+            broken = _broken(self._store)
+            if broken:
+                log.warning("%s is rebuilt: %s", self.config.db_path, "; ".join(broken))
+                self._store.rebuild("corrupt")
+            self._suspect = False
+        return self._store
+
+
+def _broken(store: Store) -> list[str]:
+    try:
+        return store.check()
+    except StorageError as error:
+        return [error.message]

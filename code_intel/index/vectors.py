@@ -1,0 +1,123 @@
+"""Give every card its vector: in small steps, the cache first, resumable at any moment."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import EmbeddingError, UsageError
+from code_intel.index.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+_LENGTH_TOLERANCE = 1e-3
+_PROBE = "login"
+_STEP_SECONDS = 0.4
+REFUSED = "the model gives no usable vector for its card"
+
+
+def embed_pending(
+    store: Store,
+    embedder: Embedder,
+    cache: VectorCache | None,
+    *,
+    progress: Callable[[int], None] = lambda left: None,  # noqa: ARG005 - says nothing by default
+    stop: Callable[[], bool] = lambda: False,
+    batch: int = 16,
+) -> int:
+    """Embed what is pending until nothing is, or `stop`; return how many vectors were stored.
+
+    Each step is one short transaction, so that it can be killed anywhere and others can write in
+    between. Vectors of another model are dropped before the first is written. A chunk whose
+    vector is NaN, zero or refused is quarantined with the reason and not asked for again.
+
+    Args:
+        store: Open for writing.
+        embedder: Makes the vectors.
+        cache: Asked before the embedder, told after it.
+        progress: Called with the number of chunks left, after each step.
+        stop: Asked before each step.
+        batch: Most texts a step; fewer where a step would take longer than half a second, so that
+            `stop` is heard in time.
+
+    Raises:
+        EmbeddingError: The model cannot be used at all, or has other dimensions than the index.
+        BusyError: Another process is writing for more than five seconds.
+    """
+    if embedder.dimensions != store.dimensions:
+        raise EmbeddingError(
+            f"The model makes {embedder.dimensions} numbers a vector, the index keeps"
+            f" {store.dimensions}.",
+            hint="Set model.dimensions in the index's configuration to what the model makes.",
+        )
+    if store.model() != embedder.identity:
+        store.use_model(embedder.identity)
+    stored, size = 0, 1
+    while not stop():
+        step = store.pending(size)
+        if not step:
+            break
+        started = time.monotonic()
+        stored += embed_chunks(store, embedder, cache, step)
+        slow = time.monotonic() - started > _STEP_SECONDS
+        size = max(1, size // 2) if slow else min(batch, size * 2)
+        progress(store.pending_count())
+    return stored
+
+
+def embed_chunks(
+    store: Store, embedder: Embedder, cache: VectorCache | None, step: Sequence[tuple[int, str]]
+) -> int:
+    """Embed these (chunk id, card) in one transaction; return how many vectors were stored.
+
+    Raises:
+        EmbeddingError: The model cannot be used at all.
+    """
+    identity = embedder.identity
+    texts = list(dict.fromkeys(card for _, card in step))
+    known = {} if cache is None else cache.get(identity, texts)
+    vectors = {text: vector for text, vector in known.items() if _sound(vector, store.dimensions)}
+    made = _made(embedder, [text for text in texts if text not in vectors], store.dimensions)
+    if cache is not None and made:
+        cache.put(identity, made)
+    vectors |= made
+    with store.batch():
+        found = [(chunk, vectors[card]) for chunk, card in step if card in vectors]
+        store.put_vectors(found, identity=identity)
+        for chunk, card in step:
+            if card not in vectors:
+                store.quarantine(chunk, REFUSED)
+    return len(found)
+
+
+def _made(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
+    """Return the sound vectors; when the batch fails, each text is tried alone."""
+    if not texts:
+        return {}
+    try:
+        rows = dict(zip(texts, embedder.passages(texts), strict=True))
+    except (EmbeddingError, UsageError, ValueError):
+        embedder.passages([_PROBE])  # a model that cannot even do this is broken, not the texts
+        rows = {text: row for text in texts for row in _alone(embedder, text)}
+    return {text: row for text, row in rows.items() if _sound(row, dimensions)}
+
+
+def _alone(embedder: Embedder, text: str) -> "Sequence[Vector]":
+    try:
+        return list(embedder.passages([text]))
+    except (EmbeddingError, UsageError, ValueError):
+        return ()
+
+
+def _sound(vector: "Vector", dimensions: int) -> bool:
+    """Whether a vector is one: the right size, finite, of length 1."""
+    import numpy as np
+
+    if vector.shape != (dimensions,):
+        return False
+    return bool(abs(float(np.linalg.norm(vector)) - 1) < _LENGTH_TOLERANCE)
