@@ -1,0 +1,96 @@
+"""What a question asks for: words, names, and the kinds of file that are usually in the way."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+
+from code_intel.chunking.words import query_words
+
+_WHOLE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
+# In a sentence ASCII alone: nothing separates `AuthServiceの`, and Japanese words are not symbols.
+_NAME = re.compile(_WHOLE_NAME.pattern, re.ASCII)
+_SEPARATOR = re.compile(r"\.|::|->|#")
+
+TOPICS = {
+    "tests": "test tests testing tested spec specs fixture fixtures mock mocks テスト 試験",
+    "examples": "example examples sample samples demo demos tutorial tutorials benchmark benchmarks "
+    "例 サンプル チュートリアル ベンチマーク",
+    "docs": "doc docs documentation readme guide changelog history license ドキュメント 文書 説明書",
+    "legacy": "legacy compat compatibility deprecated deprecation old backward backwards 互換 非推奨",
+    "built": "dist build built bundle bundled minified generated vendored ビルド 生成物",
+    "stubs": "declaration declarations typings stub stubs 型定義",
+    "settings": "config configuration setting settings json yaml toml lock manifest workflow "
+    "設定ファイル",
+}
+"""Words by which a question asks for files that are otherwise put behind the others."""
+
+_TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()}
+
+
+SHORTEST_NAME = 4
+"""Letters below which what looks like code in a sentence is `e.g` or `pH`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A symbol that a question names; `share` is 1 when it is the whole question, else less."""
+
+    spelled: str
+    share: float
+
+    @property
+    def bare(self) -> str:
+        """The name without its scopes."""
+        return _SEPARATOR.split(self.spelled)[-1]
+
+    @property
+    def qualified(self) -> str:
+        """The name as the index spells it, with dots."""
+        return _SEPARATOR.sub(".", self.spelled)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read once.
+
+    Attributes:
+        terms: Index tokens, stop words left out.
+        names: Symbols it names.
+        topics: The rows of TOPICS that it asks for.
+    """
+
+    terms: tuple[str, ...]
+    names: tuple[Name, ...]
+    topics: frozenset[str]
+
+
+def read(query: str) -> Question:
+    """Read a question in any language; an empty one has no terms."""
+    folded = unicodedata.normalize("NFKC", query).casefold()
+    plain = set(re.findall(r"[a-z]+", folded))
+    topics = {
+        topic
+        for topic, asked in _TOPIC_WORDS.items()
+        if any(word in plain if word.isascii() else word in folded for word in asked)
+    }
+    return Question(tuple(query_words(query)), _names(query), frozenset(topics))
+
+
+def _names(query: str) -> tuple[Name, ...]:
+    """Return the identifiers of a question: all of a one-word one, else what looks like code."""
+    text = unicodedata.normalize("NFKC", query).strip()
+    whole = text.strip("`'\"()[];: ")
+    if _WHOLE_NAME.fullmatch(whole):
+        return (Name(whole, 1.0),)
+    found = dict.fromkeys(name for name in _NAME.findall(text) if _looks_like_code(name))
+    return tuple(Name(name, 0.5) for name in found)
+
+
+def _looks_like_code(name: str) -> bool:
+    """Tell `getUser`, `get_user`, `Foo.bar` and `HTTPAdapter` from words, acronyms and `e.g.`."""
+    if len(name) < SHORTEST_NAME or name.isupper():
+        return False
+    inner_capital = any(b.isupper() and not a.isupper() for a, b in pairwise(name))
+    acronym_first = name[:2].isupper() and any(map(str.islower, name))
+    return inner_capital or acronym_first or "_" in name or bool(_SEPARATOR.search(name))
