@@ -12,7 +12,7 @@ from code_intel.errors import BusyError, EmbeddingError, NotFoundError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import Symbol
-from index.conftest import DIMENSIONS, parsed, unit_vector
+from index.samples import DIMENSIONS, parsed, unit_vector
 
 
 def put(store: Store, path: str, *texts: str, symbols: Sequence[Symbol] = ()) -> list[int]:

@@ -1,0 +1,96 @@
+"""What is wrong with an index, and what to do about it; looks, and changes nothing."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from code_intel.config import IndexConfig
+from code_intel.errors import CodeIntelError, NotFoundError
+from code_intel.index import walk
+from code_intel.index.indexer import Role
+from code_intel.index.store import Store
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found.
+
+    Attributes:
+        level: `info` needs nothing; `warning` works, but not as it could; `error` does not work.
+        what: One sentence.
+        remedy: One sentence; empty for `info`.
+    """
+
+    level: Literal["info", "warning", "error"]
+    what: str
+    remedy: str = ""
+
+
+def examine(config: IndexConfig, *, model: str | None = None) -> list[Finding]:
+    """Return what there is to say about the index of `config`.
+
+    Args:
+        config: Whose index.
+        model: Identity of the embedding model in use, when the caller knows it.
+    """
+    return [*_files(config), *_database(config, model), *_role(config)]
+
+
+def _files(config: IndexConfig) -> list[Finding]:
+    try:
+        scan = walk.scan(config)
+    except CodeIntelError as error:
+        return [Finding("error", error.message, error.hint)]
+    remedy = f"Correct document_patterns in {config.path.name}, or make the folder."
+    found = [Finding("warning", warning, remedy) for warning in scan.warnings]
+    if not scan.files:
+        found.append(Finding("warning", f"{config.path.name} means no file at all.", remedy))
+    for reason, count in Counter(scan.skipped.values()).most_common():
+        names = [name for name, why in scan.skipped.items() if why == reason][:_SHOWN]
+        dots = ", …" if count > _SHOWN else ""
+        found.append(Finding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
+    return found
+
+
+def _database(config: IndexConfig, model: str | None) -> list[Finding]:
+    sync = f"Run `devrag --config {config.path.name} sync`."
+    try:
+        with Store.open(config.db_path, dimensions=config.dimensions, readonly=True) as store:
+            broken = store.check()
+            if broken:
+                remedy = f"It is a cache: delete {config.db_path.name}. {sync}"
+                return [
+                    Finding("error", f"{config.db_path.name}: {what}", remedy) for what in broken
+                ]
+            return _contents(store, model, sync)
+    except NotFoundError:
+        return [Finding("warning", f"{config.db_path.name} does not exist yet.", sync)]
+    except CodeIntelError as error:
+        return [Finding("error", error.message, f"It is replaced at the next sync. {sync}")]
+
+
+def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
+    found = [Finding("info", f"{store.document_count()} documents are indexed.")]
+    used = store.model()
+    if model is not None and used not in {None, model}:
+        what = f"The vectors were made by {used}, the model in use is {model}."
+        found.append(Finding("warning", what, sync))
+    pending = store.pending_count()
+    if pending:
+        what = f"{pending} chunks have no vector yet; words find them."
+        found.append(Finding("warning", what, sync))
+    for path, position, reason in store.quarantined()[:_SHOWN]:
+        what = f"{path}, chunk {position}, gets no vector: {reason}."
+        found.append(Finding("warning", what, "Words find it; change the text to try again."))
+    return found
+
+
+def _role(config: IndexConfig) -> list[Finding]:
+    if not config.db_path.parent.is_dir():
+        return []
+    holder = Role(config.db_path).holder()
+    if holder is None:
+        return [Finding("info", "No process is indexing in the background.")]
+    return [Finding("info", f"Process {holder} indexes in the background.")]

@@ -1,0 +1,50 @@
+"""A small deterministic embedder, and documents made of plain lines."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from code_intel.records import Chunk, ParsedFile, Symbol
+
+DIMENSIONS = 8
+
+
+class HashEmbedder:
+    """Unit vectors drawn from a text's hash: equal texts, equal vectors."""
+
+    def __init__(self, identity: str = "hash-1", dimensions: int = DIMENSIONS) -> None:
+        self.identity = identity
+        self.dimensions = dimensions
+        self.asked: list[str] = []
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        rows = [unit_vector(f"{self.identity} {text}", self.dimensions) for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
+
+
+def unit_vector(text: str, dimensions: int = DIMENSIONS) -> NDArray[np.float32]:
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+    row = np.random.default_rng(seed).normal(size=dimensions)
+    return (row / np.linalg.norm(row)).astype(np.float32)
+
+
+def parsed(*texts: str, symbols: Sequence[Symbol] = (), imports: Sequence[str] = ()) -> ParsedFile:
+    """Return a file of one-line chunks, each with a card; symbols go to the lines they name."""
+    chunks = tuple(
+        Chunk(
+            position,
+            text,
+            position + 1,
+            position + 1,
+            tuple(s.qualified for s in symbols if s.start_line == position + 1),
+            f"card of {text}" if text else "",
+        )
+        for position, text in enumerate(texts)
+    )
+    return ParsedFile("python", chunks, tuple(symbols), tuple(imports))

@@ -1,0 +1,190 @@
+import os
+import random
+import sqlite3
+from pathlib import Path
+
+import apsw
+import pytest
+
+from code_intel.errors import CodeIntelError, StorageError
+from code_intel.index.database import DAMAGED
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from index.samples import DIMENSIONS, parsed, unit_vector
+
+
+def devrag_database(path: Path) -> None:
+    with sqlite3.connect(path) as old:
+        old.executescript(
+            "CREATE TABLE documents(id INTEGER PRIMARY KEY, filename TEXT UNIQUE, indexed_at, modified_at);"
+            "CREATE TABLE chunks(id INTEGER PRIMARY KEY, document_id, position, content);"
+            "CREATE TABLE vec_chunks(id INTEGER PRIMARY KEY, embedding BLOB);"
+            "INSERT INTO documents VALUES (1, 'a.md', '', '');"
+        )
+    old.close()
+
+
+def foreign_database(path: Path) -> None:
+    with sqlite3.connect(path) as old:
+        old.execute("CREATE TABLE recipes(id)")
+    old.close()
+
+
+def newer_database(path: Path) -> None:
+    Store.open(path, dimensions=DIMENSIONS).close()
+    with sqlite3.connect(path) as old:
+        old.execute("PRAGMA user_version = 99")
+    old.close()
+
+
+def older_database(path: Path) -> None:
+    Store.open(path, dimensions=DIMENSIONS).close()
+    with sqlite3.connect(path) as old:
+        old.execute("PRAGMA user_version = 0")
+    old.close()
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"not a database at all\n" * 500)
+
+
+def broken_header(path: Path) -> None:
+    Store.open(path, dimensions=DIMENSIONS).close()
+    data = bytearray(path.read_bytes())
+    data[:16] = b"\0" * 16
+    path.write_bytes(data)
+
+
+FOREIGN = [
+    (devrag_database, "devrag"),
+    (foreign_database, "foreign"),
+    (newer_database, "newer"),
+    (older_database, "older"),
+    (garbage, "corrupt"),
+    (broken_header, "corrupt"),
+]
+
+
+@pytest.mark.parametrize(("make", "reason"), FOREIGN)
+def test_what_is_not_ours_is_set_aside_byte_for_byte_and_replaced(
+    tmp_path: Path, make: "object", reason: str
+) -> None:
+    path = tmp_path / "vectors.db"
+    assert callable(make)
+    make(path)
+    before = path.read_bytes()
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        assert store.documents() == []
+        assert store.check() == []
+    assert (tmp_path / f"vectors.db.{reason}-bak").read_bytes() == before
+
+
+@pytest.mark.parametrize(("make", "reason"), FOREIGN)
+def test_reading_leaves_what_is_not_ours_where_it_is(
+    tmp_path: Path, make: "object", reason: str
+) -> None:
+    path = tmp_path / "vectors.db"
+    assert callable(make)
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match=reason):
+        Store.open(path, dimensions=DIMENSIONS, readonly=True)
+    assert path.read_bytes() == before
+
+
+def test_the_first_copy_set_aside_is_kept_for_good(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    for text in (b"first " * 99, b"second " * 99, b"third " * 99):
+        path.write_bytes(text)
+        Store.open(path, dimensions=DIMENSIONS).close()
+    assert (tmp_path / "vectors.db.corrupt-bak").read_bytes() == b"first " * 99
+    assert (tmp_path / "vectors.db.corrupt-bak2").read_bytes() == b"third " * 99
+
+
+def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
+    (tmp_path / "x.db").touch()
+    with Store.open(tmp_path / "x.db", dimensions=DIMENSIONS) as store:
+        assert store.check() == []
+    assert not list(tmp_path.glob("*-bak*"))
+
+
+def test_a_folder_in_the_place_of_the_database_is_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError):
+        Store.open(tmp_path, dimensions=DIMENSIONS)
+
+
+def test_other_dimensions_drop_the_vectors_and_keep_the_words(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        store.put_document(DocumentRow("a.py", "d"), parsed("login"))
+        chunk = store.chunks_of("a.py")[0].id
+        store.put_vectors([(chunk, unit_vector("x"))], identity="m")
+    with Store.open(path, dimensions=4) as store:
+        assert store.pending_count() == 1
+        assert store.model() is None
+        assert len(store.word_hits(["login"], "body", 1)) == 1
+        store.put_vectors([(chunk, unit_vector("x", 4))], identity="m4")
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("way", ["deleted", "replaced"])
+def test_a_file_that_goes_away_under_an_open_store_is_opened_again(
+    tmp_path: Path, way: str
+) -> None:
+    path = tmp_path / "x.db"
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        store.put_document(DocumentRow("old.py", "d"), parsed("old"))
+        for file in tmp_path.glob("x.db*"):
+            file.rename(file.with_name(f"gone-{file.name}"))
+        if way == "replaced":
+            with Store.open(path, dimensions=DIMENSIONS) as other:
+                other.put_document(DocumentRow("new.py", "d"), parsed("new"))
+        assert [row.path for row in store.documents()] == (["new.py"] if way == "replaced" else [])
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_damaged_page_is_noticed_and_never_more_than_a_storage_error(
+    tmp_path: Path, seed: int
+) -> None:
+    path = tmp_path / "x.db"
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        for number in range(40):
+            name = f"{number}.py"
+            store.put_document(
+                DocumentRow(name, "d"), parsed(*[f"login {number} {i}" for i in range(9)])
+            )
+    dice = random.Random(seed)
+    data = bytearray(path.read_bytes())
+    page = dice.randrange(len(data) // 4096) * 4096
+    data[page : page + 4096] = dice.randbytes(4096)
+    path.write_bytes(data)
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        if is_damaged(store):
+            store.rebuild("corrupt")
+        assert store.check() == []
+        store.put_document(DocumentRow("new.py", "d"), parsed("login"))
+        assert store.word_hits(["login"], "body", 1)
+
+
+def is_damaged(store: Store) -> bool:
+    try:
+        store.word_hits(["login"], "body", 10)
+        store.documents()
+        return bool(store.check())
+    except CodeIntelError as error:
+        return error.error == DAMAGED
+
+
+def test_every_broken_invariant_is_named(store: Store) -> None:
+    store.put_document(DocumentRow("a.py", "d"), parsed("one", "two"))
+    connection = apsw.Connection(os.fspath(store.path))
+    connection.execute("DELETE FROM documents")
+    connection.execute("DELETE FROM words WHERE rowid = 1")
+    connection.execute("UPDATE chunks SET state = 2 WHERE id = 2")
+    connection.close()
+    assert store.check() == [
+        "2 chunks without a document",
+        "1 chunks without words",
+        "1 chunks that claim a vector and have none",
+    ]

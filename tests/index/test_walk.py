@@ -1,0 +1,241 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from code_intel.config import IndexConfig
+from code_intel.errors import StorageError, UsageError
+from code_intel.index import walk
+from code_intel.records import Corpus
+
+
+def config(folder: Path, *patterns: str, corpus: Corpus = "forest") -> IndexConfig:
+    return IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus=corpus,
+        patterns=patterns or (".",),
+        db_path=folder / "vectors-forest.db",
+    )
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}\n", encoding="utf-8")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments],
+        check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+
+
+def names(config: IndexConfig) -> list[str]:
+    return sorted(walk.scan(config).files)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (".", ["a.md", "src/b.py", "src/deep/c.py", "src/deep/c.ts"]),
+        ("src", ["src/b.py", "src/deep/c.py", "src/deep/c.ts"]),
+        ("./src/", ["src/b.py", "src/deep/c.py", "src/deep/c.ts"]),
+        ("src/*.py", ["src/b.py"]),
+        ("src/**/*.py", ["src/b.py", "src/deep/c.py"]),
+        ("**/*.py", ["src/b.py", "src/deep/c.py"]),
+        ("src/?.py", ["src/b.py"]),
+        ("src/*", ["src/b.py", "src/deep/c.py", "src/deep/c.ts"]),
+        ("src/[a-c].py", ["src/b.py"]),
+        ("a.md", ["a.md"]),
+    ],
+)
+@pytest.mark.parametrize("repository", [True, False])
+def test_patterns_are_folders_files_and_globs(
+    tmp_path: Path, pattern: str, expected: list[str], *, repository: bool
+) -> None:
+    write(tmp_path, "a.md", "src/b.py", "src/deep/c.py", "src/deep/c.ts")
+    if repository:
+        git(tmp_path, "init", "-q")
+    assert names(config(tmp_path, pattern)) == expected
+
+
+def test_files_outside_the_configs_folder_are_named_by_their_absolute_path(tmp_path: Path) -> None:
+    write(tmp_path, "lib/a.py", "project/b.py", "abs/c.py")
+    found = names(config(tmp_path / "project", ".", "../lib", str(tmp_path / "abs")))
+    assert found == sorted(["b.py", f"{tmp_path}/lib/a.py", f"{tmp_path}/abs/c.py"])
+
+
+def test_a_missing_folder_warns_and_is_not_made(tmp_path: Path) -> None:
+    scan = walk.scan(config(tmp_path, "docs"))
+    assert scan.warnings == ["document_patterns: docs does not exist."]
+    assert not (tmp_path / "docs").exists()
+
+
+def test_a_missing_project_is_an_error_and_not_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="kept as it is"):
+        walk.scan(config(tmp_path / "unmounted"))
+
+
+def test_the_map_takes_markdown_alone_even_where_git_ignores_it(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, ".code-intel/agreements/a.md", ".code-intel/agreements/b.txt", "c.md")
+    (tmp_path / ".gitignore").write_text(".code-intel/\n", encoding="utf-8")
+    assert names(config(tmp_path, ".code-intel/agreements", corpus="map")) == [
+        ".code-intel/agreements/a.md"
+    ]
+
+
+def test_the_forest_leaves_the_products_own_files_out(tmp_path: Path) -> None:
+    write(
+        tmp_path, ".code-intel/agreements/a.md", "vectors-forest.db-wal", "vectors-map.db", "b.py"
+    )
+    scan = walk.scan(config(tmp_path))
+    assert list(scan.files) == ["b.py"]
+    assert scan.skipped == {}
+
+
+def test_what_is_never_indexed_is_counted_with_its_reason(tmp_path: Path) -> None:
+    write(tmp_path, ".env", ".env.example", "keys/id_rsa", "server.pem", "a.min.js", "ok.py")
+    with (tmp_path / "big.py").open("wb") as big:
+        big.truncate((1 << 20) + 1)
+    os.mkfifo(tmp_path / "pipe")
+    scan = walk.scan(config(tmp_path))
+    assert sorted(scan.files) == [".env.example", "ok.py"]
+    assert scan.skipped == {
+        ".env": "may hold secrets",
+        "keys/id_rsa": "may hold secrets",
+        "server.pem": "may hold secrets",
+        "a.min.js": "generated",
+        "big.py": "larger than 1 MiB",
+        "pipe": "not a regular file",
+    }
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_links_are_not_followed_and_escapes_are_named(tmp_path: Path, *, repository: bool) -> None:
+    write(tmp_path, "secret.txt", "project/a.py", "project/sub/b.py")
+    project = tmp_path / "project"
+    if repository:
+        git(project, "init", "-q")
+    (project / "escape.txt").symlink_to(tmp_path / "secret.txt")
+    (project / "up").symlink_to(tmp_path)
+    (project / "loop").symlink_to(project)
+    (project / "inside.py").symlink_to(project / "a.py")
+    (project / "broken").symlink_to(project / "nowhere")
+    scan = walk.scan(config(project))
+    assert sorted(scan.files) == ["a.py", "sub/b.py"]
+    assert scan.skipped == {
+        "escape.txt": "a link that leaves the folder",
+        "up": "a link that leaves the folder",
+    }
+
+
+def test_a_tracked_folder_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, "outside/a.py", "project/sub/a.py")
+    project = tmp_path / "project"
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    (project / "sub" / "a.py").unlink()
+    (project / "sub").rmdir()
+    (project / "sub").symlink_to(tmp_path / "outside")
+    scan = walk.scan(config(project))
+    assert scan.files == {}
+    assert "sub/a.py" in scan.skipped
+
+
+def test_strange_names_are_found_and_undecodable_ones_are_named(tmp_path: Path) -> None:
+    strange = [
+        "-rf.py",
+        "a b.py",
+        "new\nline.py",
+        "tab\t.py",
+        'quo"te.py',
+        "認証.py",
+        "🙂.py",
+        "#x.py",
+    ]
+    write(tmp_path, *strange)
+    (Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.py"))).write_text("x", encoding="utf-8")
+    for repository in (False, True):
+        if repository:
+            git(tmp_path, "init", "-q")
+        scan = walk.scan(config(tmp_path))
+        assert sorted(scan.files) == sorted(strange)
+        assert scan.skipped == {"bad\\udcff.py": "name is not valid UTF-8"}
+
+
+def test_without_git_vendored_and_built_folders_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "node_modules/x/a.js", ".venv/lib/b.py", "dist/c.js", "src/d.py", ".git/config")
+    assert names(config(tmp_path)) == ["src/d.py"]
+
+
+def test_an_ignored_folder_named_on_purpose_is_walked(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, "generated/a.py")
+    (tmp_path / ".gitignore").write_text("generated/\n", encoding="utf-8")
+    assert names(config(tmp_path, "generated")) == ["generated/a.py"]
+
+
+def test_repositories_inside_the_repository_are_walked_by_their_own_rules(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, "a.py", "inner/b.py", "inner/skip.log")
+    git(tmp_path / "inner", "init", "-q")
+    (tmp_path / "inner/.gitignore").write_text("*.log\n", encoding="utf-8")
+    assert names(config(tmp_path)) == ["a.py", "inner/.gitignore", "inner/b.py"]
+
+
+@pytest.mark.parametrize("path", ["../other.py", "/etc/passwd", "link/x.py"])
+def test_a_named_file_outside_the_patterns_is_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    with pytest.raises(UsageError) as refused:
+        walk.locate(config(tmp_path), path)
+    assert refused.value.error == "path_outside_root"
+
+
+def test_a_named_file_may_be_given_relative_or_absolute(tmp_path: Path) -> None:
+    write(tmp_path, "src/a.py")
+    assert walk.locate(config(tmp_path, "src"), "src/a.py")[0] == "src/a.py"
+    assert walk.locate(config(tmp_path, "src"), tmp_path / "src" / "a.py")[0] == "src/a.py"
+    with pytest.raises(UsageError):
+        walk.locate(config(tmp_path, "src/*.ts"), "src/a.py")
+
+
+PART = st.sampled_from(["a", "b", "ab", "c.py", "d.log", "[x]", "日本"])
+PATH = st.lists(PART, min_size=1, max_size=4).map("/".join)
+GLOB = st.sampled_from(["a", "b", "ab", "*.py", "d.*", "*", "**", "?", "[ab]", "日本", "a*", "!a"])
+RULE = st.builds(
+    lambda negated, anchored, parts, folder: f"{negated}{anchored}{'/'.join(parts)}{folder}",
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "/"]),
+    st.lists(GLOB, min_size=1, max_size=3),
+    st.sampled_from(["", "/"]),
+)
+RULES = st.lists(st.one_of(RULE, st.sampled_from(["", "# a", "\\#a", "a ", "\\!a"])), max_size=5)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sets(PATH, min_size=1, max_size=12), RULES, st.tuples(PART, RULES))
+def test_our_ignore_rules_are_those_of_git(
+    tmp_path_factory: pytest.TempPathFactory,
+    paths: set[str],
+    top: list[str],
+    nested: tuple[str, list[str]],
+) -> None:
+    root = tmp_path_factory.mktemp("tree")
+    for path in sorted(paths):
+        target = root / path
+        if any(parent.is_file() for parent in target.parents) or target.exists():
+            continue
+        write(root, path)
+    (root / ".gitignore").write_text("\n".join(top), encoding="utf-8")
+    if (root / nested[0]).is_dir():
+        (root / nested[0] / ".gitignore").write_text("\n".join(nested[1]), encoding="utf-8")
+    git(root, "init", "-q")
+    listed = git(root, "ls-files", "-co", "--exclude-standard", "-z")
+    expected = sorted(filter(None, listed.split("\0")))
+    assert sorted(walk.walk_folder(root, rules=True)) == expected
