@@ -1,7 +1,10 @@
 """The agreement file: what is written is read back, whatever the texts contain."""
 
+import hashlib
+import subprocess
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -69,3 +72,302 @@ def test_the_text_survives_a_checkout_with_other_line_ends(agreement: Agreement)
 def test_writing_again_changes_nothing(agreement: Agreement) -> None:
     text = render(agreement)
     assert render(read(text), notes=notes_of(text)) == text
+
+
+SEED_FORM = """---
+doc_type: agreement
+nl_term: ログイン機能
+symbol: AuthService
+similarity: 0.85
+session_id: session_20250112_143000
+learned_at: 2025-01-12T14:35:00
+---
+
+# ログイン機能 → AuthService
+
+## 根拠 (Code Evidence)
+
+- `AuthService.login()` がユーザー認証を処理
+- `AuthService` は `UserRepository` と連携
+
+## 関連ファイル
+
+- `src/auth/service.py:42`
+- `src/controllers/login_controller.py:15`
+
+## セッション情報
+
+- Intent: MODIFY
+- 成功時の QueryFrame:
+  - target_feature: ログイン機能
+  - trigger_condition: パスワードが空のとき
+"""
+SHORT_FORM = """---
+doc_type: agreement
+nl_term: ログイン機能
+symbol: AuthService
+symbol_normalized: Auth Service
+---
+
+# ログイン機能 → AuthService
+
+**シンボル（分解）**: Auth Service
+
+## 根拠 (Code Evidence)
+
+AuthService.login() handles authentication
+and tokens.
+"""
+CODE_FORM = """---
+doc_type: agreement
+nl_term: ログイン機能
+symbol: AuthService
+similarity: 0.850
+intent: MODIFY
+session_id: s1
+learned_at: 2025-01-12T14:35:00.123456
+---
+
+# ログイン機能 → AuthService
+
+## 根拠 (Code Evidence)
+
+AuthService.login() handles authentication
+
+## 関連ファイル
+
+- src/auth/service.py
+
+## QueryFrame
+
+- **target_feature**: ログイン機能
+- **observed_issue**: エラーが出ない
+"""
+
+
+def test_the_form_of_the_seed_is_read() -> None:
+    assert read(SEED_FORM) == Agreement(
+        nl_term="ログイン機能",
+        symbol="AuthService",
+        evidence=(
+            "`AuthService.login()` がユーザー認証を処理",
+            "`AuthService` は `UserRepository` と連携",
+        ),
+        files=(
+            FileReference("src/auth/service.py", 42),
+            FileReference("src/controllers/login_controller.py", 15),
+        ),
+        similarity=0.85,
+        intent="MODIFY",
+        session_id="session_20250112_143000",
+        learned_at="2025-01-12T14:35:00+00:00",
+        frame=(("target_feature", "ログイン機能"), ("trigger_condition", "パスワードが空のとき")),
+    )
+
+
+def test_the_short_form_is_read_and_its_paragraph_is_one_evidence() -> None:
+    agreement = read(SHORT_FORM)
+    assert agreement.evidence == ("AuthService.login() handles authentication\nand tokens.",)
+    assert (agreement.similarity, agreement.learned_at, agreement.confirmed) == (0.0, "", False)
+
+
+def test_the_form_of_the_program_is_read() -> None:
+    agreement = read(CODE_FORM)
+    assert agreement.frame == (
+        ("target_feature", "ログイン機能"),
+        ("observed_issue", "エラーが出ない"),
+    )
+    assert agreement.files == (FileReference("src/auth/service.py"),)
+    assert agreement.intent == "MODIFY"
+
+
+@pytest.mark.parametrize("form", [SEED_FORM, SHORT_FORM, CODE_FORM])
+def test_each_form_becomes_ours_without_loss(form: str) -> None:
+    assert read(render(read(form))) == canonical(read(form))
+
+
+def test_a_hand_written_list_with_other_bullets_is_read() -> None:
+    text = SEED_FORM.replace("- `AuthService` は", "*   `AuthService` は").replace(
+        "連携\n", "連携\n  - とくに DB\n"
+    )
+    assert read(text).evidence[1] == "`AuthService` は `UserRepository` と連携\n- とくに DB"
+
+
+def test_people_s_own_sections_and_keys_survive_a_rewrite() -> None:
+    text = (
+        SEED_FORM.replace("similarity:", "owner: [team-a, 3]\nsimilarity:") + "\n## メモ\n\n大事\n"
+    )
+    again = render(read(text), notes=notes_of(text))
+    assert again.endswith("\n## メモ\n\n大事\n")
+    assert dict(read(again).extra) == {"owner": ["team-a", 3]}
+
+
+def with_line(line: str, key: str = "similarity") -> str:
+    return SEED_FORM.replace(f"\n{key}:", f"\n{line}\n{key}:", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "front matter"),
+        ("# Only a heading\n", "front matter"),
+        ("---\ndoc_type: agreement\n", "front matter"),
+        (SEED_FORM.replace("nl_term: ログイン機能\n", ""), "nl_term is missing"),
+        (SEED_FORM.replace("symbol: AuthService", "symbol:"), "symbol is missing"),
+        (SEED_FORM.replace("symbol: AuthService", "symbol: [a]"), "symbol must be"),
+        (SEED_FORM.replace("0.85", "high"), "similarity"),
+        (SEED_FORM.replace("0.85", ".nan"), "similarity"),
+        (SEED_FORM.replace("2025-01-12T14:35:00", "令和7年1月12日"), "learned_at"),
+        (SEED_FORM.replace("doc_type: agreement", "doc_type: note"), "doc_type"),
+        (with_line("confirmed: maybe"), "confirmed"),
+        (with_line("aliases: {a: b}"), "aliases"),
+        (with_line("schema: 99"), "newer version"),
+        (with_line("symbol: Other"), "twice"),
+        (with_line("x: !!python/object/apply:os.system ['true']"), "tags"),
+        (with_line("x: !custom y"), "tags"),
+        (with_line("x: &a [1]\ny: *a"), "anchors"),
+        (with_line("x: *nowhere"), "anchors"),
+        (with_line("x: " + "[" * 50 + "]" * 50), "nested"),
+        (with_line("x: " + "[" * 30_000), "nested"),
+        (with_line("x: " + "y" * 70_000), "64 KiB"),
+        (with_line("x: [unclosed"), "YAML"),
+        (with_line("\tx: y"), "YAML"),
+        (with_line("? [a, b]\n: c"), "key"),
+        ("---\n- a\n- b\n---\nbody\n", "keys and values"),
+        ("---\n---\nbody\n", "keys and values"),
+    ],
+)
+def test_what_is_no_agreement_is_a_typed_problem_with_its_reason(text: str, reason: str) -> None:
+    with pytest.raises(AgreementProblem) as caught:
+        read(text)
+    assert (caught.value.kind, caught.value.error) == ("invalid", "agreement_invalid")
+    assert reason in caught.value.reason
+    assert card_of(text) is None
+
+
+@given(st.text())
+@example("---\n\ud800: x\n---\n")
+def test_no_text_raises_anything_else(text: str) -> None:
+    for candidate in (text, f"---\n{text}\n---\n{text}", SEED_FORM.replace("0.85", text)):
+        assert card_of(candidate) is None or read(candidate).symbol
+
+
+def conflict(ours: str, theirs: str, base: str = "") -> str:
+    middle = f"||||||| base\n{base}" if base else ""
+    return f"<<<<<<< HEAD\n{ours}{middle}=======\n{theirs}>>>>>>> branch\n"
+
+
+ALIASED = with_line('aliases:\n  - "サインイン"')
+
+
+@pytest.mark.parametrize("base", ["", '  - "gone"\n'])
+def test_a_conflict_in_the_aliases_alone_is_their_union(base: str) -> None:
+    merged = ALIASED.replace(
+        '  - "サインイン"\n',
+        '  - "サインイン"\n' + conflict('  - "b"\n', '  - "c"\n  - "a"\n', base),
+    )
+    assert read(merged).aliases == ("a", "b", "c", "サインイン")
+
+
+def test_a_conflict_that_begins_the_list_of_aliases_is_their_union() -> None:
+    both = conflict('aliases:\n  - "b"\n', 'aliases:\n  - "a"\n')
+    assert read(with_line(both.rstrip("\n"))).aliases == ("a", "b")
+    one = conflict('aliases:\n  - "b"\n', "aliases:\n")
+    assert read(with_line(one.rstrip("\n"))).aliases == ("b",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SEED_FORM.replace(
+            "similarity: 0.85\n", conflict("similarity: 0.85\n", "similarity: 0.9\n")
+        ),
+        with_line(conflict('aliases:\n  - "a"\nsymbol: Evil\n', "").rstrip("\n")),
+        SEED_FORM + conflict("- a\n", "- b\n"),
+        SEED_FORM + "aliases:\n" + conflict("  - a\n", "  - b\n"),
+        ALIASED.replace('  - "サインイン"\n', '<<<<<<< HEAD\n  - "a"\n'),
+        SEED_FORM + ">>>>>>> branch\n",
+    ],
+)
+def test_any_other_conflict_is_one(text: str) -> None:
+    with pytest.raises(AgreementProblem) as caught:
+        read(text)
+    assert caught.value.kind == "conflict"
+
+
+def test_two_branches_that_add_an_alias_conflict_in_the_list_alone(tmp_path: Path) -> None:
+    start = replace(read(SEED_FORM), aliases=("m",))
+    sides = [replace(start, aliases=(*start.aliases, alias)) for alias in ("x", "y")]
+    for name, agreement in (("base", start), ("ours", sides[0]), ("theirs", sides[1])):
+        (tmp_path / name).write_text(render(agreement), encoding="utf-8")
+    merge = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert merge.returncode == 1
+    assert read(merge.stdout.decode()).aliases == ("m", "x", "y")
+
+
+def test_a_branch_that_adds_an_alias_merges_with_one_that_confirms(tmp_path: Path) -> None:
+    start = read(SEED_FORM)
+    aliased = replace(start, aliases=("x",))
+    confirmed = replace(start, confirmed=False, digest="new", similarity=0.9)
+    for name, agreement in (("base", start), ("ours", aliased), ("theirs", confirmed)):
+        (tmp_path / name).write_text(render(agreement), encoding="utf-8")
+    merge = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert merge.returncode == 0
+    assert read(merge.stdout.decode()) == replace(confirmed, aliases=("x",))
+
+
+def test_the_card_is_term_split_symbol_and_evidence() -> None:
+    agreement = Agreement(
+        "ログイン機能", "AuthService.login()", evidence=("パスワードを\n照合", "b")
+    )
+    assert card(agreement) == "ログイン機能 → Auth Service login. パスワードを 照合 b"
+    assert card_of(SHORT_FORM) == (
+        "ログイン機能 → Auth Service. AuthService.login() handles authentication and tokens."
+    )
+
+
+def test_text_that_could_hide_from_a_reviewer_is_made_visible() -> None:
+    text = render(Agreement("a\u202eb", "A\u200bB", evidence=("x <!-- y --> \u202e",)))
+    assert not any(hidden in text for hidden in ("\u202e", "\u200b", "<!--"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("A/B", "S"), ("AB", "S")), (("t", "foo::bar"), ("t", "foobar")), (("a", "S"), ("A", "S"))],
+)
+def test_different_keys_have_different_file_names(
+    one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    assert file_name(*one).casefold() != file_name(*other).casefold()
+
+
+def test_a_file_name_is_what_decision_0007_says() -> None:
+    key = hashlib.sha256("ログイン機能\0AuthService".encode()).hexdigest()[:8]
+    assert file_name("ログイン機能", "AuthService") == f"ログイン機能_AuthService-{key}.md"
+
+
+@given(TEXT, TEXT)
+@example("con.x", "A")
+@example("NUL", "")
+@example(".hidden", "..")
+@example("あ" * 100, "x" * 300)
+def test_a_file_name_is_legal_everywhere(nl_term: str, symbol: str) -> None:
+    name = file_name(nl_term, symbol)
+    assert len(name.encode()) <= 60 + 1 + 60 + 1 + 8 + len(".md") + 1
+    assert name == unicodedata.normalize("NFC", name) == Path(name).name
+    assert not name.startswith(".")
+    assert not set(name) & set('<>:"/\\|?*\0\n\r\t ')
+    assert name.split(".")[0].upper() not in {"CON", "PRN", "AUX", "NUL", "COM1", "LPT1"}
+    assert name == file_name(unicodedata.normalize("NFD", nl_term), symbol)

@@ -1,0 +1,118 @@
+"""The agreements folder: everything in it is listed, and written to in one way."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from code_intel.chunking.agreement import file_name, render
+from code_intel.errors import StorageError
+from code_intel.learned.agreements import Entry, find, load, load_all, make_key, write
+from code_intel.records import Agreement, FileReference
+
+LOGIN = Agreement(
+    "ログイン機能",
+    "AuthService",
+    evidence=("`AuthService.login()` がユーザー認証を処理",),
+    files=(FileReference("src/auth.py", 4),),
+    learned_at="2026-01-01T00:00:00+00:00",
+    confirmed=True,
+)
+
+
+def put(path: Path, agreement: Agreement) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(agreement), encoding="utf-8")
+    return path
+
+
+def test_a_missing_folder_holds_nothing(tmp_path: Path) -> None:
+    assert load_all(tmp_path / "agreements") == []
+
+
+def test_a_folder_that_cannot_be_listed_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "agreements").write_text("a file in its place", encoding="utf-8")
+    with pytest.raises(StorageError, match="cannot be listed"):
+        load_all(tmp_path / "agreements")
+
+
+def test_good_and_bad_files_are_listed_together(tmp_path: Path) -> None:
+    put(tmp_path / "team" / "login_auth.md", LOGIN)
+    (tmp_path / "bad.md").write_bytes(b"---\nnl_term: a\n---\n")
+    (tmp_path / "binary.md").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "merge.md").write_text(render(LOGIN) + "<<<<<<< HEAD\n", encoding="utf-8")
+    (tmp_path / "big.md").write_bytes(b"x" * (1024 * 1024 + 1))
+    (tmp_path / "link.md").symlink_to(tmp_path / "team" / "login_auth.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / ".hidden.md").write_text("x", encoding="utf-8")
+    (tmp_path / "other.txt").write_text("x", encoding="utf-8")
+    listed = {entry.path.name: (entry.problem, bool(entry.reason)) for entry in load_all(tmp_path)}
+    assert listed == {
+        "bad.md": ("invalid", True),
+        "big.md": ("invalid", True),
+        "binary.md": ("invalid", True),
+        "link.md": ("invalid", True),
+        "login_auth.md": ("", False),
+        "merge.md": ("conflict", True),
+        "pipe.md": ("invalid", True),
+    }
+
+
+def test_files_of_one_key_are_united_and_the_newest_wins(tmp_path: Path) -> None:
+    old = replace(LOGIN, evidence=("old",), similarity=0.9, aliases=("b",), confirmed=False)
+    new = replace(
+        LOGIN,
+        evidence=("new",),
+        similarity=0.5,
+        aliases=("a",),
+        learned_at="2026-02-01T00:00:00+09:00",
+    )
+    put(tmp_path / "a.md", old)
+    put(tmp_path / "b.md", new)
+    (entry,) = load_all(tmp_path)
+    assert (entry.path.name, [path.name for path in entry.also]) == ("b.md", ["a.md"])
+    assert entry.agreement == replace(
+        new, evidence=("new", "old"), aliases=("a", "b"), confirmed=False
+    )
+    assert "a.md" in entry.reason
+    assert entry.digest not in {load(tmp_path / "a.md").digest, load(tmp_path / "b.md").digest}
+
+
+def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
+    path = write(tmp_path / "agreements", LOGIN)
+    assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")
+    assert load(path) == Entry(path, LOGIN, load(path).digest)
+
+
+def test_an_agreement_under_another_name_is_updated_where_it_is(tmp_path: Path) -> None:
+    path = put(tmp_path / "agreements" / "login_auth.md", replace(LOGIN, extra=(("owner", "a"),)))
+    path.write_text(path.read_text(encoding="utf-8") + "\n## メモ\n\n残す\n", encoding="utf-8")
+    assert write(tmp_path / "agreements", replace(LOGIN, similarity=0.7)) == path
+    assert [entry.path for entry in load_all(tmp_path / "agreements")] == [path]
+    assert load(path).agreement == replace(LOGIN, similarity=0.7, extra=(("owner", "a"),))
+    assert path.read_text(encoding="utf-8").endswith("## メモ\n\n残す\n")
+
+
+def test_a_file_that_says_the_same_is_not_touched(tmp_path: Path) -> None:
+    path = put(tmp_path / "agreements" / "x.md", LOGIN)
+    by_hand = path.read_text(encoding="utf-8").replace('"', "'").replace("\n", "\r\n").encode()
+    path.write_bytes(by_hand)
+    write(tmp_path / "agreements", LOGIN)
+    assert path.read_bytes() == by_hand
+
+
+def test_a_file_in_conflict_is_never_overwritten(tmp_path: Path) -> None:
+    path = write(tmp_path / "agreements", LOGIN)
+    path.write_text("<<<<<<< HEAD\nwork of hours\n", encoding="utf-8")
+    with pytest.raises(StorageError, match="in the way") as caught:
+        write(tmp_path / "agreements", LOGIN)
+    assert "conflict" in caught.value.hint
+    assert "work of hours" in path.read_text(encoding="utf-8")
+
+
+def test_an_agreement_is_found_by_its_key_in_either_normal_form(tmp_path: Path) -> None:
+    path = write(tmp_path / "agreements", replace(LOGIN, nl_term="ガ機能"))
+    found = find(tmp_path / "agreements", make_key("カ\u3099機能", "AuthService"))
+    assert found is not None
+    assert found.path == path
