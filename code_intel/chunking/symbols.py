@@ -76,7 +76,7 @@ def outline(text: str, lines: Lines, language: Language) -> Outline:
     source = _Source(text, lines, Offsets(text, encoded), language)
     matches = [captures for _, captures in QueryCursor(query).matches(root)]
     units = tuple(source.units(matches))
-    if root.type == "ERROR" and not units:
+    if root.has_error and not units:
         raise ValueError("the text does not follow the grammar")
     imports = (
         source.text(node).strip("\"'`") for match in matches for node in match.get("import", ())
@@ -162,7 +162,7 @@ class _Source:
                 body = before
             end = self._offsets.character(body.start_byte)
         elif found.kind not in {"function", "method"}:
-            end = min(end, start + len(self._text[start:end].splitlines()[0]))
+            end = min(end, self._lines.start(self._lines.number(start) + 1))
         line = self._lines.start(self._lines.number(start))
         if _MODIFIERS.fullmatch(self._text, line, start):
             start = line
@@ -194,8 +194,8 @@ class _Source:
         return first, _first_sentence("\n".join(reversed(texts)))
 
 
-def _by_place(source: _Source, matches: "list[Captures]") -> list[_Found]:
-    """Return the symbols, outer before inner; a name matched twice keeps its first kind in KINDS."""
+def _by_place(source: _Source, matches: "list[Captures]") -> Iterator[_Found]:
+    """Yield the symbols, outer before inner; a name matched twice keeps its first kind in KINDS."""
     best: dict[int, _Found] = {}
     for match in matches:
         kind = next((kind for kind in KINDS if kind in match), None)
@@ -206,7 +206,15 @@ def _by_place(source: _Source, matches: "list[Captures]") -> list[_Found]:
         if known is None or KINDS.index(kind) < KINDS.index(known.kind):
             scope = _scope(source.text(match["scope"][0])) if "scope" in match else ""
             best[name.start_byte] = _Found(node, name, kind, scope)
-    return sorted(best.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
+    ordered = sorted(best.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
+    assigned: set[str] = set()
+    for found in ordered:
+        if found.kind in {"constant", "variable"}:
+            name = source.text(found.name)
+            if name in assigned:
+                continue  # the first assignment defines it
+            assigned.add(name)
+        yield found
 
 
 def _kind(found: _Found, inside: str, name: str) -> str:

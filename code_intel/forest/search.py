@@ -62,7 +62,7 @@ def search(
         for file in gather(store, question, vector, limit)
         if _below(file.path, directory) and _matches(file.path, file_pattern)
     ]
-    ranked = rank(files, question, bases)[:top_k]
+    ranked = rank(files, question, bases)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
     return [_hit(each, each.score / best) for each in ranked]
 

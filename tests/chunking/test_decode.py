@@ -1,0 +1,56 @@
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.chunking import decode
+
+JAPANESE = "設定ファイルを読み込む。\r\nログイン処理\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp932", "euc-jp"])
+def test_japanese_text_is_read_in_its_encoding_with_its_line_ends(encoding: str) -> None:
+    assert decode(JAPANESE.encode(encoding)) == JAPANESE
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-32-be"])
+def test_big_endian_text_needs_its_mark(encoding: str) -> None:
+    mark = codecs.BOM_UTF16_BE if "16" in encoding else codecs.BOM_UTF32_BE
+    assert decode(mark + JAPANESE.encode(encoding)) == JAPANESE
+    assert decode("abc".encode(encoding)) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x7fELF\x02\x01\x00\x00",
+        b"\x89PNG\r\n\x1a\n\x00\x00",
+        b"text\0text",
+        "déjà vu à la carte, garçon été".encode("latin-1"),
+        "Grüße aus Köln, schöne Straße".encode("latin-1"),
+        codecs.BOM_UTF16_LE + b"a",
+        bytes(range(128, 256)),
+    ],
+)
+def test_what_is_no_text_in_a_known_encoding_is_none(data: bytes) -> None:
+    assert decode(data) is None
+
+
+def test_a_nul_far_into_a_text_does_not_make_it_binary() -> None:
+    text = "a" * 9000 + "\0b"
+    assert decode(text.encode()) == text
+
+
+def test_no_bytes_are_an_empty_text() -> None:
+    assert decode(b"") == ""
+
+
+@given(st.text().filter(lambda text: "\0" not in text and not text.startswith("\ufeff")))
+def test_utf_8_comes_back_unchanged(text: str) -> None:
+    assert decode(text.encode()) == text
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_text_or_none(data: bytes) -> None:
+    assert isinstance(decode(data), str | None)

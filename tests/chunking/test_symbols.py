@@ -1,0 +1,311 @@
+import hashlib
+
+import pytest
+
+from code_intel.chunking import parse_file
+from code_intel.records import Symbol
+
+PYTHON = '''\
+"""Tokens and sessions.
+
+More of it.
+"""
+import os.path
+import json as j
+from . import near
+from .auth.service import login
+
+LIMIT = 3
+cache: dict[str, int] = {}
+type Name = str
+
+
+# Says who it is. And more.
+@dataclass
+class Service(Base):
+    """Answers for users. Second sentence."""
+
+    def login(
+        self, user: str
+    ) -> bool:
+        """Log a user in
+
+        with a token.
+        """
+        def check():
+            return True
+        return check()
+
+
+async def main(): ...
+'''
+
+TYPESCRIPT = """\
+import { a } from './auth/service'
+import type { B } from "types"
+export * from '../again'
+const lazy = import('./late')
+
+/** What a user is. @public */
+export interface User { name(): string }
+export type Id = string | number
+export enum Colour { Red }
+export const LIMIT = 3
+let counter = 0
+/**
+ * Logs in.
+ *
+ * @param id who
+ */
+export const login = async (id: Id): Promise<void> => { counter++ }
+export default class Store<T> extends Base<T> {
+  private handle = (x: number) => x
+  #secret() { return 1 }
+  get size(): number { return 0 }
+}
+abstract class Shape { abstract area(): number }
+export function over(a: string): void
+export function over(a: any) {}
+namespace Inner { export function deep() {} }
+declare const version: string
+"""
+
+JAVASCRIPT = """\
+'use strict'
+const fs = require('fs')
+var old = require("./old")
+function Axios(config) {}
+Axios.prototype.request = function request(url) { return url }
+exports.create = () => new Axios()
+const helpers = { run() {} }
+class Queue { push = (x) => x }
+function* walk() {}
+"""
+
+GO = """\
+package auth
+
+import (
+\t"fmt"
+\tj "encoding/json"
+)
+
+// Limit of tries.
+const Limit = 3
+
+var (
+\tcount int
+)
+
+// Server answers. It never sleeps.
+type Server[T any] struct{ n int }
+type Reader interface{ Read() }
+type ID = string
+
+// Handle a call.
+func (s *Server[T]) Handle(x int) error { return nil }
+
+func main() {}
+"""
+
+
+def symbols(path: str, text: str) -> dict[str, Symbol]:
+    parsed = parse_file(path, text)
+    assert parsed.problem == ""
+    return {symbol.qualified: symbol for symbol in parsed.symbols}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kinds"),
+    [
+        (
+            "a.py",
+            PYTHON,
+            {
+                "LIMIT": "constant",
+                "cache": "variable",
+                "Name": "type",
+                "Service": "class",
+                "Service.login": "method",
+                "Service.login.check": "function",
+                "main": "function",
+            },
+        ),
+        (
+            "a.ts",
+            TYPESCRIPT,
+            {
+                "lazy": "constant",
+                "User": "interface",
+                "User.name": "method",
+                "Id": "type",
+                "Colour": "enum",
+                "LIMIT": "constant",
+                "counter": "variable",
+                "login": "function",
+                "Store": "class",
+                "Store.handle": "method",
+                "Store.secret": "method",
+                "Store.size": "method",
+                "Shape": "class",
+                "Shape.area": "method",
+                "over": "function",
+                "Inner.deep": "function",
+                "version": "constant",
+            },
+        ),
+        (
+            "a.js",
+            JAVASCRIPT,
+            {
+                "Axios": "function",
+                "Axios.request": "method",
+                "create": "function",
+                "helpers": "constant",
+                "helpers.run": "method",
+                "Queue": "class",
+                "Queue.push": "method",
+                "walk": "function",
+            },
+        ),
+        (
+            "a.go",
+            GO,
+            {
+                "Limit": "constant",
+                "count": "variable",
+                "Server": "class",
+                "Reader": "interface",
+                "ID": "type",
+                "Server.Handle": "method",
+                "main": "function",
+            },
+        ),
+    ],
+)
+def test_a_file_defines_what_a_reader_would_say(
+    path: str, text: str, kinds: dict[str, str]
+) -> None:
+    assert {name: symbol.kind for name, symbol in symbols(path, text).items()} == kinds
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "imports"),
+    [
+        ("a.py", PYTHON, ("os.path", "json", ".", ".auth.service")),
+        ("a.ts", TYPESCRIPT, ("./auth/service", "types", "../again", "./late")),
+        ("a.js", JAVASCRIPT, ("fs", "./old")),
+        ("a.go", GO, ("fmt", "encoding/json")),
+    ],
+)
+def test_imports_are_the_targets_as_written(path: str, text: str, imports: tuple[str, ...]) -> None:
+    assert parse_file(path, text).imports == imports
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name", "signature", "doc"),
+    [
+        ("a.py", PYTHON, "Service", "class Service(Base)", "Answers for users."),
+        (
+            "a.py",
+            PYTHON,
+            "Service.login",
+            "def login( self, user: str ) -> bool",
+            "Log a user in",
+        ),
+        ("a.py", PYTHON, "main", "async def main()", ""),
+        ("a.py", PYTHON, "LIMIT", "LIMIT = 3", ""),
+        (
+            "a.ts",
+            TYPESCRIPT,
+            "login",
+            "export const login = async (id: Id): Promise<void> =>",
+            "Logs in.",
+        ),
+        ("a.ts", TYPESCRIPT, "User", "export interface User", "What a user is."),
+        ("a.ts", TYPESCRIPT, "Store", "export default class Store<T> extends Base<T>", ""),
+        (
+            "a.js",
+            JAVASCRIPT,
+            "Axios.request",
+            "Axios.prototype.request = function request(url)",
+            "",
+        ),
+        (
+            "a.go",
+            GO,
+            "Server.Handle",
+            "func (s *Server[T]) Handle(x int) error",
+            "Handle a call.",
+        ),
+        ("a.go", GO, "Limit", "const Limit = 3", "Limit of tries."),
+    ],
+)
+def test_a_symbol_has_its_signature_and_first_sentence(
+    path: str, text: str, name: str, signature: str, doc: str
+) -> None:
+    symbol = symbols(path, text)[name]
+    assert (symbol.signature, symbol.doc) == (signature, doc)
+
+
+def test_lines_leave_out_decorators_and_comments() -> None:
+    found = symbols("a.py", PYTHON)
+    lines = PYTHON.splitlines()
+    assert lines[found["Service"].start_line - 1] == "class Service(Base):"
+    assert lines[found["Service"].end_line - 1].strip() == "return check()"
+
+
+def test_bytes_are_not_mistaken_for_characters() -> None:
+    text = "# 日本語のコメント 🎌\ndef ログイン(利用者):\n    return '𠮷野家'\n\ndef after():\n    pass\n"
+    found = symbols("a.py", text)
+    assert list(found) == ["ログイン", "after"]
+    assert found["ログイン"].signature == "def ログイン(利用者)"
+    assert (found["after"].start_line, found["after"].end_line) == (5, 6)
+
+
+def test_the_digest_is_of_the_definition_alone() -> None:
+    text = "def f():\n    return 1\n"
+    digest = symbols("a.py", text)["f"].digest
+    assert digest == hashlib.sha256(b"def f():\n    return 1").hexdigest()[:16]
+    assert symbols("b.py", "import os\n\n# new\n" + text + "x = 1\n")["f"].digest == digest
+    assert symbols("a.py", text.replace("1", "2"))["f"].digest != digest
+
+
+def test_line_ends_that_git_converts_do_not_change_the_digest() -> None:
+    text = "def f():\n    return 1\n"
+    windows = symbols("a.py", text.replace("\n", "\r\n"))["f"]
+    assert windows == symbols("a.py", text)["f"]
+
+
+def test_a_syntax_error_costs_its_own_place_and_not_the_file() -> None:
+    parsed = parse_file("a.py", "def good():\n    pass\n\nprint 'old'\n\nclass Also:\n    pass\n")
+    assert {symbol.name for symbol in parsed.symbols} >= {"good", "Also"}
+    assert parsed.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("deep.py", "x = [\n" + "[\n" * 50_000 + "]\n" * 50_000 + "]\n"),
+        ("deep.js", "function f() {\n" * 5_000 + "}\n" * 5_000),
+        ("wide.go", "package p\n" + "func F() int { return 1 }\n" * 5_000),
+    ],
+)
+def test_deep_and_wide_files_are_parsed_without_trouble(path: str, text: str) -> None:
+    parsed = parse_file(path, text)
+    assert "".join(chunk.text for chunk in parsed.chunks) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        ("app.min.js", "function f(){return 1};" * 400, "minified"),
+        ("big.py", "x = 1\n" * 200_000, "longer than"),
+        ("a.py", "<<< not > python ]]]", "grammar"),
+    ],
+)
+def test_what_cannot_be_parsed_gets_lines_and_a_reason(path: str, text: str, reason: str) -> None:
+    parsed = parse_file(path, text)
+    assert reason in parsed.problem
+    assert parsed.symbols == ()
+    assert "".join(chunk.text for chunk in parsed.chunks) == text

@@ -1,0 +1,125 @@
+import re
+import string
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.chunking import query_words, split_identifier, words
+from code_intel.chunking.words import LONGEST, STOP_WORDS, stem
+
+TOKEN = re.compile(r"\w+")
+IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("HTTPServer_config2", "HTTP Server config 2"),
+        ("getUserById", "get User By Id"),
+        ("parse_file", "parse file"),
+        ("kebab-case-name", "kebab case name"),
+        ("URLs", "URLs"),
+        ("parseURLs", "parse URLs"),
+        ("__init__", "init"),
+        ("AuthService.login", "Auth Service login"),
+        ("utf8", "utf 8"),
+        ("ログイン", "ログイン"),
+        ("", ""),
+    ],
+)
+def test_an_identifier_splits_where_a_reader_would(name: str, parts: str) -> None:
+    assert split_identifier(name) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("getUserById", ["getuserbyid", "get", "user", "by", "id"]),
+        ("parse_file", ["parse_file", "pars", "fil"]),
+        ("foo-bar", ["foo_bar", "foo", "bar"]),
+        ("OAuth2Token", ["oauth2token", "oauth", "auth", "token"]),
+        ("a - b", ["a", "b"]),
+        ("ログイン", ["ログ", "グイ", "イン"]),
+        ("設", ["設"]),
+        ("ﾛｸﾞ Ａ１", ["ログ", "a1"]),
+        ("AuthServiceのログ", ["authservic", "auth", "servic", "のロ", "ログ"]),
+        ("x" * (LONGEST + 1), []),
+        ("", []),
+    ],
+)
+def test_tokens_of_code_and_prose(text: str, tokens: list[str]) -> None:
+    assert words(text) == tokens
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("validate", "validation", "validates", "validated", "validator", "validating"),
+        ("cookie", "cookies"),
+        ("retry", "retries", "retried"),
+        ("run", "running", "runs"),
+        ("class", "classes"),
+        ("session", "sessions"),
+        ("serialize", "serialization", "serializer", "serialized", "serializing"),
+        ("cache", "cached", "caching", "caches"),
+        ("connect", "connection", "connections", "connected"),
+    ],
+)
+def test_forms_of_one_english_word_meet(family: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in family}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("status", "stat"),
+        ("string", "str"),
+        ("header", "head"),
+        ("this", "the"),
+        ("process", "proces"),
+    ],
+)
+def test_different_words_stay_different(one: str, other: str) -> None:
+    assert stem(one) != stem(other)
+
+
+@given(st.text())
+def test_tokens_are_letters_digits_and_underscores_in_folded_form(text: str) -> None:
+    for token in [*words(text), *query_words(text)]:
+        assert TOKEN.fullmatch(token)
+        assert token == token.casefold()
+        assert len(token) <= LONGEST
+
+
+@given(st.text())
+def test_width_and_case_of_latin_text_do_not_matter(text: str) -> None:
+    wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+    assert words(wide) == words(unicodedata.normalize("NFKC", wide))
+    lower = "".join(c for c in text if c in string.ascii_lowercase + " ")
+    assert words(lower.upper()) == words(lower)
+
+
+@given(IDENTIFIERS)
+def test_a_question_that_quotes_an_identifier_has_its_tokens(name: str) -> None:
+    asked = set(query_words(f"where is {name} set"))
+    assert asked >= {word for word in words(name) if word not in STOP_WORDS}
+
+
+@given(st.lists(st.sampled_from(["alpha", "beta", "設定", "読む"]), min_size=1))
+def test_a_text_of_several_lines_has_the_words_of_its_lines(lines: list[str]) -> None:
+    assert words("\n".join(lines)) == [token for line in lines for token in words(line)]
+
+
+def test_stop_words_leave_questions_and_stay_in_the_index() -> None:
+    assert query_words("how are redirects followed") == ["redirect", "follow"]
+    assert "how" in words("how are redirects followed")
+
+
+def test_a_question_of_stop_words_alone_keeps_them() -> None:
+    assert query_words("how to") == ["how", "to"]
+
+
+def test_a_question_asks_for_each_word_once() -> None:
+    assert query_words("token tokens Token") == ["token"]
