@@ -58,14 +58,9 @@ def main(
 
 def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
     """Parse the rest of the line, run the command, turn errors into text and an exit code."""
-    module = importlib.import_module(command.module)
-    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=module.__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--json", action="store_true", help="answer with one JSON object")
-    module.configure(parser)
-    args = parser.parse_args(argv)
+    args = parser_of(command, program).parse_args(argv)
     try:
-        return int(module.run(args))
+        return int(importlib.import_module(command.module).run(args))
     except CodeIntelError as error:
         if args.json:
             print(json.dumps(error.as_dict(), ensure_ascii=False))
@@ -77,6 +72,16 @@ def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+
+
+def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
+    """Return the parser of one command; `--json` is everybody's."""
+    module = importlib.import_module(command.module)
+    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=module.__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--json", action="store_true", help="answer with one JSON object")
+    module.configure(parser)
+    return parser
 
 
 def usage(program: str, commands: Sequence[Command]) -> str:

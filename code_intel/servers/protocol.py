@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from mcp import types
@@ -18,20 +18,13 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
-from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
 
 State = TypeVar("State")
 
 Lifespan = Callable[[Server[State]], AbstractAsyncContextManager[State]]
-
-
-class Report(Protocol):
-    """Where a tool reports progress: work done, work in all if known, and what it is doing."""
-
-    async def __call__(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Send one progress notification; a no-op when the caller did not ask for any."""
 
 
 Invoke = Callable[[State, Tool, Mapping[str, Any], Report], Awaitable[Answer]]
@@ -70,7 +63,7 @@ def build(
     async def call_tool(
         ctx: ServerRequestContext[State], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        async def report(done: float, total: float | None = None, message: str = "") -> None:
+        async def report(done: float, total: float | None, message: str) -> None:
             await ctx.session.report_progress(done, total, message)
 
         try:

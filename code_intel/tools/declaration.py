@@ -13,7 +13,7 @@ import functools
 import inspect
 import json
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -23,6 +23,14 @@ from code_intel.errors import UsageError
 
 MAX_ITEMS = 1000
 MAX_CALL_BYTES = 1 << 20
+
+
+Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
+"""Where a tool reports progress: units done, units in all if known, and what it is doing."""
+
+
+async def silent(done: float, total: float | None, message: str) -> None:
+    """Report progress to nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import anyio
 from anyio import to_thread
 
 from code_intel.config import Settings
-from code_intel.embedding import LazyEmbedder
+from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import SessionError
 from code_intel.index.facade import Index
 from code_intel.records import Searcher

@@ -1,0 +1,79 @@
+"""Every agreement with what it is worth now: files, this machine's memory and the index together."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from code_intel.config import Settings
+from code_intel.errors import CodeIntelError
+from code_intel.index.facade import Index
+from code_intel.learned.agreements import Entry, Key, load_all
+from code_intel.learned.state import State, open_state
+from code_intel.learned.validity import NO_FACTS, SymbolFacts, confirmed_paths, judge, lookup_name
+from code_intel.records import Validity
+
+DEFINITIONS = 50
+CERTAIN_SESSIONS = 2
+"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0007)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An agreement's file, its validity with reasons, whether it is confirmed, its certain aliases."""
+
+    entry: Entry
+    validity: Validity
+    reasons: tuple[str, ...]
+    confirmed: bool
+    certain_aliases: frozenset[str] = frozenset()
+
+
+def standings(settings: Settings, forest: Index, now: datetime | None = None) -> list[Standing]:
+    """Judge every agreement of the project, by path.
+
+    Args:
+        settings: The project.
+        forest: The local index of its source; an incomplete one proves nothing.
+        now: With an offset.
+    """
+    entries = load_all(settings.agreements)
+    if not entries:
+        return []
+    with open_state(settings.state, create=False) as state:
+        return _judged(settings, forest, state, entries, now or datetime.now(UTC))
+
+
+def _judged(
+    settings: Settings, forest: Index, state: State, entries: list[Entry], now: datetime
+) -> list[Standing]:
+    confirmed = confirmed_paths(settings, entries, state)
+    uses, sightings = state.last_uses(), state.alias_sessions()
+    complete = forest.freshness().state != "building"
+    found = []
+    for entry in entries:
+        validity, reasons = judge(
+            entry,
+            _facts(forest, entry, complete=complete),
+            confirmed=entry.path in confirmed,
+            now=now,
+            expire_days=settings.expire_days,
+            last_confirmed_use=uses.get(entry.key) if entry.key else None,
+        )
+        certain = _certain(sightings, entry.key)
+        found.append(Standing(entry, validity, reasons, entry.path in confirmed, certain))
+    return found
+
+
+def _facts(forest: Index, entry: Entry, *, complete: bool) -> SymbolFacts:
+    if entry.agreement is None or not complete:
+        return NO_FACTS
+    try:
+        name = lookup_name(entry.agreement.symbol)
+        found = forest.store.definitions(name, exact=True, limit=DEFINITIONS)
+    except CodeIntelError:
+        return NO_FACTS
+    return SymbolFacts(complete=True, definitions=tuple(found))
+
+
+def _certain(sightings: dict[Key, dict[str, int]], key: Key | None) -> frozenset[str]:
+    seen = sightings.get(key, {}) if key else {}
+    return frozenset(alias for alias, sessions in seen.items() if sessions >= CERTAIN_SESSIONS)

@@ -1,0 +1,63 @@
+"""The gateway: sessions, phases and learning in front of map and forest."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from mcp.server import Server
+
+from code_intel.config import Settings
+from code_intel.servers.index_server import build_index_server, noting, start_when_greeted
+from code_intel.servers.protocol import build
+from code_intel.servers.upstream import Upstreams
+from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.tools.desk import Desk
+from code_intel.tools.shelf import open_project
+from code_intel.tools.table import GATEWAY_TOOLS
+
+INSTRUCTIONS = (
+    "Look before you write, and remember what you learn. Use this server whenever you explore, change, fix, "
+    "add or explain code in this project (バグ修正、機能追加、調査にも). Start with start_session (intent and "
+    "the user's own words), then set_query_frame, then search_smart: it asks the map of agreements first and "
+    "the source second. Verify what it suggests with find_definitions and find_references, then "
+    "submit_understanding. Before an edit ask check_write_target; when the work is done, call record_outcome: "
+    "a success is remembered, and the next question is answered at once. Every refusal names the next step."
+)
+
+
+def build_gateway(settings: Settings) -> Server[Desk]:
+    """Return the gateway of a project; nothing is opened before the handshake is over."""
+    greeted = anyio.Event()
+    map_shelf, forest_shelf = open_project(settings)
+    upstreams = Upstreams(build_index_server(map_shelf), build_index_server(forest_shelf))
+
+    @asynccontextmanager
+    async def lifespan(_server: Server[Desk]) -> AsyncIterator[Desk]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(upstreams.map.own)
+            group.start_soon(upstreams.forest.own)
+            group.start_soon(start_when_greeted, greeted, map_shelf, forest_shelf)
+            try:
+                yield Desk(
+                    settings=settings,
+                    searcher=upstreams,
+                    map=map_shelf.index,
+                    forest=forest_shelf.index,
+                    embedder=map_shelf.embedder,
+                )
+            finally:
+                group.cancel_scope.cancel()
+
+    async def invoke(desk: Desk, tool: Tool, given: Mapping[str, Any], _report: Report) -> Answer:
+        arguments, unknown = tool.arguments(given)
+        return noting(await tool.run(desk, **arguments), unknown)
+
+    return build(
+        name="code-intel",
+        instructions=INSTRUCTIONS,
+        tools=GATEWAY_TOOLS,
+        invoke=invoke,
+        lifespan=lifespan,
+        greeted=greeted,
+    )

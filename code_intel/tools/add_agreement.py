@@ -1,0 +1,68 @@
+"""Tool `add_agreement`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.learned.learn import Learned, learn
+from code_intel.records import Agreement, FileReference
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.map_index import refresh_map
+from code_intel.tools.symbol_facts import definitions_of
+
+
+async def add_agreement(
+    desk: Desk,
+    nl_term: Annotated[
+        str, Field(min_length=1, max_length=200, description="The words people use.")
+    ],
+    symbol: Annotated[
+        str, Field(min_length=1, max_length=300, description="The symbol they mean.")
+    ],
+    code_evidence: Annotated[
+        str, Field(min_length=1, max_length=2000, description="What in the code shows it.")
+    ],
+    related_files: Annotated[
+        list[str], Field(description="Files it rests on, `path` or `path:line`.")
+    ] = [],
+) -> Answer:
+    """Add an agreement by hand. It is served at once, but unconfirmed: it never leads to READY by itself.
+
+    Use record_outcome for what a session has earned; this is for what people know already.
+    """
+    found = await definitions_of(desk, [symbol])
+    definitions = found.get(symbol, [])
+    files = [file_reference(text) for text in related_files]
+    if not files:
+        files = [FileReference(d.file, d.line) for d in definitions[:1]]
+    agreement = Agreement(
+        nl_term,
+        symbol,
+        evidence=(code_evidence,),
+        files=tuple(files),
+        digest=definitions[0].digest if definitions else "",
+    )
+    learned: Learned = await thread(learn, desk.settings, agreement, confirmed=False)
+    map_sync = await refresh_map(desk, learned.agreement_file)
+    message = f"{'Added' if learned.created else 'Updated'}: {nl_term} → {symbol} (unconfirmed)."
+    if not definitions:
+        message += (
+            f" {symbol} is not defined in the index; the agreement is listed as broken until it is."
+        )
+    data = {
+        "success": True,
+        "agreement_file": learned.agreement_file.name,
+        "created": learned.created,
+        "pair": {"nl_term": nl_term, "symbol": symbol},
+        "symbol_defined": bool(definitions),
+        "map_sync": map_sync,
+        "message": message,
+    }
+    return Answer(data, message)
+
+
+def file_reference(text: str) -> FileReference:
+    """Read `path:line` or `path`."""
+    path, found, line = text.rpartition(":")
+    return FileReference(path, int(line)) if found and line.isdecimal() else FileReference(text)

@@ -1,0 +1,83 @@
+"""Tool `list_agreements`."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.learned.standings import Standing, standings
+from code_intel.tools.answers import files_data
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk, thread
+
+
+async def list_agreements(
+    desk: Desk,
+    nl_term: Annotated[
+        str, Field(description="Only those whose term or alias contains this.")
+    ] = "",
+    symbol: Annotated[str, Field(description="Only those whose symbol contains this.")] = "",
+    status: Annotated[
+        str,
+        Field(
+            description="Only valid, changed, broken, unchecked, expired, unconfirmed, conflict, invalid."
+        ),
+    ] = "",
+    limit: Annotated[int, Field(ge=1, le=500, description="Agreements in one answer.")] = 50,
+    cursor: Annotated[str, Field(description="next_cursor of the answer before.")] = "",
+) -> Answer:
+    """List what this project has agreed, with the status of each and why it has it.
+
+    Shows also what is not served: files with merge conflicts, unreadable ones, and agreements whose
+    symbol is gone.
+    """
+    everything = await thread(standings, desk.settings, desk.forest)
+    wanted = [s for s in everything if _matches(s, nl_term, symbol, status)]
+    rest = [s for s in wanted if s.entry.path.name > cursor]
+    shown = rest[:limit]
+    data = {
+        "agreements": [standing_data(s) for s in shown],
+        "total": len(wanted),
+        "next_cursor": shown[-1].entry.path.name if len(rest) > len(shown) else None,
+    }
+    lines = [_line(s) for s in shown]
+    return Answer(data, "\n".join(lines) or "No agreements yet; record_outcome writes them.")
+
+
+def standing_data(standing: Standing) -> dict[str, Any]:
+    """Return one agreement as programs see it."""
+    agreement = standing.entry.agreement
+    data: dict[str, Any] = {
+        "file": standing.entry.path.name,
+        "status": standing.validity,
+        "reasons": list(standing.reasons),
+        "confirmed": standing.confirmed,
+    }
+    if agreement is not None:
+        data |= {
+            "nl_term": agreement.nl_term,
+            "symbol": agreement.symbol,
+            "evidence": list(agreement.evidence),
+            "files": files_data(agreement.files),
+            "aliases": list(agreement.aliases),
+            "learned_at": agreement.learned_at,
+        }
+    return data
+
+
+def _line(standing: Standing) -> str:
+    agreement = standing.entry.agreement
+    name = f"{agreement.nl_term} → {agreement.symbol}" if agreement else standing.entry.path.name
+    reasons = f"  ({'; '.join(standing.reasons)})" if standing.reasons else ""
+    return f"[{standing.validity}] {name}{reasons}"
+
+
+def _matches(standing: Standing, nl_term: str, symbol: str, status: str) -> bool:
+    agreement = standing.entry.agreement
+    if status and standing.validity != status:
+        return False
+    if agreement is None:
+        return not nl_term and not symbol
+    names = (agreement.nl_term, *agreement.aliases)
+    return any(nl_term.casefold() in name.casefold() for name in names) and (
+        symbol.casefold() in agreement.symbol.casefold()
+    )

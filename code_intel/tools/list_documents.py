@@ -1,0 +1,36 @@
+"""Tool `list_documents` of the index servers."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.tools.answers import index_data
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import thread
+from code_intel.tools.shelf import Shelf
+
+
+async def list_documents(
+    shelf: Shelf,
+    limit: Annotated[int, Field(ge=1, le=1000, description="Documents in one answer.")] = 500,
+    after: Annotated[str, Field(description="Continue behind this document.")] = "",
+) -> Answer:
+    """List the indexed documents by name, with the time each was last modified (UTC)."""
+    rows = await thread(shelf.index.store.documents)
+    rest = [row for row in rows if row.path > after]
+    shown = rest[:limit]
+    data = {
+        "documents": [{"filename": row.path, "modified_at": _utc(row.mtime_ns)} for row in shown],
+        "total": len(rows),
+        "truncated": len(rest) > len(shown),
+        "index": index_data(await thread(shelf.index.freshness)),
+    }
+    if data["truncated"]:
+        data["next_after"] = shown[-1].path
+    names = "\n".join(row.path for row in shown[:50])
+    return Answer(data, f"{len(rows)} documents\n{names}")
+
+
+def _utc(mtime_ns: int) -> str:
+    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

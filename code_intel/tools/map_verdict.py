@@ -1,0 +1,78 @@
+"""What a map answer means for a session: facts gathered locally, judged by `session.short_circuit`.
+
+Scores come from whatever answers for the map; validity, confirmation and definitions are looked up
+here, in the project's own files and index, whatever the upstream says of them (docs/decisions/0002).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from code_intel.learned.agreements import make_key
+from code_intel.learned.recall import ready_margin
+from code_intel.learned.standings import Standing, standings
+from code_intel.learned.validity import lookup_name
+from code_intel.records import Hit, SearchAnswer
+from code_intel.session import short_circuit
+from code_intel.session.phases import Intent
+from code_intel.session.risk import Risk
+from code_intel.session.short_circuit import MapFacts, Verdict
+from code_intel.session.state import Session
+from code_intel.tools.desk import Desk, thread
+
+NOTHING = MapFacts(None, "", False, None, 1.0, False, Risk.HIGH, Intent.QUESTION)  # noqa: FBT003 - no names in a NamedTuple call
+
+
+class Judged(NamedTuple):
+    """A map answer judged: the best hit if any, what follows, and the agreement's files that exist."""
+
+    best: Hit | None
+    verdict: Verdict
+    symbol_defined: bool = False
+    files: tuple[str, ...] = ()
+
+
+async def judge(desk: Desk, session: Session | None, answer: SearchAnswer) -> Judged:
+    """Judge the best hit of a map answer."""
+    best = next((hit for hit in answer.hits if hit.agreement is not None), None)
+    if best is None or best.agreement is None:
+        return Judged(None, short_circuit.judge(NOTHING))
+    return await thread(_judged, desk, session, best, answer.hits)
+
+
+def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit]) -> Judged:
+    found = best.agreement
+    assert found is not None  # noqa: S101 - the caller's condition
+    standing = _standing(desk, found.nl_term, found.symbol)
+    defined = bool(desk.forest.store.definitions(lookup_name(found.symbol), exact=True, limit=1))
+    facts = MapFacts(
+        score=best.score,
+        status=standing.validity if standing else "unchecked",
+        confirmed=standing is not None and standing.confirmed,
+        margin=_margin(best, hits),
+        needed_margin=ready_margin(desk.embedder.identity),
+        symbol_defined=defined,
+        risk=session.risk if session else Risk.HIGH,
+        intent=session.intent if session else Intent.QUESTION,
+    )
+    files = tuple(
+        file.path for file in found.files if file.path and (desk.root / file.path).is_file()
+    )
+    return Judged(best, short_circuit.judge(facts), defined, files)
+
+
+def _standing(desk: Desk, nl_term: str, symbol: str) -> Standing | None:
+    key = make_key(nl_term, symbol)
+    return next((s for s in standings(desk.settings, desk.forest) if s.entry.key == key), None)
+
+
+def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
+    """Return how far the best hit is ahead of the best one for a different symbol."""
+    if best.agreement is None or best.score is None:
+        return None
+    name = lookup_name(best.agreement.symbol)
+    others = [
+        hit.score
+        for hit in hits
+        if hit.agreement and hit.score is not None and lookup_name(hit.agreement.symbol) != name
+    ]
+    return best.score - max(others) if others else None

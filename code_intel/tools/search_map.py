@@ -1,0 +1,53 @@
+"""Tool `search_map`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import short_circuit, steps
+from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+from code_intel.tools.map_verdict import judge
+from code_intel.tools.search import Query
+
+
+async def search_map(
+    desk: Desk,
+    query: Query,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Agreements at the most.")] = 10,
+    include_expired: Annotated[bool, Field(description="Also those not used for a while.")] = True,
+    session_id: SessionId = None,
+) -> Answer:
+    """Ask the map alone: what has this project agreed about these words? Moves no phase by a hit.
+
+    Returns agreements with a calibrated score (0.7: probably the same thing, 0.8: almost certainly)
+    and their status. A miss opens search_forest for the session.
+    """
+    async with desk.perhaps(session_id, "search_map") as held:
+        answer = await desk.searcher.search_map(query, top_k)
+        judged = await judge(desk, held.session if held else None, answer)
+        if held is not None:
+            moves = judged.verdict.phase is not None
+            step = (
+                None if moves else short_circuit.map_step(held.session, judged.verdict, query=query)
+            )
+            found = sum(hit.agreement is not None for hit in answer.hits)
+            noted = steps.called("search_map", query, found=found)
+            await held.append(*([noted, step] if step else [noted]))
+    hits = [
+        hit
+        for hit in answer.hits
+        if include_expired or hit.agreement is None or hit.agreement.status != "expired"
+    ]
+    shown, cut = fit(hits)
+    data = {
+        "source": "map",
+        "query": query,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "best_score": hits[0].score if hits else None,
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+    text = hits_text(shown) or f"The map knows nothing about “{query}”."
+    return Answer(data, text + index_text(answer.index))

@@ -1,0 +1,144 @@
+"""Tool `search_smart`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.records import SearchAnswer
+from code_intel.session import short_circuit, steps
+from code_intel.session.phases import NEXT_STEP, Phase
+from code_intel.session.state import Session, Step
+from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, Held
+from code_intel.tools.map_verdict import Judged, judge
+from code_intel.tools.search_forest import VERIFY
+
+NEXT_ACTION = {
+    Phase.READY: "Ask check_write_target before each edit; call record_outcome when done.",
+    Phase.VERIFICATION: "Check the agreement with find_definitions, then call submit_verification.",
+}
+
+
+async def search_smart(
+    desk: Desk,
+    query: Annotated[
+        str, Field(max_length=4000, description="Leave out to ask with the session's own words.")
+    ] = "",
+    top_k: Annotated[int, Field(ge=1, le=50, description="Hits at the most.")] = 5,
+    session_id: SessionId = None,
+) -> Answer:
+    """Ask the map first and, when it does not know, the forest: the first search of every session.
+
+    Without query it asks with the session's own words (the target feature), and only then may a hit
+    move the phase: score >= 0.8 and every guard to READY, 0.7 to VERIFICATION. Otherwise hits come from
+    the source and are hypotheses. guards lists what kept a good score from READY.
+    """
+    async with desk.perhaps(session_id, "search_smart") as held:
+        words = query.strip() or (held.session.own_words if held else "")
+        if not words:
+            raise UsageError("query is empty.", details={"field": "query"})
+        answer = await desk.searcher.search_map(words, top_k)
+        judged = await judge(desk, held.session if held else None, answer)
+        if _spares_the_search(judged, held.session if held else None):
+            session = await _note_hit(held, judged, words)
+            return _from_map(words, answer, judged, session)
+        found = await desk.searcher.search_forest(words, top_k)
+        session = await _note_miss(held, judged, words, found)
+        return _from_forest(words, found, answer, session)
+
+
+def _spares_the_search(judged: Judged, session: Session | None) -> bool:
+    """A hit spares it, unless this session has rejected that very symbol."""
+    if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
+        return False
+    return session is None or judged.best.agreement.symbol not in session.refuted
+
+
+async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | None:
+    if held is None or judged.best is None or judged.best.agreement is None:
+        return None
+    agreement = judged.best.agreement
+    noted = steps.called(
+        "search_smart", words, found=1, files=judged.files, symbols=(agreement.symbol,)
+    )
+    step = short_circuit.map_step(
+        held.session,
+        judged.verdict,
+        query=words,
+        nl_term=agreement.nl_term,
+        symbol=agreement.symbol,
+        score=judged.best.score,
+        symbol_defined=judged.symbol_defined,
+        files=judged.files,
+    )
+    return await held.append(*_steps(noted, step))
+
+
+async def _note_miss(
+    held: Held | None, judged: Judged, words: str, found: SearchAnswer
+) -> Session | None:
+    if held is None:
+        return None
+    noted = steps.called(
+        "search_smart",
+        words,
+        found=len(found.hits),
+        files=dict.fromkeys(hit.document for hit in found.hits),
+        symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
+    )
+    symbol = judged.best.agreement.symbol if judged.best and judged.best.agreement else ""
+    step = short_circuit.map_step(held.session, judged.verdict, query=words, symbol=symbol)
+    return await held.append(*_steps(noted, step))
+
+
+def _steps(noted: Step, step: Step | None) -> list[Step]:
+    return [noted, step] if step else [noted]
+
+
+def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session | None) -> Answer:
+    shown, cut = fit(answer.hits)
+    phase = session.phase if session else judged.verdict.phase
+    message = "A previous success answers this; the forest was not asked."
+    guards = list(judged.verdict.failed)
+    if guards:
+        message += f" Not READY: {', '.join(guards)}."
+    action = NEXT_ACTION.get(phase, NEXT_STEP[phase]) if phase else ""
+    data = {
+        "source": "map",
+        "status": "PREVIOUS_SUCCESS",
+        "query": words,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "message": message,
+        "next_action": action,
+        "next_phase": phase.value if phase else None,
+        "guards": guards,
+        "explored_files": list(session.explored_files) if session else [],
+        "hypotheses_to_verify": [h.text for h in session.hypotheses] if session else [],
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+    return Answer(data, f"{message}\n{hits_text(shown)}\n{action}{index_text(answer.index)}")
+
+
+def _from_forest(
+    words: str, found: SearchAnswer, map_answer: SearchAnswer, session: Session | None
+) -> Answer:
+    shown, cut = fit(found.hits)
+    best = map_answer.hits[0].score if map_answer.hits else None
+    data = {
+        "source": "forest",
+        "status": "HYPOTHESIS",
+        "query": words,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "message": f"The map does not know this. {VERIFY}",
+        "next_action": VERIFY,
+        "next_phase": session.phase.value if session else None,
+        "guards": [],
+        "best_map_score": best,
+        "truncated": cut,
+        "index": index_data(found.index),
+    }
+    text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Neither map nor forest knows “{words}”."
+    return Answer(data, text + index_text(found.index))

@@ -1,0 +1,98 @@
+"""What an index server works with: one corpus, its index, its model; and how it is asked.
+
+The same object stands behind the stand-alone servers, the gateway's in-process upstreams and the
+terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from code_intel.config import (
+    IndexConfig,
+    Settings,
+    find_root,
+    load_settings,
+)
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.errors import EmbeddingError
+from code_intel.forest.search import search as search_forest
+from code_intel.index.facade import Index
+from code_intel.learned.map_search import search as search_map
+from code_intel.records import SearchAnswer
+from code_intel.tools.declaration import Report, silent
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """One corpus.
+
+    Attributes:
+        settings: The project's settings.
+        index: This corpus.
+        forest: The forest of the same project, read-only: what the map judges validity by.
+        embedder: The process's model.
+        report: Where progress goes.
+    """
+
+    settings: Settings
+    index: Index
+    forest: Index
+    embedder: LazyEmbedder
+    report: Report = silent
+
+    def search(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        """Ask the corpus; with words only, and saying so, where there is no model."""
+        self.index.poke()
+        vector = None
+        degraded: tuple[str, ...] = ()
+        try:
+            vector = self.embedder.queries([query])[0]
+        except EmbeddingError as error:
+            degraded = (f"embedding: {error.message}",)
+        if self.index.config.corpus == "map":
+            hits = search_map(
+                self.settings, self.index, self.forest, query, vector, self.embedder, top_k=top_k
+            )
+        else:
+            store = self.index.store
+            usable = None if store.model() not in {None, self.embedder.identity} else vector
+            hits = search_forest(
+                store, query, usable, top_k=top_k, directory=directory, file_pattern=file_pattern
+            )
+        return SearchAnswer(tuple(hits), self.index.freshness(degraded))
+
+
+def open_shelf(config: IndexConfig, settings: Settings | None = None) -> Shelf:
+    """Return the shelf of one config, with a model of its own; opens nothing yet."""
+    settings = settings or settings_of(config)
+    embedder, cache = model_of(settings)
+    forest = Index(settings.forest, readonly=True)
+    index = Index(config, embedder=embedder, cache=cache)
+    return Shelf(settings, index, forest if config.corpus == "map" else index, embedder)
+
+
+def open_project(settings: Settings) -> tuple[Shelf, Shelf]:
+    """Return the map's and the forest's shelf of a project; they share one model."""
+    embedder, cache = model_of(settings)
+    forest = Index(settings.forest, embedder=embedder, cache=cache)
+    map_index = Index(settings.map, embedder=embedder, cache=cache)
+    return (
+        Shelf(settings, map_index, forest, embedder),
+        Shelf(settings, forest, forest, embedder),
+    )
+
+
+def settings_of(config: IndexConfig) -> Settings:
+    """Return the settings of the project a config belongs to, with that config in its place."""
+    settings = load_settings(find_root(config.folder))
+    if config.corpus == "map":
+        return replace(settings, map=config)
+    return replace(settings, forest=config)
+
+
+def model_of(settings: Settings) -> tuple[LazyEmbedder, VectorCache]:
+    """Return the process's model, not loaded yet, and the user's vector cache."""
+    return LazyEmbedder(settings), VectorCache(Path(settings.cache_dir))

@@ -1,0 +1,57 @@
+"""What index, model and map say about symbols that a caller names."""
+
+from collections.abc import Iterable, Sequence
+
+from code_intel.errors import EmbeddingError
+from code_intel.learned.recall import symbol_similarity
+from code_intel.learned.standings import standings
+from code_intel.records import Definition
+from code_intel.tools.desk import Desk, thread
+
+
+async def definitions_of(desk: Desk, symbols: Sequence[str]) -> dict[str, list[Definition]]:
+    """Return the exact definitions of each symbol that the local index defines."""
+
+    def look_up() -> dict[str, list[Definition]]:
+        store = desk.forest.store
+        found = {symbol: store.definitions(symbol, exact=True, limit=5) for symbol in symbols}
+        return {symbol: definitions for symbol, definitions in found.items() if definitions}
+
+    return await thread(look_up)
+
+
+async def defined_symbols(desk: Desk, symbols: Sequence[str]) -> list[str]:
+    """Return those symbols that the local index defines, as they were spelled."""
+    return list(await definitions_of(desk, symbols))
+
+
+async def symbol_scores(desk: Desk, feature: str, symbols: Sequence[str]) -> dict[str, float]:
+    """Return the calibrated similarity of a feature's name and each defined symbol; {} without a model."""
+    found = await definitions_of(desk, symbols)
+    if not found or not desk.embedder.available()[0]:
+        return {}
+
+    def compare() -> dict[str, float]:
+        try:
+            return symbol_similarity(desk.embedder, feature, found)
+        except EmbeddingError:
+            return {}
+
+    return await thread(compare)
+
+
+async def agreed_symbols(desk: Desk, feature: str, symbols: Iterable[str]) -> set[str]:
+    """Return those symbols that a valid, confirmed agreement pairs with the feature's very words."""
+    wanted = " ".join(feature.split()).casefold()
+    agreed = {
+        standing.entry.agreement.symbol
+        for standing in await thread(standings, desk.settings, desk.forest)
+        if standing.entry.agreement is not None
+        and standing.validity == "valid"
+        and wanted
+        in {
+            " ".join(words.split()).casefold()
+            for words in (standing.entry.agreement.nl_term, *standing.entry.agreement.aliases)
+        }
+    }
+    return {symbol for symbol in symbols if symbol in agreed}

@@ -1,0 +1,53 @@
+"""The tools, in the order in which they are listed, documented and used."""
+
+from code_intel.tools.add_agreement import add_agreement
+from code_intel.tools.check_write_target import check_write_target
+from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
+from code_intel.tools.declaration import Tool
+from code_intel.tools.find_definitions import find_definitions
+from code_intel.tools.find_references import find_references
+from code_intel.tools.get_session_status import get_session_status
+from code_intel.tools.list_agreements import list_agreements
+from code_intel.tools.list_documents import list_documents
+from code_intel.tools.record_outcome import record_outcome
+from code_intel.tools.search import search
+from code_intel.tools.search_forest import search_forest
+from code_intel.tools.search_map import search_map
+from code_intel.tools.search_smart import search_smart
+from code_intel.tools.search_text import search_text
+from code_intel.tools.set_query_frame import set_query_frame
+from code_intel.tools.start_session import start_session
+from code_intel.tools.submit_semantic import submit_semantic
+from code_intel.tools.submit_understanding import submit_understanding
+from code_intel.tools.submit_verification import submit_verification
+from code_intel.tools.sync import sync
+from code_intel.tools.validate_symbol_relevance import validate_symbol_relevance
+
+GATEWAY_TOOLS = (
+    Tool(start_session, "Start a session", reads=False, repeats=False),
+    Tool(set_query_frame, "Say what the query is about", reads=False),
+    Tool(search_smart, "Ask the map, then the forest"),
+    Tool(search_map, "Ask the map of agreements"),
+    Tool(search_forest, "Search the source"),
+    Tool(search_text, "Search files with a regular expression"),
+    Tool(find_definitions, "Find definitions"),
+    Tool(find_references, "Find references"),
+    Tool(validate_symbol_relevance, "Compare symbols with a feature"),
+    Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
+    Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),
+    Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
+    Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
+    Tool(check_write_target, "May this file be written?"),
+    Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
+    Tool(get_session_status, "Where the session stands"),
+    Tool(add_agreement, "Add an agreement by hand", reads=False),
+    Tool(list_agreements, "List agreements"),
+)
+"""What the gateway offers."""
+
+INDEX_TOOLS = (
+    Tool(search, "Search"),
+    Tool(list_documents, "List documents"),
+    Tool(sync, "Bring the index up to date", reads=False),
+)
+"""What each index server offers."""

@@ -1,0 +1,103 @@
+"""Write docs/tools.md and docs/commands.md from the declarations; `--check` only compares.
+
+    python docs/generate.py [--check]
+
+What a tool or command says about itself is its documentation; this lays it out for readers, and a test
+fails when the pages are behind.
+"""
+
+import argparse
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from code_intel.cli.devrag import COMMANDS as DEVRAG
+from code_intel.cli.main import COMMANDS, Command, parser_of
+from code_intel.tools.declaration import Tool
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+
+HERE = Path(__file__).resolve().parent
+
+
+def tools_page() -> str:
+    """Return docs/tools.md."""
+    head = (
+        "# Tools\n\nWhat the servers offer over MCP. `tools/list` never varies; a tool that the phase of a session\n"
+        "forbids answers with an error that names the phase, what is allowed and the next step.\n"
+        "Errors are results with `isError` and the text `{error, message, hint}`.\n"
+    )
+    gateway = ["# code-intel", *map(_tool, GATEWAY_TOOLS)]
+    index = ["# devrag-map and devrag-forest", *map(_tool, INDEX_TOOLS)]
+    return "\n\n".join([head.strip(), *gateway, *index]) + "\n"
+
+
+def commands_page() -> str:
+    """Return docs/commands.md."""
+    head = (
+        "# Commands\n\nExit codes: 0 done, 1 a finding or nothing found where that is the question, 2 bad usage or\n"
+        "configuration, 3 unexpected. Progress and messages go to stderr, answers to stdout."
+    )
+    ours = [_command("code-intel", command) for command in COMMANDS]
+    devrag = [_command("devrag", command) for command in DEVRAG]
+    return "\n\n".join([head, *ours, *devrag]) + "\n"
+
+
+def _tool(tool: Tool) -> str:
+    required = tool.schema.get("required", [])
+    rows = [
+        f"| `{name}` | {_type(schema)} | {_default(name, schema, required)} | {schema.get('description', '')} |"
+        for name, schema in tool.schema["properties"].items()
+    ]
+    table = ["| parameter | type | default | meaning |", "|---|---|---|---|", *rows] if rows else []
+    return "\n".join([f"## {tool.name}", "", tool.description, *([""] if rows else []), *table])
+
+
+def _type(schema: dict[str, object]) -> str:
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        return " or ".join(_type(option) for option in options)
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return ", ".join(map(str, choices))
+    return str(schema.get("type", "any"))
+
+
+def _default(name: str, schema: dict[str, object], required: Sequence[str]) -> str:
+    return "**required**" if name in required else f"`{schema.get('default')!r}`"
+
+
+def _command(program: str, command: Command) -> str:
+    module = importlib.import_module(command.module)
+    about = inspect.getdoc(module) or ""
+    usage = parser_of(command, program).format_help().partition("\n\n")
+    options = usage[2].partition("positional arguments:")[2] or usage[2].partition("options:")[2]
+    heading = (
+        "arguments:" + options if "positional arguments:" in usage[2] else "options:" + options
+    )
+    block = f"```\n{usage[0]}\n\n{heading.rstrip()}\n```"
+    return f"## {program} {command.name}\n\n{about}\n\n{block}"
+
+
+def main() -> int:
+    """Write or compare; 1 when a page is behind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    behind = []
+    for name, page in (("tools.md", tools_page()), ("commands.md", commands_page())):
+        path = HERE / name
+        if path.exists() and path.read_text(encoding="utf-8") == page:
+            continue
+        behind.append(name)
+        if not args.check:
+            path.write_text(page, encoding="utf-8")
+    print("\n".join(behind) or "up to date", file=sys.stderr)
+    return 1 if behind and args.check else 0
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal otherwise
+    sys.exit(main())

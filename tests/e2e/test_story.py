@@ -1,0 +1,168 @@
+"""The main job, end to end: ask the map, fall back to the forest, verify, write, learn, be found."""
+
+import pytest
+from conftest import ERAS, Caller, Project
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+QUERY = "ログイン機能でパスワードが空のときエラーが出ない"
+SERVICE = "src/auth/service.py"
+
+
+async def start(call: Caller, query: str, feature: str) -> str:
+    session = await call("start_session", intent="MODIFY", query=query)
+    await call(
+        "set_query_frame",
+        target_feature={"value": feature, "quote": feature},
+        session_id=session["session_id"],
+    )
+    return str(session["session_id"])
+
+
+async def explore_and_learn(call: Caller, project: Project) -> dict[str, object]:
+    """Walk the whole line once, by the rules, and return what record_outcome answered."""
+    session = await call("start_session", intent="MODIFY", query=QUERY)
+    assert session["current_phase"] == "EXPLORATION"
+    framed = await call(
+        "set_query_frame",
+        target_feature={"value": "ログイン機能", "quote": "ログイン機能"},
+        trigger_condition={"value": "パスワードが空のとき", "quote": "パスワードが空のとき"},
+        observed_issue={"value": "エラーが出ない", "quote": "エラーが出ない"},
+    )
+    assert framed["query_frame"]["slot_sources"]["target_feature"] == "FACT"
+    early = await call.refused("search_forest", query="login")
+    assert early["error"] == "phase_blocked"
+
+    found = await call("search_smart")
+    assert (found["source"], found["status"]) == ("forest", "HYPOTHESIS")
+    assert SERVICE in [hit["document"] for hit in found["results"][:3]]
+
+    definitions = await call("find_definitions", symbol="AuthService.login")
+    assert definitions["definitions"][0]["file"] == SERVICE
+    for symbol in ("verify_password", "AuthenticationError"):
+        await call("find_definitions", symbol=symbol)
+        await call("find_references", symbol=symbol)
+    references = await call("find_references", symbol="AuthService.login")
+    assert references["symbol"] == "AuthService.login"
+
+    symbols = ["AuthService.login", "verify_password", "AuthenticationError"]
+    proposal = await call(
+        "validate_symbol_relevance", target_feature="ログイン機能", symbols=symbols
+    )
+    assert proposal["embedding_suggestions"][0]["symbol"] in symbols
+    await call(
+        "confirm_symbol_relevance",
+        relevant_symbols=["AuthService.login"],
+        code_evidence="AuthService.login() checks e-mail and password and opens a session",
+    )
+    understood = await call(
+        "submit_understanding",
+        symbols_identified=symbols,
+        entry_points=["AuthService.login"],
+        files_analyzed=[SERVICE, "src/auth/passwords.py"],
+        existing_patterns=["errors are exceptions of the module"],
+    )
+    if understood["next_phase"] == "SEMANTIC":
+        supposed = await call(
+            "submit_semantic",
+            hypotheses=["AuthService.login is where an empty password must be refused"],
+            devrag_reason="architecture_unknown",
+        )
+        await call("find_definitions", symbol="AuthService.login")
+        verified = await call(
+            "submit_verification",
+            verified=[
+                {
+                    "hypothesis": text,
+                    "status": "confirmed",
+                    "evidence": {
+                        "tool": "find_definitions",
+                        "target": "AuthService.login",
+                        "result": "the only place where a password is checked",
+                        "files": [SERVICE],
+                    },
+                }
+                for text in supposed["hypotheses_to_verify"]
+            ],
+        )
+        assert verified["next_phase"] == "READY"
+    else:
+        assert understood["next_phase"] == "READY"
+
+    assert (await call("check_write_target", file_path=SERVICE))["allowed"]
+    assert not (await call("check_write_target", file_path="src/cart/cart.py"))["allowed"]
+    file = project.root / SERVICE
+    code = file.read_text(encoding="utf-8")
+    changed = code.replace(
+        "        user = self.users",
+        "        if not credentials.password:\n            raise AuthenticationError('empty')\n"
+        "        user = self.users",
+        1,
+    )
+    assert changed != code
+    file.write_text(changed, encoding="utf-8")
+    return await call(
+        "record_outcome",
+        session_id=session["session_id"],
+        outcome="success",
+        analysis={"root_cause": "an empty password was never refused"},
+    )
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_one_session_learns_the_next_process_finds_at_once(
+    project: Project, era: str
+) -> None:
+    async with project.connect("code-intel", "serve", era=era) as call:
+        learned = await explore_and_learn(call, project)
+        assert learned["map_sync"] == "done"
+        assert learned["cached_pairs"] == [
+            {"nl_term": "ログイン機能", "symbol": "AuthService.login"}
+        ]
+        written = project.root / ".code-intel" / "agreements" / str(learned["agreement_file"])
+        assert "AuthService.login" in written.read_text(encoding="utf-8")
+        assert "ログイン機能" in (project.root / ".code-intel" / "learned_pairs.json").read_text(
+            "utf-8"
+        )
+        again = await call("search_map", query="ログイン機能")
+        assert again["results"][0]["score"] == 1.0
+
+    async with project.connect("code-intel", "serve", era=era) as call:
+        session = await start(call, "サインイン処理を直したい", "サインイン処理")
+        hit = await call("search_smart", session_id=session)
+        assert (hit["source"], hit["status"]) == ("map", "PREVIOUS_SUCCESS")
+        assert hit["results"][0]["score"] >= 0.7
+        assert hit["results"][0]["agreement"]["symbol"] == "AuthService.login"
+        status = await call("get_session_status", session_id=session)
+        assert status["current_phase"] == hit["next_phase"]
+        assert status["current_phase"] in {"VERIFICATION", "READY"}
+        assert SERVICE in status["exploration"]["explored_files"]
+
+    async with project.connect("code-intel", "serve", era=era) as call:
+        session = await start(call, "CSVに注文を書き出す処理が遅い", "注文を書き出す処理")
+        miss = await call("search_smart", session_id=session)
+        assert (miss["source"], miss["status"]) == ("forest", "HYPOTHESIS")
+        assert "src/reports/csv_export.py" in [hit["document"] for hit in miss["results"][:3]]
+        status = await call("get_session_status", session_id=session)
+        assert status["current_phase"] == "EXPLORATION"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_stand_alone_servers_answer_with_the_names_of_devrag(
+    project: Project, era: str
+) -> None:
+    project.run(
+        "code-intel", "map", "add", "送料計算", "shipping_fee", "--evidence", "returns the fee"
+    )
+    async with project.connect("devrag", "--config", "devrag-forest.json", era=era) as call:
+        answer = await call("search", query="delivery cost", top_k=3)
+        first = answer["results"][0]
+        assert {"document", "chunk", "similarity", "position"} <= first.keys()
+        assert first["document"] == "src/cart/shipping.py"
+        documents = await call("list_documents")
+        assert SERVICE in [row["filename"] for row in documents["documents"]]
+    async with project.connect("devrag", "--config", "devrag-map.json", era=era) as call:
+        await call("sync")
+        answer = await call("search", query="送料計算")
+        assert answer["results"][0]["agreement"]["symbol"] == "shipping_fee"
+        assert answer["results"][0]["agreement"]["status"] == "unconfirmed"

@@ -1,0 +1,86 @@
+"""Documentation as assertion: what has no documentation fails here."""
+
+from pathlib import Path
+
+from code_intel.cli.devrag import COMMANDS as DEVRAG
+from code_intel.cli.main import COMMANDS
+from code_intel.config import SETTINGS
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_setting_and_its_variable_are_documented() -> None:
+    page = text("docs/settings.md")
+    missing = [row.name for row in SETTINGS if f"## {row.name}\n" not in page]
+    missing += [row.variable for row in SETTINGS if row.variable not in page]
+    assert missing == []
+
+
+def test_every_tool_and_each_of_its_parameters_is_documented() -> None:
+    page = text("docs/tools.md")
+    missing = []
+    for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS):
+        _, found, section = page.partition(f"## {tool.name}\n")
+        section = section.partition("\n## ")[0]
+        if not found:
+            missing.append(tool.name)
+        missing += [
+            f"{tool.name}.{p}" for p in tool.schema["properties"] if f"`{p}`" not in section
+        ]
+    assert missing == []
+
+
+def test_every_parameter_says_what_it_is_unless_its_name_does() -> None:
+    spoken = {"notes", "case_sensitive", "session_id"}
+    bare = [
+        f"{tool.name}.{name}"
+        for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)
+        for name, schema in tool.schema["properties"].items()
+        if "description" not in schema and name not in spoken
+    ]
+    assert bare == []
+
+
+def test_descriptions_fit_what_clients_keep() -> None:
+    long = [
+        tool.name
+        for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)
+        if len(tool.description.encode()) > 2048
+    ]
+    assert long == []
+    assert len(GATEWAY_TOOLS) <= 25
+
+
+def test_every_command_is_documented() -> None:
+    page = text("docs/commands.md")
+    missing = [f"code-intel {c.name}" for c in COMMANDS if f"## code-intel {c.name}\n" not in page]
+    missing += [f"devrag {c.name}" for c in DEVRAG if f"## devrag {c.name}\n" not in page]
+    assert missing == []
+
+
+def test_both_readmes_open_with_the_same_commands() -> None:
+    blocks = [text(name).split("```")[1::2] for name in ("README.md", "README.ja.md")]
+    commands = [
+        [line for block in page for line in block.splitlines() if line.startswith("./setup.sh")]
+        for page in blocks
+    ]
+    assert commands[0] == commands[1] != []
+
+
+def test_every_decision_cited_exists() -> None:
+    import re
+
+    pages = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("0*.md")}
+    cited = set()
+    for path in (*ROOT.glob("code_intel/**/*.py"), *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
+        cited |= set(
+            re.findall(
+                r"(?:decisions/|[Dd]ecision |\()(0\d{3})\b", path.read_text(encoding="utf-8")
+            )
+        )
+    assert cited <= pages
