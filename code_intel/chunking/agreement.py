@@ -111,10 +111,13 @@ def read(text: str) -> Agreement:
 
 
 def notes_of(text: str) -> str:
-    """Return the sections of a file that are none of ours, verbatim: people's own notes."""
+    """Return what a file says besides, verbatim: people's own sections, and text above ours."""
     parts = front_matter.split("\n".join(md.lines_of(text)))
-    sections = md.sections(parts[1]) if parts else []
-    return "\n\n".join("\n".join(lines).strip("\n") for name, lines in sections if not name)
+    if parts is None:
+        return ""
+    above = md.preamble(parts[1])
+    notes = ["\n".join(lines).strip("\n") for name, lines in md.sections(parts[1]) if not name]
+    return "\n\n".join([f"## メモ\n\n{above}"] * bool(above.strip()) + notes)
 
 
 def card(agreement: Agreement) -> str:

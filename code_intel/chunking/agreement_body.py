@@ -83,16 +83,29 @@ def sections(body: str) -> Sections:
     return found
 
 
+def preamble(body: str) -> str:
+    """Return what people wrote between our heading and the first section."""
+    kept = []
+    for line in lines_of(body):
+        if line.startswith("## "):
+            break
+        if not line.startswith(("# ", "**シンボル（分解）**")):
+            kept.append(line)
+    return "\n".join(kept).strip("\n")
+
+
 def items(lines: Iterable[str]) -> Iterator[str]:
     """Yield the texts of a list at the margin; a paragraph outside it is an item too."""
     return (text for text in (_decode(item) for item in _raw_items(lines)) if text.strip())
 
 
 def files(lines: Iterable[str]) -> Iterator[FileReference]:
-    """Yield the files of a list of ``path:line``, with or without code quotes."""
-    for item in _raw_items(lines):
-        quoted = re.match(r"`([^`]+)`", item)
-        written = quoted[1] if quoted else item.strip()
+    """Yield the files of a list of ``path:line``; without code quotes a path has no white space."""
+    for item in _raw_items(lines, paragraphs=False):
+        quoted = re.match(r"`([^`]+)`", item) or re.match(r"(\S+)\Z", item)
+        if not quoted:
+            continue
+        written = quoted[1]
         found = _LOCATION.match(written)
         path, line = (found[1], int(found[2])) if found else (written, 0)
         if path:
@@ -163,7 +176,7 @@ def _all_aliases(lines: list[str], *, within: bool) -> bool:
     return keyed and all(_ALIAS.match(line) or _NO_ALIASES.match(line) for line in lines)
 
 
-def _raw_items(lines: Iterable[str]) -> Iterator[str]:
+def _raw_items(lines: Iterable[str], *, paragraphs: bool = True) -> Iterator[str]:
     """Yield list items still encoded, continuation lines unindented and joined by newlines."""
     item: list[str] = []
     bulleted = False
@@ -173,7 +186,7 @@ def _raw_items(lines: Iterable[str]) -> Iterator[str]:
         if start or (item and not item[-1] and not blank and not (bulleted and line[0] in " \t")):
             yield from _joined(item)
             item, bulleted = [line[start.end() :] if start else line], bool(start)
-        elif item or not blank:
+        elif item or (paragraphs and not blank):
             item.append(re.sub(r"\A(?: {1,2}|\t)", "", line) if bulleted else line)
     yield from _joined(item)
 

@@ -120,18 +120,21 @@ def write(folder: Path, agreement: Agreement) -> Path:
     with durable.locked(folder.parent / f".{folder.name}.lock"):
         entry = find(folder, key_of(agreement))
         path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
-        notes = ""
+        notes, old = "", b""
         if entry and entry.agreement:
             agreement = _with_old_keys(agreement, entry.agreement)
             if not entry.also and canonical(entry.agreement) == agreement:
                 return path
-            notes = notes_of(path.read_text(encoding="utf-8-sig"))
+            old = path.read_bytes()
+            notes = notes_of(old.decode("utf-8-sig"))
         elif path.exists():
             raise StorageError(
                 f"{path} is in the way and cannot be read as an agreement: {load(path).reason}",
                 hint="Resolve its merge conflict or correct it, then try again.",
             )
-        durable.replace(path, render(agreement, notes=notes).encode())
+        data = _readable(agreement, notes)
+        if data != old:
+            durable.replace(path, data)
     return path
 
 
@@ -215,6 +218,20 @@ def _united(entries: list[Entry]) -> Entry:
         reason=f"United with {', '.join(entry.path.name for entry in others)}: the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )
+
+
+def _readable(agreement: Agreement, notes: str) -> bytes:
+    """Return the bytes to write, made sure that they can be read again."""
+    data = render(agreement, notes=notes).encode()
+    if len(data) > MAX_BYTES:
+        raise StorageError(
+            "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."
+        )
+    if reason := _parsed(data).reason:
+        raise StorageError(
+            f"The agreement could not be read again: {reason}", hint="Shorten its texts."
+        )
+    return data
 
 
 def _with_old_keys(agreement: Agreement, old: Agreement) -> Agreement:

@@ -4,6 +4,7 @@ Whether something was earned is the session's business (DESIGN: learning needs e
 written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
 """
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,8 +23,12 @@ from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
-LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200}
-"""Characters; a longer one is a pasted text and no name for anything."""
+LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
+"""Characters; a longer one is a pasted text and no name or sentence."""
+
+MOST_EVIDENCE = 50
+MOST_ALIASES = 50
+"""Items an agreement holds; of more evidence the newest stays, further aliases are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +103,22 @@ def add_alias(
 ) -> Learned:
     """Note another word for an agreement, as one session confirmed it; twice is once.
 
-    What was confirmed stays confirmed.
+    What was confirmed stays confirmed. The term itself, however it is written, is no alias.
 
     Raises:
         UsageError: The alias is empty or too long.
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    alias = _word("alias", alias)
+    alias = unicodedata.normalize("NFC", _word("alias", alias))
     with _opened(settings, now) as state:
         entry, old = _existing(settings, key)
         trusted = is_confirmed(settings, entry, state)
-        new = canonical(replace(old, aliases=(*old.aliases, alias)))
-        state.see_alias(agreements.key_of(new), alias, session_id, now)
-        stored = journal.store(settings, state, new, confirmed=trusted, now=now)
+        if _folded(alias) != _folded(old.nl_term):
+            state.see_alias(agreements.key_of(old), alias, session_id, now)
+            if len(old.aliases) < MOST_ALIASES:
+                old = canonical(replace(old, aliases=(*old.aliases, alias)))
+        stored = journal.store(settings, state, old, confirmed=trusted, now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
 
 
@@ -149,6 +156,8 @@ def _checked(agreement: Agreement, now: datetime) -> Agreement:
         )
     if not agreements.is_time(agreement.learned_at):
         raise UsageError("learned_at is no ISO 8601 time.", details={"field": "learned_at"})
+    for item in evidence:
+        _bounded("code_evidence", item)
     return replace(
         agreement,
         nl_term=_word("nl_term", agreement.nl_term),
@@ -163,12 +172,20 @@ def _word(field: str, text: str) -> str:
     text = " ".join(text.split())
     if not text:
         raise UsageError(f"{field} is empty.", details={"field": field})
+    return _bounded(field, text)
+
+
+def _bounded(field: str, text: str) -> str:
     if len(text) > LONGEST[field]:
         raise UsageError(
-            f"{field} has {len(text)} characters; at most {LONGEST[field]} are a name.",
+            f"{field} has {len(text)} characters; at most {LONGEST[field]} are allowed.",
             details={"field": field},
         )
     return text
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _merged(old: Agreement | None, new: Agreement, *, confirmed: bool) -> Agreement:
@@ -178,7 +195,7 @@ def _merged(old: Agreement | None, new: Agreement, *, confirmed: bool) -> Agreem
     both = canonical(
         replace(
             new,
-            evidence=(*old.evidence, *new.evidence),
+            evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MOST_EVIDENCE:],
             files=_files(old.files, new.files),
             aliases=(*old.aliases, *new.aliases),
             digest=new.digest or old.digest,

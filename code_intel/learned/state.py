@@ -139,8 +139,8 @@ def open_state(folder: Path, *, create: bool = True) -> Iterator[State]:
 
     Args:
         folder: The project's state folder.
-        create: With False a store that does not exist, or cannot be opened for writing, is an empty
-            one in memory: what reading needs.
+        create: With False a store that does not exist is an empty one in memory, and one on a
+            read-only disk is only read: what answering needs.
 
     Raises:
         StorageError: It cannot be opened, or was written by a newer version.
@@ -168,7 +168,8 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         if create:
             raise
-        return _prepared(apsw.Connection(":memory:"))
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _prepared(db: apsw.Connection) -> apsw.Connection:

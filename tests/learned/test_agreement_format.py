@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import (
@@ -57,17 +57,20 @@ AGREEMENTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(AGREEMENTS)
 @example(Agreement("\n---\nsymbol: Evil\n---\n", "A", evidence=("\n---\n", "```\n## x")))
 def test_what_is_written_is_read_back(agreement: Agreement) -> None:
     assert read(render(agreement)) == canonical(agreement)
 
 
+@settings(deadline=None)
 @given(AGREEMENTS)
 def test_the_text_survives_a_checkout_with_other_line_ends(agreement: Agreement) -> None:
     assert read("\ufeff" + render(agreement).replace("\n", "\r\n")) == canonical(agreement)
 
 
+@settings(deadline=None)
 @given(AGREEMENTS)
 def test_writing_again_changes_nothing(agreement: Agreement) -> None:
     text = render(agreement)
@@ -202,6 +205,21 @@ def test_people_s_own_sections_and_keys_survive_a_rewrite() -> None:
     assert dict(read(again).extra) == {"owner": ["team-a", 3]}
 
 
+def test_text_that_people_wrote_above_our_sections_survives() -> None:
+    text = SEED_FORM.replace("## 根拠", "注意書き\n\n## 根拠")
+    assert notes_of(text) == "## メモ\n\n注意書き"
+    again = render(read(text), notes=notes_of(text))
+    assert notes_of(again) == notes_of(text)
+
+
+def test_prose_among_the_files_is_no_file() -> None:
+    text = SEED_FORM.replace(
+        "- `src/auth/service.py:42`", "The main ones:\n\n- see the docs\n- src/a.py:7"
+    )
+    paths = [file.path for file in read(text).files]
+    assert paths == ["src/a.py", "src/controllers/login_controller.py"]
+
+
 def with_line(line: str, key: str = "similarity") -> str:
     return SEED_FORM.replace(f"\n{key}:", f"\n{line}\n{key}:", 1)
 
@@ -245,6 +263,7 @@ def test_what_is_no_agreement_is_a_typed_problem_with_its_reason(text: str, reas
     assert card_of(text) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 @example("---\n\ud800: x\n---\n")
 def test_no_text_raises_anything_else(text: str) -> None:
@@ -358,6 +377,7 @@ def test_a_file_name_is_what_decision_0007_says() -> None:
     assert file_name("ログイン機能", "AuthService") == f"ログイン機能_AuthService-{key}.md"
 
 
+@settings(deadline=None)
 @given(TEXT, TEXT)
 @example("con.x", "A")
 @example("NUL", "")
