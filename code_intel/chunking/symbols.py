@@ -210,10 +210,10 @@ def _by_place(source: _Source, matches: "list[Captures]") -> Iterator[_Found]:
     assigned: set[str] = set()
     for found in ordered:
         if found.kind in {"constant", "variable"}:
-            name = source.text(found.name)
-            if name in assigned:
+            spelled = source.text(found.name)
+            if spelled in assigned:
                 continue  # the first assignment defines it
-            assigned.add(name)
+            assigned.add(spelled)
         yield found
 
 
