@@ -89,6 +89,7 @@ def _decode(line: bytes, number: int, prev: str) -> tuple[Record, str]:
 
 
 def broken(path: Path, why: str) -> SessionError:
+    """Return the error of a journal that cannot be believed."""
     return SessionError(
         f"The journal {path} is damaged ({why}).",
         code="session_broken",

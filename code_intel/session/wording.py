@@ -10,88 +10,37 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+# Patterns are strings: `re` compiles and keeps them at first use, and a hook never uses them.
 _PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
-_DASHES = re.compile(r"[‐‑‒–—―−]")
-_CONTRACTION = re.compile(r"\b(ca|wo)?n't\b|\bcannot\b|(?<=\w)n't\b")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_DASHES = r"[‐‑‒–—―−]"
+_CONTRACTION = r"\b(ca|wo)?n't\b|\bcannot\b|(?<=\w)n't\b"
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 _KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
 _HIRAGANA = r"\u3041-\u309f"
 _HAN = r"\u3005\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HANGUL = r"\uac00-\ud7a3"
-_RUN = re.compile(
+_RUN = (
     rf"(?P<katakana>[{_KATAKANA}]+)|(?P<han>[{_HAN}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
     rf"|(?P<hangul>[{_HANGUL}]+)|(?P<word>[^\W_{_KATAKANA}{_HAN}{_HIRAGANA}{_HANGUL}]+[+#]*)"
 )
-_CJK = re.compile(rf"[{_KATAKANA}{_HAN}{_HIRAGANA}{_HANGUL}]")
+_CJK = rf"[{_KATAKANA}{_HAN}{_HIRAGANA}{_HANGUL}]"
 
-_FILLERS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "with",
-        "by",
-        "and",
-        "or",
-        "is",
-        "are",
-        "be",
-        "been",
-        "was",
-        "were",
-        "it",
-        "its",
-        "this",
-        "that",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "will",
-        "would",
-        "should",
-        "when",
-        "while",
-        "if",
-        "i",
-        "we",
-        "my",
-        "our",
-        "please",
-        "feature",
-        "functionality",
-        "function",
-        "process",
-        "issue",
-        "problem",
-        "機能",
-        "処理",
-        "問題",
-        "場合",
-        "際",
-        "時",
-        "事",
-        "件",
-    ]
+_FILLER_WORDS = (
+    "a an the of to in on at for from with by and or is are be been was were it its this that "
+    "do does did can could will would should when while if i we my our please "
+    "feature functionality function process issue problem 機能 処理 問題 場合 際 時 事 件"
 )
+_FILLERS = frozenset(_FILLER_WORDS.split())
 """Words that say no more than their neighbour does: a value may add them, and needs one more."""
 
-_PARTICLES = re.compile(
+_PARTICLES = (
     r"(?:から|まで|より|など|について|における|での|との|への|とき|こと|[をがにはでとものへや])+"
 )
-_GRAMMAR = re.compile(
+_GRAMMAR = (
     r"(?:から|まで|より|など|ので|のに|とき|こと|もの|ため|よう|しまう|しまっ|ほしい|でき|です|でし|"
     r"ます|まし|する|され|られ|ある|あっ|いる|だっ|[をがにはでとものへやかなしてただっるれいくうばら])+"
 )
-_NEGATION = re.compile(r"ない|なく|なかっ|なけれ|ません|ずに|ず$|ぬ$|\b(?:not|no|never|without)\b")
+_NEGATION = r"ない|なく|なかっ|なけれ|ません|ずに|ず$|ぬ$|\b(?:not|no|never|without)\b"
 _NEGATIVE_PREFIX = "不未非無"
 _SHORTEST_CUT = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
 """Where a compound may be cut: least characters before and after, so that both are words."""
@@ -109,13 +58,13 @@ class Run(NamedTuple):
         """Whether it adds nothing to its neighbours."""
         return self.text in _FILLERS or (
             self.script == "hiragana"
-            and bool(_GRAMMAR.fullmatch(_NEGATION.sub("", self.text) or "て"))
+            and bool(re.fullmatch(_GRAMMAR, re.sub(_NEGATION, "", self.text) or "て"))
         )
 
 
 def fold(text: str) -> str:
     """Return `text` in one spelling: NFKC, case, white space, quotes and dashes folded."""
-    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text.translate(_PLAIN)))
+    plain = re.sub(_DASHES, "-", unicodedata.normalize("NFKC", text.translate(_PLAIN)))
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
@@ -131,7 +80,7 @@ def occurs(quote: str, text: str) -> bool:
 
 def is_cjk(text: str) -> bool:
     """Whether `text` has Han, kana or Hangul in it."""
-    return bool(_CJK.search(text))
+    return bool(re.search(_CJK, text))
 
 
 def hidden_character(text: str) -> str:
@@ -179,10 +128,10 @@ def covers(quote: str, value: str) -> bool | None:
 
 def _runs(text: str) -> Iterator[Run]:
     """Cut `text` into runs, camelCase words apart."""
-    plain = _CAMEL.sub(" ", unicodedata.normalize("NFKC", text))
-    plain = _CONTRACTION.sub(" not", fold(plain))
+    plain = re.sub(_CAMEL, " ", unicodedata.normalize("NFKC", text))
+    plain = re.sub(_CONTRACTION, " not", fold(plain))
     at = 0
-    for match in _RUN.finditer(plain):
+    for match in re.finditer(_RUN, plain):
         script = match.lastgroup or ""
         # A trailing long vowel is spelling: サーバ and サーバー are one word.
         word = match.group().rstrip("ー") if script == "katakana" else match.group()
@@ -243,17 +192,17 @@ def _is_piece(same: list[Run], piece: str) -> bool:
 
 def _same_polarity(quote: str, value: str, content: list[Run], claimed: list[Run]) -> bool:
     """Whether a rephrasing keeps what the quote denies; naming one thing in it denies nothing."""
-    denied, denies = (bool(_NEGATION.search(_spelled(text))) for text in (quote, value))
+    denied, denies = (bool(re.search(_NEGATION, _spelled(text))) for text in (quote, value))
     if denied == denies:
         return True
     noun = len(content) == 1 and all(
-        _PARTICLES.fullmatch(run.text) for run in claimed if run.script == "hiragana"
+        re.fullmatch(_PARTICLES, run.text) for run in claimed if run.script == "hiragana"
     )
     return denied and noun
 
 
 def _spelled(text: str) -> str:
-    return _CONTRACTION.sub(" not", fold(text))
+    return re.sub(_CONTRACTION, " not", fold(text))
 
 
 def _stem(word: str) -> str:

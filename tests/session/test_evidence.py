@@ -1,0 +1,221 @@
+"""Hypotheses and what settles them."""
+
+import pytest
+
+from code_intel.errors import PhaseError, RequirementError
+from code_intel.session import steps
+from code_intel.session.evidence import (
+    Answer,
+    Evidence,
+    Reason,
+    allowed_reasons,
+    corroborate,
+    submit_semantic,
+    submit_verification,
+)
+from code_intel.session.phases import Phase
+from code_intel.session.requirements import submit_understanding
+from code_intel.session.short_circuit import judge, map_step
+from code_intel.session.state import Call, Session
+from session.sessions import FACTS, FILES, after, explored, low_risk, map_facts, submission
+
+FIRST, SECOND = "login() は AuthService を呼ぶ", "失敗するとエラー画面になる"
+PROOF = Evidence("find_definitions", "AuthService", "src/auth.py:3 にある", (FILES[0],))
+
+
+def doubted() -> Session:
+    session = explored(low_risk())
+    return after(session, submit_understanding(session, submission(symbols=2), FACTS).step)
+
+
+def verifying() -> Session:
+    session = doubted()
+    step = submit_semantic(session, [(FIRST, "high"), (SECOND, "low")], "no_definition_found")
+    return after(session, step)
+
+
+def proven(session: Session) -> Session:
+    return after(session, steps.called("find_definitions", "AuthService", found=1, files=FILES[:1]))
+
+
+def both(first: str, second: str) -> list[Answer]:
+    return [Answer(FIRST, first, PROOF), Answer(SECOND, second, PROOF)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "reasons"),
+    [
+        (["required_tools: missing query"], set()),
+        (["symbols_identified: 1/3"], {Reason.NO_DEFINITION_FOUND}),
+        (["entry_points: 0/1"], {Reason.NO_DEFINITION_FOUND, Reason.NO_REFERENCE_FOUND}),
+        (["existing_patterns: 0/1"], {Reason.NO_SIMILAR_IMPLEMENTATION}),
+        (["files_analyzed: 0/1"], set()),
+        (["unverified_symbols: X"], {Reason.NO_DEFINITION_FOUND}),
+    ],
+)
+def test_reasons_must_fit_what_is_missing(missing: list[str], reasons: set[Reason]) -> None:
+    always = {Reason.ARCHITECTURE_UNKNOWN, Reason.CONTEXT_FRAGMENTED}
+    assert set(allowed_reasons(missing)) == reasons | always
+
+
+def test_a_reason_that_does_not_fit_is_refused_with_those_that_do() -> None:
+    with pytest.raises(RequirementError) as caught:
+        submit_semantic(doubted(), [(FIRST, "high")], "no_reference_found")
+    error = caught.value.as_dict()
+    assert error["error"] == "invalid_devrag_reason"
+    assert "no_definition_found" in error["valid_reasons"]
+
+
+@pytest.mark.parametrize(
+    "hypotheses",
+    [
+        [],
+        [("  ", "high")],
+        [("a\nb is true", "high")],
+        [(FIRST, "certain")],
+        [(FIRST, "high"), (f" {FIRST} ", "low")],
+        [("x" * 2000, "high")],
+    ],
+)
+def test_unusable_hypotheses_are_refused(hypotheses: list[tuple[str, str]]) -> None:
+    with pytest.raises(RequirementError) as caught:
+        submit_semantic(doubted(), hypotheses, "architecture_unknown")
+    assert caught.value.details["missing_requirements"]
+
+
+def test_hypotheses_lead_to_verification() -> None:
+    session = verifying()
+    assert session.phase is Phase.VERIFICATION
+    assert [item.text for item in session.hypotheses] == [FIRST, SECOND]
+
+
+def test_one_confirmed_leads_to_ready_with_the_files_the_call_found() -> None:
+    session = proven(verifying())
+    verdict = submit_verification(session, both("confirmed", "rejected"))
+    assert (verdict.confirmed, verdict.rejected) == ((FIRST,), (SECOND,))
+    assert verdict.corroborated == (True, True)
+    ready = after(session, verdict.step)
+    assert (ready.phase, ready.ready_by) == (Phase.READY, "verification")
+    assert FILES[0] in ready.explored_files
+
+
+def test_all_rejected_leads_back_to_exploration() -> None:
+    session = verifying()
+    verdict = submit_verification(session, both("rejected", "rejected"))
+    back = after(session, verdict.step)
+    assert (back.phase, back.hypotheses) == (Phase.EXPLORATION, ())
+
+
+def test_a_confirmation_needs_a_call_made_in_this_phase() -> None:
+    session = verifying()  # find_definitions was called, but before this phase
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(session, both("confirmed", "rejected"))
+    assert "in this phase" in caught.value.details["missing_requirements"][0]
+
+
+def test_claimed_files_that_no_call_found_are_not_explored() -> None:
+    session = proven(verifying())
+    claim = PROOF._replace(files=(FILES[0], "src/secret.py"))
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    ready = after(session, submit_verification(session, answers).step)
+    assert "src/secret.py" not in ready.explored_files
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ([Answer(FIRST, "confirmed", PROOF)], f"unanswered: {SECOND}"),
+        (
+            [*both("confirmed", "rejected"), Answer("other", "rejected", PROOF)],
+            "unknown hypothesis",
+        ),
+        ([*both("confirmed", "rejected"), Answer(FIRST, "rejected", PROOF)], "answered twice"),
+        (both("maybe", "rejected"), "status"),
+        ([Answer(FIRST, "rejected", PROOF._replace(tool="repo_pack"))], "no evidence tool"),
+        ([Answer(FIRST, "rejected", PROOF._replace(result=" "))], "must say something"),
+        ([Answer(FIRST, "rejected", PROOF._replace(target=""))], "must say something"),
+        ([], "unanswered"),
+    ],
+)
+def test_every_hypothesis_is_answered_once_with_evidence_of_form(
+    answers: list[Answer], says: str
+) -> None:
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(proven(verifying()), answers)
+    assert any(says in item for item in caught.value.details["missing_requirements"])
+
+
+def test_hypotheses_are_matched_folded() -> None:
+    session = proven(verifying())
+    answers = [
+        Answer("ｌｏｇｉｎ()  は AUTHSERVICE を呼ぶ".replace("  ", " "), "confirmed", PROOF),
+        Answer(SECOND, "rejected", PROOF),
+    ]
+    assert submit_verification(session, answers).next_phase is Phase.READY
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "ok", "found", "expected"),
+    [
+        ("find_definitions", "AuthService", True, 1, True),
+        ("find_definitions", "authservice ", True, 1, True),
+        ("find_definitions", "AuthService", False, 1, False),
+        ("find_definitions", "AuthService", True, 0, False),
+        ("find_definitions", "Auth", True, 1, False),
+        ("find_references", "AuthService", True, 1, False),
+    ],
+)
+def test_evidence_is_borne_out_by_the_same_successful_call(
+    tool: str, target: str, *, ok: bool, found: int, expected: bool
+) -> None:
+    call = Call(9, Phase.VERIFICATION, tool, target, ok, found)
+    assert corroborate(PROOF, [call]) is expected
+
+
+def likely() -> Session:
+    session = low_risk()
+    step = map_step(
+        session,
+        judge(map_facts(session, 0.75)),
+        query="ログイン",
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=0.75,
+        symbol_defined=True,
+        files=("src/auth.py",),
+    )
+    assert step is not None
+    return after(session, step)
+
+
+def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
+    session = proven(likely())
+    assert session.explored_files == ()
+    (hypothesis,) = session.hypotheses
+    verdict = submit_verification(session, [Answer(hypothesis.text, "confirmed", PROOF)])
+    ready = after(session, verdict.step)
+    assert (ready.ready_by, ready.explored_files) == ("verification", ("src/auth.py",))
+    symbol = ready.symbol("AuthService")
+    assert symbol is not None
+    assert symbol.confirmed
+
+
+def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
+    session = likely()
+    (hypothesis,) = session.hypotheses
+    answers = [Answer(hypothesis.text, "rejected", PROOF)]
+    back = after(session, submit_verification(session, answers).step)
+    assert back.phase is Phase.EXPLORATION
+    assert back.map_missed
+    assert back.symbol("AuthService") is None
+    verdict = judge(map_facts(back))
+    step = map_step(back, verdict, query="ログイン", symbol="AuthService", score=0.95)
+    assert step is not None
+    assert after(back, step).phase is Phase.EXPLORATION
+
+
+def test_submissions_out_of_phase_are_refused() -> None:
+    with pytest.raises(PhaseError):
+        submit_semantic(low_risk(), [(FIRST, "high")], "architecture_unknown")
+    with pytest.raises(PhaseError):
+        submit_verification(low_risk(), both("confirmed", "rejected"))

@@ -1,0 +1,274 @@
+"""The query frame: quotes must occur, values must be covered by them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import SessionError
+from code_intel.session import steps
+from code_intel.session.frame import (
+    SLOTS,
+    investigation_guidance,
+    missing_slots,
+    validate_frame,
+)
+from code_intel.session.phases import Intent, Phase
+from code_intel.session.requirements import submit_understanding
+from code_intel.session.risk import Risk, assess_risk
+from code_intel.session.wording import covers, fold
+from session.sessions import FACTS, QUERY, after, explored, framed, low_risk, started, submission
+
+LITERAL = [
+    ("ログイン機能", "ログイン機能"),
+    ("ｌｏｇｉｎ", "Login"),
+    ("log in", "login"),
+    ("login form", "loginForm"),
+    ("the login form breaks", "login form"),
+    ("ログインボタンが効かない", "ログイン"),
+    ("ログインボタンが効かない", "ボタン"),
+    ("認証機能", "認証"),
+    ("サーバーが落ちる", "サーバ"),
+    ("C++ parser", "C++"),
+    ("おすすめ商品", "おすすめ"),
+    ("로그인이 안돼요", "로그인"),
+    ("the button doesn't respond", "button does not respond"),
+]
+REPHRASED = [
+    ("ログイン", "ログイン機能"),
+    ("ログインできない", "ログイン機能"),
+    ("認証の機能", "認証機能"),
+    ("パスワードを変更", "パスワード変更"),
+    ("パスワード変更したい", "パスワードを変更する"),
+    ("ログインに失敗", "ログインが失敗する"),
+    ("ユーザー登録", "ユーザ登録機能"),
+    ("the login fails", "login failed"),
+    ("password reset", "reset password"),
+    ("user registration", "registration of users"),
+    ("login does not work", "login feature"),
+]
+REFUSED = [
+    ("ログイン", "ログアウト"),
+    ("ログアウト", "ログイン"),
+    ("ログイン", "ログ"),
+    ("ログイン", "ログインできない"),
+    ("ログインできない", "ログインできる"),
+    ("決済が終わらない", "決済が終わる"),
+    ("不可能な操作", "可能"),
+    ("ログイン", "login"),
+    ("ログイン機能", "決済機能"),
+    ("この機能", "機能"),
+    ("login", "logout"),
+    ("login does not work", "login works"),
+    ("admin user", "superadmin"),
+    ("C++ parser", "C#"),
+    ("login", "login and delete all users"),
+]
+
+
+@pytest.mark.parametrize(("quote", "value"), LITERAL)
+def test_whole_words_of_the_quote_are_a_fact(quote: str, value: str) -> None:
+    frame = validate_frame(f"please: {quote} now", {"target_feature": slot(value, quote)})
+    assert frame.slot_sources["target_feature"] == "FACT"
+
+
+@pytest.mark.parametrize(("quote", "value"), REPHRASED)
+def test_the_same_content_words_otherwise_put_are_a_hypothesis(quote: str, value: str) -> None:
+    frame = validate_frame(quote, {"target_feature": slot(value, quote)})
+    assert frame.slot_sources["target_feature"] == "HYPOTHESIS"
+
+
+@pytest.mark.parametrize(("quote", "value"), REFUSED)
+def test_a_value_that_says_something_else_is_refused(quote: str, value: str) -> None:
+    assert "says something" in refusal(quote, target_feature=slot(value, quote))
+
+
+@pytest.mark.parametrize(
+    ("query", "quote"),
+    [
+        ("ＬＯＧＩＮ画面", "login画面"),
+        ("ﾛｸﾞｲﾝ画面", "ログイン画面"),
+        ("cafe\u0301 page", "café page"),
+        ("Login   page", "login page"),
+        ("login\npage", "login page"),
+        ("ログイン 画面", "ログイン画面"),
+        ("the “login” page", 'the "login" page'),
+        ("don’t save", "don't save"),
+    ],
+)
+def test_a_quote_is_found_whatever_its_width_form_case_spaces_or_quotes(
+    query: str, quote: str
+) -> None:
+    assert validate_frame(query, {"target_feature": slot(quote, quote)}).value("target_feature")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"value": "の\nsymbol: Evil", "quote": "の"}, "control character U+000A"),
+        ({"value": "の", "quote": "の"}, "at least 2"),
+        ({"value": "lo", "quote": "lo"}, "at least 3"),
+        ({"value": "login", "quote": "sign in"}, "does not occur"),
+        ({"value": "login\u202e", "quote": "login"}, "control character U+202E"),
+        ({"value": "lo\u200bgin", "quote": "login"}, "control character U+200B"),
+        ({"value": "log\x00in", "quote": "login"}, "control character U+0000"),
+        ({"value": "\ud800", "quote": "login"}, "control character U+D800"),
+        ({"value": "", "quote": "login"}, "value must be a non-empty string"),
+        ({"value": "login", "quote": "  "}, "quote must be a non-empty string"),
+        ({"value": "login"}, "quote must be a non-empty string"),
+        ({"value": 7, "quote": "login"}, "value must be a non-empty string"),
+        ({"value": "x" * 300, "quote": "login"}, "at most 200"),
+        ("login", "must be an object"),
+    ],
+)
+def test_a_malformed_slot_says_what_is_wrong(given: Any, says: str) -> None:
+    assert says in refusal("の login ログイン lo", target_feature=given)
+
+
+def test_every_bad_slot_is_named_and_nothing_is_set() -> None:
+    with pytest.raises(SessionError) as caught:
+        validate_frame(
+            QUERY,
+            {
+                "target_feature": slot("ログイン", "ログイン"),
+                "observed_issue": slot("決済", "決済"),
+                "feature": slot("ログイン", "ログイン"),
+            },
+        )
+    error = caught.value.as_dict()
+    assert error["error"] == "validation_failed"
+    assert [item["slot"] for item in error["validation_errors"]] == ["feature", "observed_issue"]
+
+
+def test_a_slot_may_be_left_out_but_not_all() -> None:
+    frame = validate_frame(
+        QUERY, {"target_feature": slot("ログイン", "ログイン"), "observed_issue": None}
+    )
+    assert frame.slot_sources == {
+        "target_feature": "FACT",
+        "trigger_condition": "UNRESOLVED",
+        "observed_issue": "UNRESOLVED",
+        "desired_action": "UNRESOLVED",
+    }
+    assert "at least one" in refusal(QUERY)
+
+
+def test_guidance_follows_the_priority_of_the_intent() -> None:
+    assert missing_slots(None, Intent.MODIFY)[1] == "observed_issue"
+    assert missing_slots(None, Intent.INVESTIGATE)[1] == "trigger_condition"
+    session = low_risk()
+    assert investigation_guidance(session.frame, session.intent) == {
+        "trigger_condition": ("search_text", "find_definitions")
+    }
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_two_texts_are_compared_without_failing(quote: str, value: str) -> None:
+    assert covers(quote, value) in {True, False, None}
+
+
+@given(st.text(max_size=40))
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(alphabet="ログインできない認証機能の login", min_size=1, max_size=12))
+def test_a_text_covers_itself(text: str) -> None:
+    assert covers(text, text) is True
+
+
+@pytest.mark.parametrize(
+    ("intent", "slots", "risk"),
+    [
+        (Intent.MODIFY, {"target_feature": "ログイン"}, Risk.HIGH),
+        (Intent.MODIFY, {"observed_issue": "エラー画面が真っ白"}, Risk.HIGH),
+        (Intent.DELETE, {"observed_issue": "エラー画面が真っ白"}, Risk.HIGH),
+        (
+            Intent.IMPLEMENT,
+            {"target_feature": "ログイン", "desired_action": "直してほしい"},
+            Risk.HIGH,
+        ),
+        (
+            Intent.MODIFY,
+            {"target_feature": "ログイン", "observed_issue": "エラー画面"},
+            Risk.MEDIUM,
+        ),
+        (Intent.INVESTIGATE, {"target_feature": "ログイン"}, Risk.MEDIUM),
+        (
+            Intent.MODIFY,
+            {
+                "target_feature": "ログイン",
+                "observed_issue": "エラー画面が真っ白",
+                "desired_action": "直してほしい",
+            },
+            Risk.LOW,
+        ),
+        (
+            Intent.MODIFY,
+            {
+                "target_feature": "ログイン",
+                "observed_issue": "エラー",
+                "desired_action": "直してほしい",
+            },
+            Risk.MEDIUM,
+        ),
+    ],
+)
+def test_risk_is_the_higher_of_what_and_how_much_is_missing(
+    intent: Intent, slots: dict[str, str], risk: Risk
+) -> None:
+    assert framed(started(intent), **slots).risk is risk
+
+
+@pytest.mark.parametrize("intent", Intent)
+def test_without_a_frame_whoever_writes_is_at_high_risk(intent: Intent) -> None:
+    assert assess_risk(intent, None) is (Risk.HIGH if intent.writes else Risk.LOW)
+
+
+def test_a_rephrased_slot_raises_the_risk() -> None:
+    session = started()
+    slots = {
+        "target_feature": slot("ログイン機能", "ログイン"),
+        "observed_issue": slot("エラー画面が真っ白", "エラー画面が真っ白"),
+        "desired_action": slot("直してほしい", "直してほしい"),
+    }
+    assert after(session, *steps.set_frame(session, slots)).risk is Risk.MEDIUM
+
+
+def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
+    session = framed(started(), target_feature="ログイン")
+    step, _ = steps.confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
+    session = after(session, step)
+    again = framed(
+        session,
+        observed_issue="エラー画面が真っ白",
+        desired_action="直してほしい",
+        trigger_condition="when empty",
+    )
+    assert again.risk is Risk.HIGH
+    assert again.symbols == session.symbols
+    assert again.frame is not None
+    assert [item.name for item in again.frame.slots] == list(SLOTS)
+
+
+def test_a_risk_raised_in_ready_takes_an_earned_ready_back() -> None:
+    session = explored(low_risk())
+    session = after(session, submit_understanding(session, submission(), FACTS).step)
+    assert session.phase is Phase.READY
+    slots = {"observed_issue": slot("エラー", "エラー")}
+    raised = after(session, *steps.set_frame(session, slots))
+    assert raised.risk is Risk.MEDIUM
+    assert raised.phase is Phase.EXPLORATION
+    assert framed(session, trigger_condition="when empty").phase is Phase.READY
+
+
+def slot(value: str, quote: str) -> dict[str, str]:
+    return {"value": value, "quote": quote}
+
+
+def refusal(query: str, **slots: Any) -> str:
+    with pytest.raises(SessionError) as caught:
+        validate_frame(query, slots)
+    assert caught.value.error == "validation_failed"
+    return str(caught.value.details["validation_errors"][0]["error"])

@@ -1,0 +1,93 @@
+"""A session teaches only what it has earned."""
+
+import pytest
+
+from code_intel.errors import SessionError, UsageError
+from code_intel.session import steps
+from code_intel.session.learning import may_learn, pairs_to_learn
+from code_intel.session.phases import Intent, Phase
+from code_intel.session.requirements import submit_understanding
+from code_intel.session.state import Session
+from session.sessions import FACTS, SYMBOLS, after, explored, low_risk, started, submission
+
+
+def earned(intent: Intent = Intent.MODIFY) -> Session:
+    session = explored(low_risk(intent))
+    step, _ = steps.confirm_symbols(session, ["AuthService"], "login() を持つ", defined=SYMBOLS)
+    session = after(session, step)
+    return after(session, submit_understanding(session, submission(), FACTS).step)
+
+
+@pytest.mark.parametrize("git_changed", [True, None])
+def test_an_earned_success_teaches_its_confirmed_symbol_only(*, git_changed: bool | None) -> None:
+    session = earned()
+    assert len(session.symbols) == 3
+    assert may_learn(session, git_changed=git_changed) == (True, "")
+    assert pairs_to_learn(session) == (("ログイン", "AuthService"),)
+
+
+def test_a_pair_is_learned_once() -> None:
+    session = after(earned(), steps.learned("ログイン", "AuthService"))
+    assert pairs_to_learn(session) == ()
+    assert may_learn(session, git_changed=True)[0] is False
+    assert after(session, steps.learned("ログイン", "AuthService")).learned == session.learned
+
+
+@pytest.mark.parametrize(
+    ("session", "git_changed", "why"),
+    [
+        (earned(), False, "no change"),
+        (explored(low_risk()), True, "READY was not reached"),
+        (earned()._replace(ready_by="map"), True, "READY was not reached"),
+        (earned()._replace(intent=Intent.INVESTIGATE), True, "only reads"),
+        (earned()._replace(frame=None), True, "target_feature"),
+        (earned()._replace(calls=()), True, "no confirmed symbol"),
+        (after(earned(), steps.revert()), True, "READY was not reached"),
+    ],
+)
+def test_whatever_is_not_earned_says_why(session: Session, *, git_changed: bool, why: str) -> None:
+    learns, reason = may_learn(session, git_changed=git_changed)
+    assert not learns
+    assert why in reason
+
+
+def test_success_reported_early_is_noted_and_teaches_nothing() -> None:
+    session = after(low_risk(), *[steps.outcome("success", {"root_cause": "x"})] * 3)
+    assert [item.phase for item in session.outcomes] == [Phase.EXPLORATION] * 3
+    assert not may_learn(session, git_changed=True)[0]
+
+
+@pytest.mark.parametrize("evidence", ["", "  \n", "x" * 3000])
+def test_a_confirmation_without_evidence_is_refused(evidence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        steps.confirm_symbols(low_risk(), ["AuthService"], evidence, defined=SYMBOLS)
+    assert caught.value.details["field"] == "code_evidence"
+
+
+def test_a_symbol_the_index_does_not_define_cannot_be_confirmed() -> None:
+    with pytest.raises(UsageError) as caught:
+        steps.confirm_symbols(low_risk(), ["Ghost"], "seen", defined=())
+    assert caught.value.details["not_found"] == ["Ghost"]
+
+
+def test_confirming_needs_a_frame() -> None:
+    with pytest.raises(SessionError) as caught:
+        steps.confirm_symbols(started(), ["AuthService"], "seen", defined=SYMBOLS)
+    assert caught.value.error == "no_query_frame"
+
+
+def test_an_unknown_outcome_is_refused() -> None:
+    with pytest.raises(UsageError, match="success, failure, partial"):
+        steps.outcome("great", {})
+
+
+def test_a_file_found_later_may_be_added_in_ready_an_unseen_one_not() -> None:
+    session = after(earned(), steps.called("search_text", "x", found=1, files=["src/late.py"]))
+    step = steps.add_explored(session, ["src/late.py"], ["src/late.py", "src/unseen.py"])
+    assert "src/late.py" in after(session, step).explored_files
+    for file, existing in (("src/unseen.py", ["src/unseen.py"]), ("src/late.py", [])):
+        with pytest.raises(UsageError) as caught:
+            steps.add_explored(session, [file], existing)
+        assert caught.value.details["refused"] == [file]
+    with pytest.raises(SessionError):
+        steps.add_explored(low_risk(), ["src/late.py"], ["src/late.py"])

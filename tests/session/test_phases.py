@@ -1,0 +1,129 @@
+"""The phase table: docs/decisions/0008 and seed 004 §1.3, §5.1."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from code_intel.errors import PhaseError, UsageError
+from code_intel.session import steps
+from code_intel.session.phases import (
+    ALLOWED,
+    NEXT_STEP,
+    START,
+    TRANSITIONS,
+    UNGATED,
+    Event,
+    Intent,
+    Phase,
+    advance,
+    allowed_tools,
+    check_allowed,
+)
+from code_intel.session.short_circuit import judge, map_step
+from session.sessions import after, low_risk, map_facts, started
+
+
+@pytest.mark.parametrize("table", [TRANSITIONS, ALLOWED, NEXT_STEP])
+def test_every_phase_has_a_row(table: Mapping[Phase, object]) -> None:
+    assert set(table) == set(Phase)
+
+
+def test_every_phase_is_reachable_from_the_start() -> None:
+    reached = {START[Intent.MODIFY]}
+    for _ in Phase:
+        reached |= {target for phase in reached for target in TRANSITIONS[phase].values()}
+    assert reached == set(Phase)
+
+
+def test_ready_is_never_a_dead_end_and_exploration_always_reachable() -> None:
+    for start in Phase:
+        reached = {start}
+        for _ in Phase:
+            reached |= {target for phase in reached for target in TRANSITIONS[phase].values()}
+        assert Phase.EXPLORATION in reached
+
+
+@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("event", Event)
+def test_every_event_moves_or_says_what_is_allowed(phase: Phase, event: Event) -> None:
+    if event in TRANSITIONS[phase]:
+        assert advance(phase, event) in Phase
+        return
+    with pytest.raises(PhaseError) as caught:
+        advance(phase, event)
+    assert caught.value.details["current_phase"] == phase
+    assert any(known.value in caught.value.message for known in TRANSITIONS[phase])
+
+
+def test_every_event_but_the_first_is_known_somewhere() -> None:
+    known = {event for row in TRANSITIONS.values() for event in row}
+    assert known == set(Event) - {Event.STARTED}
+
+
+@pytest.mark.parametrize("intent", Intent)
+def test_only_a_question_starts_ready(intent: Intent) -> None:
+    ready = intent is Intent.QUESTION
+    assert (started(intent).phase is Phase.READY) == ready
+    assert started(intent).ready_by == ("question" if ready else "")
+
+
+def test_three_intents_write_and_three_only_read() -> None:
+    writing = {intent for intent in Intent if intent.writes}
+    assert writing == {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_ungated_tools_are_allowed_in_every_phase(phase: Phase) -> None:
+    session = low_risk()._replace(phase=phase)
+    for tool in UNGATED:
+        check_allowed(session, tool)
+
+
+def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
+    session = low_risk()
+    with pytest.raises(PhaseError) as caught:
+        check_allowed(session, "submit_verification")
+    error = caught.value.as_dict()
+    assert error["error"] == "phase_blocked"
+    assert error["current_phase"] == "EXPLORATION"
+    assert "submit_understanding" in error["allowed_tools"]
+    assert "submit_verification" not in error["allowed_tools"]
+    assert "submit_understanding" in error["hint"]
+
+
+def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None:
+    session = low_risk()
+    with pytest.raises(PhaseError, match="before the map") as caught:
+        check_allowed(session, "search_forest")
+    assert "search_map" in caught.value.hint
+    assert "search_forest" not in allowed_tools(session)
+    check_allowed(session, "search_map")
+    check_allowed(session, "search_smart")
+    step = map_step(session, judge(map_facts(session, 0.2)), query="anything at all")
+    assert step is not None
+    missed = after(session, step)
+    assert missed.phase is Phase.EXPLORATION
+    check_allowed(missed, "search_forest")
+
+
+def test_a_tool_nobody_knows_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="devrag_search"):
+        check_allowed(low_risk(), "devrag_search")
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_submission_is_allowed_exactly_where_its_event_is(phase: Phase) -> None:
+    rows = {
+        "submit_understanding": Event.UNDERSTOOD,
+        "submit_semantic": Event.SUPPOSED,
+        "submit_verification": Event.VERIFIED,
+    }
+    for tool, event in rows.items():
+        assert (tool in ALLOWED[phase]) == (event in TRANSITIONS[phase])
+
+
+def test_an_illegal_event_changes_nothing() -> None:
+    session = low_risk()
+    with pytest.raises(PhaseError):
+        after(session, steps.revert("never left"))
+    assert session == low_risk()

@@ -1,0 +1,138 @@
+"""Bands and guards of the map's short-circuit."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.session.phases import Event, Intent, Phase
+from code_intel.session.risk import Risk
+from code_intel.session.short_circuit import GUARDS, judge, map_step
+from session.sessions import QUERY, after, framed, low_risk, map_facts, started
+
+GOOD = map_facts(low_risk(), 0.9)
+
+
+@pytest.mark.parametrize(
+    ("score", "band", "phase"),
+    [
+        (1.0, "ready", Phase.READY),
+        (0.8, "ready", Phase.READY),
+        (0.7999, "verification", Phase.VERIFICATION),
+        (0.7, "verification", Phase.VERIFICATION),
+        (0.6999, "forest", None),
+        (0.0, "forest", None),
+        (-1.0, "forest", None),
+        (1.01, "forest", None),
+        (float("nan"), "forest", None),
+        (float("inf"), "forest", None),
+        (None, "forest", None),
+    ],
+)
+def test_the_score_alone_chooses_the_band(
+    score: float | None, band: str, phase: Phase | None
+) -> None:
+    verdict = judge(GOOD._replace(score=score))
+    assert (verdict.band, verdict.phase, verdict.failed) == (band, phase, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "guard"),
+    [
+        ({"status": "changed"}, "valid"),
+        ({"status": "unchecked"}, "valid"),
+        ({"status": "expired"}, "valid"),
+        ({"status": "unconfirmed"}, "valid"),
+        ({"confirmed": False}, "confirmed"),
+        ({"margin": 0.04}, "margin"),
+        ({"symbol_defined": False}, "symbol_defined"),
+        ({"risk": Risk.HIGH}, "risk"),
+        ({"intent": Intent.DELETE}, "intent"),
+    ],
+)
+def test_a_failed_guard_lowers_ready_to_verification_and_is_named(
+    change: dict[str, Any], guard: str
+) -> None:
+    verdict = judge(GOOD._replace(**change))
+    assert (verdict.band, verdict.phase, verdict.failed) == ("ready", Phase.VERIFICATION, (guard,))
+
+
+def test_every_guard_has_a_name_of_its_own_and_says_why() -> None:
+    assert len({guard.name for guard in GUARDS}) == len(GUARDS)
+    assert all(guard.why for guard in GUARDS)
+
+
+def test_a_lone_hit_has_margin_enough() -> None:
+    assert judge(GOOD._replace(margin=None)).phase is Phase.READY
+
+
+@pytest.mark.parametrize("status", ["broken", "conflict", "invalid", ""])
+def test_what_is_not_served_does_not_short_circuit(status: Any) -> None:
+    assert judge(GOOD._replace(status=status)).phase is None
+
+
+@given(
+    score=st.floats() | st.none(),
+    confirmed=st.booleans(),
+    defined=st.booleans(),
+    risk=st.sampled_from(Risk),
+)
+def test_guards_never_raise_a_band(
+    score: float | None, *, confirmed: bool, defined: bool, risk: Risk
+) -> None:
+    facts = GOOD._replace(score=score, confirmed=confirmed, symbol_defined=defined, risk=risk)
+    verdict = judge(facts)
+    if verdict.phase is Phase.READY:
+        assert score is not None
+        assert score >= 0.8
+        assert confirmed
+        assert defined
+        assert risk is not Risk.HIGH
+
+
+def test_a_confident_hit_on_the_target_feature_leads_to_ready_with_its_files() -> None:
+    session = low_risk()
+    step = map_step(
+        session,
+        judge(map_facts(session)),
+        query=" ﾛｸﾞｲﾝ ",
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=0.95,
+        symbol_defined=True,
+        files=["src/auth.py"],
+    )
+    assert step is not None
+    ready = after(session, step)
+    assert (ready.phase, ready.ready_by) == (Phase.READY, "map")
+    assert ready.explored_files == ("src/auth.py",)
+    assert ready.short_circuit["score"] == 0.95
+
+
+def test_a_free_query_moves_no_phase() -> None:
+    session = low_risk()
+    verdict = judge(map_facts(session))
+    assert map_step(session, verdict, query="認証", symbol="AuthService", score=0.95) is None
+
+
+def test_the_raw_query_is_judged_only_before_a_frame_is_set() -> None:
+    session = started(Intent.INVESTIGATE)
+    verdict = judge(map_facts(session))
+    step = map_step(session, verdict, query=QUERY, symbol="A", score=0.95)
+    assert step is not None
+    assert step.event is Event.MAP_CONFIDENT
+    later = framed(session, target_feature="ログイン")
+    assert map_step(later, verdict, query=QUERY, symbol="A", score=0.95) is None
+
+
+def test_a_writing_session_without_a_frame_is_never_short_circuited_to_ready() -> None:
+    session = started()
+    verdict = judge(map_facts(session, 1.0))
+    assert (verdict.phase, verdict.failed) == (Phase.VERIFICATION, ("risk",))
+
+
+def test_outside_exploration_the_map_answers_and_moves_nothing() -> None:
+    session = started(Intent.QUESTION)
+    assert map_step(session, judge(map_facts(session)), query=QUERY, symbol="A", score=1.0) is None
+    assert map_step(session, judge(map_facts(session, None)), query=QUERY) is None

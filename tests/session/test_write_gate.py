@@ -1,0 +1,148 @@
+"""Only what was explored, by its real path, and only when READY."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.session.phases import Intent, Phase
+from code_intel.session.state import Session
+from code_intel.session.write_gate import check_write
+from session.sessions import started
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    for file in ("src/util.py", "lib/util.py", "src/deep/x.py", "README.md", ".git/config"):
+        (project / file).parent.mkdir(parents=True, exist_ok=True)
+        (project / file).write_text(file, encoding="utf-8")
+    (tmp_path / "secret.py").write_text("secret", encoding="utf-8")
+    return project
+
+
+def ready(*files: str, intent: Intent = Intent.MODIFY, phase: Phase = Phase.READY) -> Session:
+    return started(intent)._replace(phase=phase, explored_files=files or ("src/util.py",))
+
+
+@pytest.mark.parametrize("path", ["src/util.py", "./src/util.py", "src//util.py", "src/./util.py"])
+def test_an_explored_file_may_be_written_however_it_is_spelled(root: Path, path: str) -> None:
+    for spelled in (path, str(root / path)):
+        verdict = check_write(ready(), root, spelled)
+        assert (verdict.allowed, verdict.error, verdict.hint) == (True, "", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("lib/util.py", "file_not_explored"),
+        ("README.md", "file_not_explored"),
+        ("src", "file_not_explored"),
+        ("lib/new.py", "folder_not_explored"),
+        ("new.py", "folder_not_explored"),
+        ("src/deep/new.py", "folder_not_explored"),
+        ("../secret.py", "path_outside_root"),
+        ("src/../../secret.py", "path_outside_root"),
+        ("/etc/passwd", "path_outside_root"),
+        ("", "path_outside_root"),
+        (".", "path_outside_root"),
+        ("src/\x00.py", "path_outside_root"),
+        ("x" * 5000, "path_outside_root"),
+        (".git/config", "protected_path"),
+        (".GIT/hooks/pre-commit", "protected_path"),
+        (".code-intel/sessions/x.jsonl", "protected_path"),
+        ("~/x.py", "folder_not_explored"),
+        ("file:///etc/passwd", "folder_not_explored"),
+    ],
+)
+def test_everything_else_is_denied_with_a_reason_and_a_hint(
+    root: Path, path: str, error: str
+) -> None:
+    verdict = check_write(ready(), root, path)
+    assert (verdict.allowed, verdict.error) == (False, error)
+    assert verdict.hint
+    assert verdict.explored_files == ("src/util.py",)
+
+
+def test_new_files_go_below_the_nearest_explored_folder(root: Path) -> None:
+    assert check_write(ready(), root, "src/new.py").allowed
+    assert check_write(ready(), root, "src/new/deeper/new.py").allowed
+    verdict = check_write(ready(), root, "src/new.py", allow_new=False)
+    assert verdict.error == "new_files_not_allowed"
+
+
+def test_an_explored_file_at_the_top_opens_no_new_trees(root: Path) -> None:
+    session = ready("README.md")
+    assert check_write(session, root, "CHANGES.md").allowed
+    assert check_write(session, root, ".github/workflows/x.yml").error == "folder_not_explored"
+
+
+def test_links_do_not_lead_out(root: Path) -> None:
+    (root / "src/link.py").symlink_to(root.parent / "secret.py")
+    (root / "src/out").symlink_to(root.parent)
+    (root / "src/dangling.py").symlink_to(root.parent / "not-yet.py")
+    (root / "src/loop.py").symlink_to("loop.py")
+    session = ready("src/util.py", "src/link.py", "src/out/secret.py", "src/dangling.py")
+    for path in ("src/link.py", "src/out/secret.py", "src/out/new.py", "src/dangling.py"):
+        assert check_write(session, root, path).error == "path_outside_root", path
+    assert not check_write(session, root, "src/loop.py").allowed
+    assert check_write(session, root, "src/out/../util.py").error == "path_outside_root"
+
+
+def test_a_link_to_an_explored_file_is_that_file_but_a_linked_folder_takes_no_new_ones(
+    root: Path,
+) -> None:
+    (root / "alias.py").symlink_to("src/util.py")
+    (root / "mirror").symlink_to("src")
+    assert check_write(ready(), root, "alias.py").allowed
+    assert check_write(ready(), root, "mirror/util.py").allowed
+    assert check_write(ready(), root, "mirror/new.py").error == "folder_not_explored"
+
+
+def test_a_hard_link_of_another_name_is_not_the_explored_file(root: Path) -> None:
+    os.link(root / "src/util.py", root / "lib/same.py")
+    assert check_write(ready(), root, "lib/same.py").error == "file_not_explored"
+
+
+def test_a_project_reached_through_a_link_is_the_same_project(root: Path) -> None:
+    door = root.parent / "door"
+    door.symlink_to(root)
+    assert check_write(ready(), door, str(door / "src/util.py")).allowed
+    assert check_write(ready(), door, str(door / "src/new.py")).allowed
+    assert check_write(ready(), root, str(door / "src/new.py")).allowed
+
+
+@pytest.mark.parametrize("intent", [Intent.QUESTION, Intent.INVESTIGATE, Intent.EXPLORE])
+def test_a_session_that_reads_never_writes(root: Path, intent: Intent) -> None:
+    assert check_write(ready(intent=intent), root, "src/util.py").error == "read_only_intent"
+
+
+@pytest.mark.parametrize("phase", [Phase.EXPLORATION, Phase.SEMANTIC, Phase.VERIFICATION])
+def test_before_ready_nothing_is_written_and_the_next_step_is_named(
+    root: Path, phase: Phase
+) -> None:
+    verdict = check_write(ready(phase=phase), root, "src/util.py")
+    assert verdict.error == "not_ready"
+    assert "submit_" in verdict.hint
+
+
+def test_ready_without_explored_files_writes_nothing(root: Path) -> None:
+    session = ready()._replace(explored_files=())
+    assert check_write(session, root, "src/util.py").error == "nothing_explored"
+    assert check_write(session, root, "src/new.py").error == "nothing_explored"
+
+
+def test_an_explored_file_deleted_since_may_be_written_again(root: Path) -> None:
+    (root / "src/util.py").unlink()
+    assert check_write(ready(), root, "src/util.py", allow_new=False).allowed
+
+
+@given(st.text(max_size=20))
+def test_no_path_makes_the_gate_fail_or_leave_the_root(path: str) -> None:
+    here = Path(__file__).parent
+    verdict = check_write(ready("test_write_gate.py"), here, path)
+    assert verdict.allowed == (not verdict.error)
+    if verdict.allowed:
+        assert here in (here / path).resolve().parents
