@@ -1,0 +1,232 @@
+"""Which agreements speak to a question, and how surely: the score that may skip a search.
+
+Pure: cards and vectors are handed in. Whatever guards a short-circuit (validity, risk, margin)
+acts on the phase and never on the score (seed 004 §1.3, §5.2; docs/decisions/0009).
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from code_intel.chunking.agreement import card as card_text
+from code_intel.chunking.words import query_words
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import EmbeddingError, UsageError
+from code_intel.learned import calibration
+from code_intel.learned.evidence import Wording, measure, shared, wording
+from code_intel.records import Agreement, Definition
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EXACT = 1.0
+ENDING = 0.9
+"""Score of a term that differs in a generic ending alone: 「ログイン処理」 for 「ログイン機能」."""
+
+ALIAS_ONCE = 0.75
+"""Least score of an alias that one session used: enough to be verified, never to skip a search."""
+
+WORDS_ONLY = 0.69
+"""Most that words alone can reach: without vectors nothing short-circuits."""
+
+_ENDINGS = re.compile(
+    r"(?:の?(?:機能|処理|画面|仕組み|実装|方法|まわり|周り|操作|手続き|部分|ロジック|コード)"
+    r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic|code|flow))$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One agreement of the map as recall sees it.
+
+    Attributes:
+        agreement: What was agreed.
+        vector: Its card embedded as a passage, shape (dimensions,); None while it is missing.
+        aliases_certain: Those of its aliases that were confirmed in two sessions or more.
+    """
+
+    agreement: Agreement
+    vector: "NDArray[np.float32] | None" = None
+    aliases_certain: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One agreement's answer to a question.
+
+    Attributes:
+        card: Place in the cards handed in.
+        cosine: Plain cosine of question and card; 0 without vectors.
+        score: Calibrated, 0 to 1.
+        margin: How far its score is ahead of the best one of a different symbol; negative when
+            behind, and 1 for an exact term or alias that no other symbol shares.
+        reasons: Short tags, strongest first.
+    """
+
+    card: int
+    cosine: float
+    score: float
+    margin: float
+    reasons: tuple[str, ...]
+
+
+def recall(
+    query: str, query_vector: "NDArray[np.float32] | None", cards: Sequence[Card], identity: str
+) -> list[Recalled]:
+    """Return every card with its score, best first; equal scores keep the order of the cards.
+
+    Args:
+        query: The session's own words.
+        query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
+        cards: The map; its size does not change a score.
+        identity: Identity of the model both kinds of vectors come from. One that nobody has
+            calibrated counts as no model: words alone, below every threshold.
+
+    Raises:
+        UsageError: `query` is blank.
+    """
+    if not fold(query):
+        raise UsageError("query is empty.", details={"field": "query"})
+    constants = _constants(identity) if query_vector is not None else None
+    wordings = [wording(card.agreement) for card in cards]
+    found = [_by_words(query, said) for said in wordings]
+    if constants is not None and query_vector is not None:
+        _add_meaning(found, query, query_vector, cards, wordings, constants)
+    found = [
+        _by_rules(query, card, judged, with_model=constants is not None)
+        for card, judged in zip(cards, found, strict=True)
+    ]
+    return _ranked(found, cards)
+
+
+def ready_margin(identity: str) -> float:
+    """Return the margin a READY needs under this model; 1, which nothing reaches, without constants."""
+    constants = _constants(identity)
+    return constants.ready_margin if constants else 1.0
+
+
+def symbol_similarity(
+    embedder: Embedder, feature: str, found: Mapping[str, Sequence[Definition]]
+) -> dict[str, float]:
+    """Return how well each symbol fits a feature's name, 0 to 1, on the same calibrated scale.
+
+    Raises:
+        EmbeddingError: There is no model, or none that is calibrated.
+        UsageError: `feature` is blank.
+    """
+    constants = calibration.load(embedder.identity)
+    pairs = [(name, definition) for name, rows in found.items() for definition in rows]
+    if not pairs:
+        return {}
+    agreements = [_as_agreement(definition) for _, definition in pairs]
+    vectors = embedder.passages([card_text(agreement) for agreement in agreements])
+    cards = [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
+    best: dict[str, float] = {}
+    for answer in recall(feature, embedder.queries([feature])[0], cards, constants.identity):
+        name = pairs[answer.card][0]
+        best[name] = max(best.get(name, 0.0), answer.score)
+    return best
+
+
+def fold(text: str) -> str:
+    """Return a text as terms are compared: NFKC, case folded, white space as single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+@dataclass(slots=True)
+class _Judged:
+    cosine: float
+    score: float
+    reasons: list[str]
+    exact: bool = False
+
+
+def _by_words(query: str, said: Wording) -> _Judged:
+    share = shared(query_words(query), said.words)
+    return _Judged(0.0, WORDS_ONLY * share, ["words only"])
+
+
+def _add_meaning(
+    found: list[_Judged], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
+    wordings: Sequence[Wording], constants: calibration.Calibration,
+) -> None:  # fmt: skip
+    """Replace the judgement by words wherever there is a vector."""
+    import numpy as np
+
+    places = [place for place, card in enumerate(cards) if card.vector is not None]
+    if not places:
+        return
+    vectors = np.stack([np.asarray(cards[place].vector, dtype=np.float64) for place in places])
+    said = [wordings[place] for place in places]
+    evidence = measure(query, query_vector, said, vectors, constants.space)
+    cosines = vectors @ query_vector
+    for place, row, cosine, score in zip(
+        places, evidence, cosines, constants.scores(evidence), strict=True
+    ):
+        values = dict(zip(calibration.FEATURES, row.tolist(), strict=True))
+        reasons = [f"meaning {values['meaning']:.2f}"]
+        reasons += [f"words {values['words']:.2f}"] if values["words"] else []
+        reasons += ["opposite action"] if values["opposite"] else []
+        found[place] = _Judged(float(cosine), float(score), reasons)
+
+
+def _by_rules(query: str, card: Card, judged: _Judged, *, with_model: bool) -> _Judged:
+    """Apply what no fit needs to say: the very term, a known alias, a generic ending."""
+    asked = fold(query)
+    agreement = card.agreement
+    certain = {fold(alias) for alias in card.aliases_certain}
+    for holds, score, reason in (
+        (asked == fold(agreement.nl_term), EXACT, "exact term"),
+        (asked in certain, EXACT, "known alias"),
+        (_stem(asked) == _stem(fold(agreement.nl_term)), ENDING, "term but for its ending"),
+        (asked in map(fold, agreement.aliases), ALIAS_ONCE, "alias of one session"),
+    ):
+        if holds:
+            judged.exact = score == EXACT and with_model
+            judged.score = max(judged.score, score)
+            judged.reasons.insert(0, reason)
+            break
+    if not with_model:
+        judged.score = min(judged.score, WORDS_ONLY)
+    return judged
+
+
+def _ranked(found: Sequence[_Judged], cards: Sequence[Card]) -> list[Recalled]:
+    order = sorted(range(len(found)), key=lambda place: -found[place].score)
+    symbols = [_symbol(card) for card in cards]
+    answers = []
+    for place in order:
+        mine = found[place]
+        rivals = [found[i] for i in order if symbols[i] != symbols[place]]
+        best = rivals[0].score if rivals else 0.0
+        alone = mine.exact and not any(rival.exact for rival in rivals)
+        margin = 1.0 if alone else mine.score - best
+        answers.append(Recalled(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
+    return answers
+
+
+def _symbol(card: Card) -> str:
+    return re.sub(r"\([^)]*\)", "", card.agreement.symbol).strip()
+
+
+def _stem(folded: str) -> str:
+    """Strip generic endings from a folded term, but never all of it."""
+    while (shorter := _ENDINGS.sub("", folded).strip()) and shorter != folded:
+        folded = shorter
+    return folded
+
+
+def _constants(identity: str) -> calibration.Calibration | None:
+    try:
+        return calibration.load(identity)
+    except EmbeddingError:
+        return None
+
+
+def _as_agreement(definition: Definition) -> Agreement:
+    return Agreement(
+        nl_term=definition.qualified, symbol=definition.qualified, evidence=(definition.signature,)
+    )
