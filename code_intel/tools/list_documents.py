@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.index.rows import DocumentRow
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
@@ -21,7 +22,7 @@ async def list_documents(
     rest = [row for row in rows if row.path > after]
     shown = rest[:limit]
     data = {
-        "documents": [{"filename": row.path, "modified_at": _utc(row.mtime_ns)} for row in shown],
+        "documents": [document_data(row) for row in shown],
         "total": len(rows),
         "truncated": len(rest) > len(shown),
         "index": index_data(await thread(shelf.index.freshness)),
@@ -32,5 +33,7 @@ async def list_documents(
     return Answer(data, f"{len(rows)} documents\n{names}")
 
 
-def _utc(mtime_ns: int) -> str:
-    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def document_data(row: DocumentRow) -> dict[str, str]:
+    """Return one document as devrag lists it; the time is UTC."""
+    time = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
+    return {"filename": row.path, "modified_at": time.strftime("%Y-%m-%dT%H:%M:%SZ")}

@@ -1,0 +1,52 @@
+"""Search the index; `-` reads one query a line from standard input and answers one JSON object a line."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output
+from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.shelf import Shelf, open_shelf
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", help="a question, words or a symbol; - reads lines")
+    parser.add_argument("--top-k", type=int, metavar="N", help="hits (default: search_top_k)")
+    parser.add_argument("--directory", "--path", default="", help="only below this folder")
+    parser.add_argument(
+        "--file-pattern", default="", help="only files whose name matches this glob"
+    )
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Answer one query, or one a line."""
+    shelf = open_shelf(args.config)
+    try:
+        if args.query == "-":
+            for line in sys.stdin:
+                if line.strip():
+                    data, _ = _ask(shelf, line.strip(), args)
+                    print(
+                        json.dumps({"status": "ok", "data": data}, ensure_ascii=False), flush=True
+                    )
+            return 0, None, ""
+        return 0, *_ask(shelf, args.query, args)
+    finally:
+        shelf.index.close()
+
+
+def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    limit = max(1, args.top_k or shelf.index.config.top_k)
+    answer = shelf.search(query, limit, args.directory, args.file_pattern)
+    shown, cut = fit(answer.hits)
+    data = {
+        "query": query,
+        "count": len(shown),
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+    return data, (hits_text(shown) or "Nothing found.") + index_text(answer.index)

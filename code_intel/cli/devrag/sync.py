@@ -1,0 +1,33 @@
+"""Bring the index up to date and exit: words, then vectors.
+
+Exits 0 when single files could not be indexed; they are named.
+"""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output
+from code_intel.cli.output import progress
+from code_intel.cli.sync import vectors, words
+from code_intel.tools.shelf import open_shelf
+from code_intel.tools.sync import report_data, report_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_output(parser)
+    parser.add_argument("--words-only", action="store_true", help="leave the vectors for later")
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Sync one corpus."""
+    shelf = open_shelf(args.config)
+    try:
+        with progress() as advance:
+            report = words(shelf, advance)
+            if not args.words_only:
+                report.warnings += vectors(shelf, advance)
+        data = report_data(report) | {"pending": shelf.index.freshness().pending}
+        return 0, data, report_text(report)
+    finally:
+        shelf.index.close()

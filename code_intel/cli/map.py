@@ -1,0 +1,69 @@
+"""List what the project has agreed, or add an agreement.
+
+`map add` writes an unconfirmed agreement: it is served at once and never leads to READY by itself.
+"""
+
+import argparse
+import asyncio
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.config import Settings
+from code_intel.records import SearchAnswer
+from code_intel.tools.add_agreement import add_agreement
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
+from code_intel.tools.list_agreements import list_agreements
+from code_intel.tools.shelf import open_project
+
+
+class _Nobody:
+    """The searcher of a command that asks neither map nor forest."""
+
+    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
+        raise AssertionError((query, top_k))
+
+    async def search_forest(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        raise AssertionError((query, top_k, directory, file_pattern))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the two words and their options."""
+    words = parser.add_subparsers(dest="word", required=True, metavar="list|add")
+    listing = words.add_parser("list", help="list agreements with their status")
+    listing.add_argument("--status", default="", help="only those of this status")
+    adding = words.add_parser("add", help="add an agreement")
+    adding.add_argument("term", help="the words people use")
+    adding.add_argument("symbol", help="the symbol they mean")
+    adding.add_argument(
+        "--evidence", required=True, metavar="TEXT", help="what in the code shows it"
+    )
+    adding.add_argument(
+        "--file", action="append", default=[], metavar="PATH[:LINE]", help="a file it rests on"
+    )
+    for each in (listing, adding):
+        add_project(each)
+        each.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, or add."""
+    answer = asyncio.run(_answer(args, project_of(args)))
+    emit(args, answer.data, answer.text)
+    return 0 if args.word == "add" or answer.data["total"] else 1
+
+
+async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
+    map_shelf, forest_shelf = open_project(settings)
+    desk = Desk(settings, _Nobody(), map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    try:
+        if args.word == "list":
+            return await list_agreements(desk, status=args.status, limit=500)
+        return await add_agreement(desk, args.term, args.symbol, args.evidence, args.file)
+    finally:
+        map_shelf.index.close()
+        forest_shelf.index.close()

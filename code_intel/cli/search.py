@@ -1,0 +1,86 @@
+"""Ask the map first and, when it does not know, the forest.
+
+The terminal belongs to no session: nothing moves, nothing is recorded. `-` as the query reads one
+query a line from standard input and answers one JSON object a line.
+"""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.records import SearchAnswer
+from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.shelf import Shelf, open_project
+
+SURE = 0.7
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", nargs="+", help="a question, words or a symbol; - reads lines")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--map", action="store_true", help="only the map of agreements")
+    where.add_argument("--forest", action="store_true", help="only the source")
+    parser.add_argument("--top-k", type=_positive, default=5, metavar="N", help="hits (default 5)")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer; 1 when nothing was found."""
+    shelves = open_project(project_of(args))
+    try:
+        if args.query == ["-"]:
+            for line in sys.stdin:
+                if line.strip():
+                    print(
+                        json.dumps(_data(*ask(shelves, line.strip(), args)), ensure_ascii=False),
+                        flush=True,
+                    )
+            return 0
+        query = " ".join(args.query)
+        source, answer = ask(shelves, query, args)
+        emit(args, _data(source, answer), _text(source, answer))
+        return 0 if answer.hits else 1
+    finally:
+        for shelf in shelves:
+            shelf.index.close()
+
+
+def ask(
+    shelves: tuple[Shelf, Shelf], query: str, args: argparse.Namespace
+) -> tuple[str, SearchAnswer]:
+    """Return which corpus answered, and what."""
+    map_shelf, forest_shelf = shelves
+    if not args.forest:
+        answer = map_shelf.search(query, args.top_k)
+        best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
+        if args.map or best >= SURE:
+            return "map", answer
+    return "forest", forest_shelf.search(query, args.top_k)
+
+
+def _data(source: str, answer: SearchAnswer) -> dict[str, Any]:
+    shown, cut = fit(answer.hits)
+    return {
+        "source": source,
+        "status": "PREVIOUS_SUCCESS" if source == "map" else "HYPOTHESIS",
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+
+
+def _text(source: str, answer: SearchAnswer) -> str:
+    shown = [(hit, "\n".join(text.splitlines()[:3])) for hit, text in fit(answer.hits)[0]]
+    head = "The map knows:" if source == "map" else "The forest suggests:"
+    body = f"{head}\n{hits_text(shown)}" if shown else "Nothing found."
+    return body + index_text(answer.index)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100:  # noqa: PLR2004 - as the tools have it
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 to 100")
+    return int(text)

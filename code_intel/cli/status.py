@@ -1,0 +1,68 @@
+"""Say what is indexed, what is missing, and what is agreed."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from code_intel.cli.output import emit
+from code_intel.config import find_root, load_settings
+from code_intel.index.indexer import Role
+from code_intel.learned.standings import standings
+from code_intel.tools.answers import index_data
+from code_intel.tools.shelf import Shelf, open_project
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the status; writes nothing."""
+    settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+    shelves = open_project(settings)
+    usable, reason = shelves[0].embedder.available()
+    data: dict[str, Any] = {
+        "project": str(settings.root),
+        "embedding": shelves[0].embedder.identity if usable else f"none: {reason}",
+    }
+    lines = [f"project    {settings.root}", f"embedding  {data['embedding']}"]
+    for shelf in shelves:
+        corpus = shelf.index.config.corpus
+        data[corpus] = shelf_status(shelf)
+        lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
+    agreed = Counter(standing.validity for standing in standings(settings, shelves[1].index))
+    data["agreements"] = dict(agreed)
+    lines.append(
+        "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")
+    )
+    for shelf in shelves:
+        shelf.index.close()
+    emit(args, data, "\n".join(lines))
+    return 0
+
+
+def shelf_status(shelf: Shelf) -> dict[str, Any]:
+    """Return what is known of one index, without making one."""
+    config = shelf.index.config
+    data: dict[str, Any] = {
+        "config": str(config.path),
+        "database": str(config.db_path),
+        "patterns": list(config.patterns),
+        "indexer_pid": Role(config.db_path).holder() if config.db_path.exists() else None,
+    }
+    if not config.db_path.exists():
+        return data | {"state": "missing", "files": 0, "pending": 0, "degraded": []}
+    return data | index_data(shelf.index.freshness()) | {"model": shelf.index.store.model()}
+
+
+def shelf_line(data: dict[str, Any]) -> str:
+    """Return one line about an index."""
+    if data["state"] == "missing":
+        return "not indexed yet; run `code-intel sync`"
+    holder = f", indexed by process {data['indexer_pid']}" if data["indexer_pid"] else ""
+    notes = f" ({'; '.join(data['degraded'])})" if data["degraded"] else ""
+    return (
+        f"{data['state']}, {data['files']} files, {data['pending']} vectors to come{holder}{notes}"
+    )

@@ -1,0 +1,66 @@
+"""Bring both indexes up to date: words first, then vectors.
+
+Returns when both are complete; `--words-only` leaves the vectors to the first server that starts. Files
+that cannot be indexed are named and do not fail the command. What was done is kept when it is stopped.
+"""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.output import Advance, emit, progress
+from code_intel.config import find_root, load_settings
+from code_intel.index.sync import SyncReport
+from code_intel.learned.reconcile import reconcile
+from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.sync import report_data, report_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
+    parser.add_argument("--words-only", action="store_true", help="leave the vectors for later")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sync both; 0 also when single files failed."""
+    from pathlib import Path
+
+    settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+    reconcile(settings)
+    data: dict[str, Any] = {"project": str(settings.root)}
+    lines = []
+    shelves = open_project(settings)
+    try:
+        with progress() as advance:
+            reports = [(shelf, words(shelf, advance)) for shelf in shelves]
+            if not args.words_only:
+                for shelf, report in reports:
+                    report.warnings += vectors(shelf, advance)
+        for shelf, report in reports:
+            corpus, index = shelf.index.config.corpus, shelf.index.freshness()
+            data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
+            waiting = f", {index.pending} vectors to come" if index.pending else ""
+            lines.append(f"{corpus}: {index.files} files{waiting} ({report_text(report)})")
+    finally:
+        for shelf in shelves:
+            shelf.index.close()
+    emit(args, data, "\n".join(lines))
+    return 0
+
+
+def words(shelf: Shelf, advance: Advance) -> SyncReport:
+    """Index the words of one corpus."""
+    what = f"{shelf.index.config.corpus}: words"
+    return shelf.index.complete(
+        words_only=True, progress=lambda done, total: advance(done, total, what)
+    )
+
+
+def vectors(shelf: Shelf, advance: Advance) -> list[str]:
+    """Embed what is pending, and return what hindered it."""
+    usable, reason = shelf.embedder.available()
+    if not usable:
+        return [f"no vectors: {reason}"]
+    what = f"{shelf.index.config.corpus}: vectors"
+    report = shelf.index.complete(progress=lambda done, total: advance(done, total, what))
+    return report.warnings
