@@ -140,8 +140,9 @@ def sync_document(store: Store, config: IndexConfig, path: str | Path) -> SyncRe
         report.deleted = int(store.delete_document(name))
         return report
     _index_batch(store, config, [(name, found)], {name: known} if known else {}, report)
-    if report.failed:
-        raise UsageError(f"{name} is not indexed: {report.failed[name]}.")
+    why = report.failed.get(name) or report.skipped.get(name)
+    if why:
+        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
     return report
 
 

@@ -8,7 +8,7 @@ a file found anyway, one that leaves them is refused. Nothing is opened here, an
 import os
 import stat
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -18,12 +18,11 @@ from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
 from code_intel.index.corpus import (
     CORPORA,
-    EXCLUDED_FOLDERS,
     LARGEST,
-    NEVER_FOLDERS,
     is_own,
     refusal,
 )
+from code_intel.index.ignore import walk_folder
 
 GIT_SECONDS = 30
 _WILD = frozenset("*?[")
@@ -248,46 +247,3 @@ def _git(base: Path, *arguments: str) -> bytes | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
-
-
-def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
-    """List the files below `base`, as git would if it were a repository, default excludes aside.
-
-    Args:
-        base: A real folder.
-        rules: Whether nested .gitignore files and the default excludes count.
-    """
-    excluded = EXCLUDED_FOLDERS if rules else NEVER_FOLDERS
-    open_folders: list[tuple[str, Mapping[str, GitIgnoreSpec]]] = [("", {})]
-    while open_folders:
-        folder, specs = open_folders.pop()
-        try:
-            entries = sorted(os.scandir(base / folder), key=lambda entry: entry.name)
-        except OSError:
-            continue  # unreadable is not empty: sync asks the disk before it forgets a document
-        if rules and any(entry.name == ".gitignore" for entry in entries):
-            specs = {**specs, folder: _ignore_file(base / folder / ".gitignore")}
-        for entry in entries:
-            path = f"{folder}{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in excluded and not (rules and _ignored(f"{path}/", specs)):
-                    open_folders.append((f"{path}/", specs))
-            elif not (rules and _ignored(path, specs)):
-                yield path
-
-
-def _ignore_file(path: Path) -> GitIgnoreSpec:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        lines = []
-    return GitIgnoreSpec.from_lines(lines)
-
-
-def _ignored(path: str, specs: Mapping[str, GitIgnoreSpec]) -> bool:
-    """Ask the .gitignore files from the innermost outwards; the first that has a word decides."""
-    for folder in sorted(specs, key=len, reverse=True):
-        verdict = specs[folder].check_file(path[len(folder) :]).include
-        if verdict is not None:
-            return verdict
-    return False

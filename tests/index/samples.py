@@ -1,7 +1,7 @@
 """A small deterministic embedder, and documents made of plain lines."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,15 @@ DIMENSIONS = 8
 
 
 class HashEmbedder:
-    """Unit vectors drawn from a text's hash: equal texts, equal vectors."""
+    """Unit vectors drawn from a text's hash: equal texts, equal vectors; `spoil` may break them."""
 
-    def __init__(self, identity: str = "hash-1", dimensions: int = DIMENSIONS) -> None:
+    def __init__(
+        self,
+        identity: str = "hash-1",
+        dimensions: int = DIMENSIONS,
+        spoil: Callable[[str, NDArray[np.float32]], None] = lambda text, row: None,  # noqa: ARG005 - sound by default
+    ) -> None:
+        self.spoil = spoil
         self.identity = identity
         self.dimensions = dimensions
         self.asked: list[str] = []
@@ -25,6 +31,8 @@ class HashEmbedder:
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.asked += texts
         rows = [unit_vector(f"{self.identity} {text}", self.dimensions) for text in texts]
+        for text, row in zip(texts, rows, strict=True):
+            self.spoil(text, row)
         return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
 
 

@@ -1,0 +1,307 @@
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from code_intel.chunking import parse_file
+from code_intel.config import IndexConfig
+from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.index.store import Store
+from code_intel.index.sync import SyncReport, sync, sync_document
+from index.samples import DIMENSIONS
+
+
+def config(folder: Path, *patterns: str) -> IndexConfig:
+    folder.mkdir(exist_ok=True)
+    return IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus="forest",
+        patterns=patterns or (".",),
+        db_path=folder.parent / "forest.db",
+        dimensions=DIMENSIONS,
+    )
+
+
+def write(folder: Path, name: str, text: str = "") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text or f"def {path.stem}():\n    return '{name}'\n", encoding="utf-8")
+    return path
+
+
+def age(path: Path, seconds: float = 100) -> None:
+    """Make a file look as if nobody had touched it for a while."""
+    then = time.time_ns() - int(seconds * 1e9)
+    os.utime(path, ns=(then, then))
+
+
+def counts(report: SyncReport) -> tuple[int, int, int, int]:
+    return report.added, report.updated, report.deleted, report.unchanged
+
+
+def content(store: Store) -> object:
+    """Return all an index knows, without ids and times."""
+    return [
+        (
+            replace(row, id=0, indexed_at="", mtime_ns=0, inode=0),
+            [replace(chunk, id=0, document_id=0) for chunk in store.chunks_of(row.path)],
+            store.symbols_of(row.path),
+        )
+        for row in store.documents()
+    ] + [store.imports()]
+
+
+def test_new_changed_and_deleted_files_are_told_apart(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    for name in ("a.py", "b.py", "c.py"):
+        write(place.folder, name)
+    assert counts(sync(store, place)) == (3, 0, 0, 0)
+    write(place.folder, "a.py", "def other(): pass\n")
+    (place.folder / "b.py").unlink()
+    write(place.folder, "d.py")
+    assert counts(sync(store, place)) == (1, 1, 1, 1)
+    assert [row.path for row in store.documents()] == ["a.py", "c.py", "d.py"]
+    assert [d.file for d in store.definitions("other", exact=True, limit=5)] == ["a.py"]
+    assert store.check() == []
+
+
+def test_a_change_that_keeps_size_and_time_right_after_a_scan_is_seen(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py", "x = 1\n")
+    sync(store, place)
+    before = path.stat()
+    path.write_text("x = 2\n", encoding="utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert counts(sync(store, place)) == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("offset", [-1_000, 1_000])
+def test_times_that_run_backwards_or_ahead_do_not_hide_a_change(
+    store: Store, tmp_path: Path, offset: int
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py", "x = 1\n")
+    sync(store, place)
+    path.write_text("x = 2\n", encoding="utf-8")
+    age(path, -offset)
+    assert sync(store, place).updated == 1
+
+
+def test_a_file_at_rest_is_not_even_opened(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py", "x = 1\n")
+    age(path)
+    sync(store, place)
+    known = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"x = 2\n")
+    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
+    assert counts(sync(store, place)) == (0, 0, 0, 1)
+
+
+def test_another_chunk_size_or_chunker_parses_everything_again(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    age(write(place.folder, "a.md", "# T\n\n" + "word " * 300))
+    sync(store, place)
+    long = len(store.chunks_of("a.md"))
+    assert sync(store, replace(place, chunk_size=100)).updated == 1
+    assert len(store.chunks_of("a.md")) > long
+
+
+def test_a_file_that_turns_binary_leaves_the_index(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py")
+    sync(store, place)
+    path.write_bytes(b"\0\1\2")
+    report = sync(store, place)
+    assert report.skipped == {"a.py": "binary, or not in a known encoding"}
+    assert report.deleted == 1
+    assert store.documents() == []
+
+
+def test_a_file_that_fails_is_named_and_the_rest_goes_on(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "a.py", "broken")
+    write(place.folder, "b.py")
+
+    def failing(path: str, text: str, *, chunk_size: int) -> object:
+        if text == "broken":
+            raise RecursionError("too deep")
+        return parse_file(path, text, chunk_size=chunk_size)
+
+    monkeypatch.setattr("code_intel.index.sync.parse_file", failing)
+    report = sync(store, place)
+    assert report.failed == {"a.py": "RecursionError: too deep"}
+    assert [row.path for row in store.documents()] == ["b.py"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_cannot_be_read_is_not_deleted(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "closed/a.py")
+    write(place.folder, "b.py")
+    sync(store, place)
+    (place.folder / "closed").chmod(0)
+    try:
+        report = sync(store, place)
+    finally:
+        (place.folder / "closed").chmod(0o755)
+    assert report.deleted == 0
+    assert "closed/a.py" in report.failed
+    assert len(store.documents()) == 2
+
+
+def test_most_documents_vanishing_at_once_needs_a_second_scan(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    for number in range(20):
+        write(place.folder, f"{number}.py")
+    sync(store, place)
+    for number in range(15):
+        (place.folder / f"{number}.py").unlink()
+    first = sync(store, place)
+    assert (first.deleted, first.held) == (0, 15)
+    assert "15 documents" in first.warnings[0]
+    assert (second := sync(store, place)).deleted == 15
+    assert second.held == 0
+    assert store.check() == []
+
+
+def test_documents_that_come_back_reset_the_count_of_scans(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    for number in range(20):
+        write(place.folder, f"d/{number}.py")
+    sync(store, place)
+    for _ in range(3):
+        (place.folder / "d").rename(tmp_path / "away")
+        assert sync(store, place).held == 20
+        (tmp_path / "away").rename(place.folder / "d")
+        assert sync(store, place).held == 0
+    assert len(store.documents()) == 20
+
+
+def test_a_vanished_folder_is_held_and_a_vanished_project_is_an_error(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p", "src", "docs")
+    write(place.folder, "src/a.py")
+    write(place.folder, "docs/b.md")
+    sync(store, place)
+    (place.folder / "src").rename(tmp_path / "src-away")
+    assert sync(store, place).held == 1
+    place.folder.rename(tmp_path / "away")
+    with pytest.raises(StorageError, match="gone"):
+        sync(store, place)
+    assert len(store.documents()) == 2
+
+
+def test_stopping_keeps_what_was_done_and_the_next_sync_finishes(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    for number in range(450):
+        write(place.folder, f"{number}.py", f"x{number} = 1\n")
+    batches: list[int] = []
+    report = sync(
+        store, place, progress=lambda done, _: batches.append(done), stop=lambda: len(batches) > 0
+    )
+    assert report.stopped
+    assert len(store.documents()) == report.added == 200
+    assert counts(sync(store, place))[0] == 250
+    assert store.check() == []
+
+
+def test_one_document_is_indexed_updated_and_forgotten_at_once(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py")
+    assert sync_document(store, place, "a.py").added == 1
+    path.write_text("other\n", encoding="utf-8")
+    assert sync_document(store, place, path).updated == 1
+    assert sync_document(store, place, path).unchanged == 1
+    path.unlink()
+    assert sync_document(store, place, "a.py").deleted == 1
+    with pytest.raises(NotFoundError):
+        sync_document(store, place, "a.py")
+
+
+@pytest.mark.parametrize("name", [".env", "../out.py", "binary.py"])
+def test_one_document_that_may_not_be_indexed_is_refused(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, name).write_bytes(b"\0")
+    with pytest.raises(UsageError):
+        sync_document(store, place, name)
+    assert store.documents() == []
+
+
+NAMES = st.sampled_from(["a.py", "b.md", "src/c.ts", "src/d.py", "e.txt"])
+TEXTS = st.sampled_from(
+    ["x = 1\n", "x = 2\n", "", "def login(): pass\n", "# T\n\nログイン\n", "\0"]
+)
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), NAMES, TEXTS),
+        st.tuples(st.just("delete"), NAMES, st.just("")),
+        st.tuples(st.just("move"), NAMES, NAMES),
+        st.tuples(st.just("touch"), NAMES, st.just("")),
+        st.tuples(st.just("ignore"), NAMES, st.just("")),
+        st.tuples(st.just("sync"), st.just(""), st.just("")),
+        st.tuples(st.just("one"), NAMES, st.just("")),
+    ),
+    max_size=14,
+)
+
+
+def apply(store: Store, place: IndexConfig, operation: tuple[str, str, str]) -> None:
+    what, name, other = operation
+    path = place.folder / name
+    if what == "write":
+        write(place.folder, name).write_bytes(other.encode())
+    elif what == "ignore":
+        (place.folder / ".gitignore").write_text(f"{name}\n", encoding="utf-8")
+    elif what == "sync":
+        sync(store, place)
+    elif path.is_file() and what == "delete":
+        path.unlink()
+    elif path.is_file() and what == "move":
+        (place.folder / other).parent.mkdir(exist_ok=True)
+        path.replace(place.folder / other)
+    elif path.is_file() and what == "touch":
+        age(path, 50)
+    elif path.is_file() and what == "one" and path.read_bytes() != b"\0":
+        sync_document(store, place, name)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(OPERATIONS)
+def test_syncing_twice_is_syncing_once_is_a_fresh_index(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str, str]]
+) -> None:
+    root = tmp_path_factory.mktemp("law")
+    place = config(root / "p")
+    with Store.open(root / "old.db", dimensions=DIMENSIONS) as store:
+        for operation in operations:
+            apply(store, place, operation)
+            assert store.check() == []
+        sync(store, place)
+        once = content(store)
+        again = sync(store, place)
+        assert not again.changed
+        assert content(store) == once
+        with Store.open(root / "fresh.db", dimensions=DIMENSIONS) as fresh:
+            sync(fresh, place)
+            assert content(fresh) == once
+            assert fresh.check() == []
+        assert store.check() == []

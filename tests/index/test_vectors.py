@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from code_intel.embedding.cache import VectorCache
+from code_intel.errors import EmbeddingError
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from code_intel.index.vectors import embed_pending
+from index.samples import DIMENSIONS, HashEmbedder, parsed
+
+
+def fill(store: Store, documents: int = 5, chunks: int = 4) -> None:
+    for number in range(documents):
+        texts = [f"{number} {i}" for i in range(chunks)]
+        store.put_document(DocumentRow(f"{number}.py", "d"), parsed(*texts))
+
+
+def poisoned(answer: float | None) -> HashEmbedder:
+    """Return an embedder that fails on one text, as tokenizers do, or answers nonsense for it."""
+
+    def spoil(text: str, row: NDArray[np.float32]) -> None:
+        if "poison" in text:
+            if answer is None:
+                raise EmbeddingError("The tokenizer failed.")
+            row[:] = answer
+
+    return HashEmbedder(spoil=spoil)
+
+
+def broken(text: str, _row: object) -> None:
+    raise EmbeddingError(f"There is no model for {text}.")
+
+
+def test_every_pending_chunk_gets_the_vector_of_its_card(store: Store) -> None:
+    fill(store)
+    embedder = HashEmbedder()
+    left: list[int] = []
+    assert embed_pending(store, embedder, None, progress=left.append) == 20
+    assert left[-1] == store.pending_count() == 0
+    chunk = store.chunks_of("3.py")[2]
+    assert store.vector_hits(embedder.queries([chunk.card])[0], 1)[0][0] == chunk.id
+    assert store.model() == embedder.identity
+    assert store.check() == []
+
+
+def test_it_stops_between_steps_and_goes_on_where_it_was(store: Store) -> None:
+    fill(store)
+    left: list[int] = []
+    first = embed_pending(
+        store, HashEmbedder(), None, progress=left.append, stop=lambda: len(left) >= 2, batch=4
+    )
+    assert 0 < first < 20
+    embedder = HashEmbedder()
+    assert embed_pending(store, embedder, None) == 20 - first == len(embedder.asked)
+
+
+def test_what_the_cache_knows_is_not_embedded_again(store: Store, tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "cache")
+    fill(store)
+    embed_pending(store, HashEmbedder(), cache)
+    with Store.open(tmp_path / "other.db", dimensions=DIMENSIONS) as other:
+        fill(other)
+        embedder = HashEmbedder()
+        assert embed_pending(other, embedder, cache) == 20
+        assert embedder.asked == []
+        assert other.check() == []
+    cache.close()
+
+
+def test_equal_cards_are_embedded_once(store: Store) -> None:
+    store.put_document(DocumentRow("a.py", "d"), parsed(*["same"] * 9))
+    embedder = HashEmbedder()
+    assert embed_pending(store, embedder, None) == 9
+    assert len(embedder.asked) < 9
+
+
+@pytest.mark.parametrize("answer", [None, float("nan"), 0.0, 7.0])
+def test_a_text_without_a_usable_vector_is_quarantined_and_the_rest_goes_on(
+    store: Store, answer: float | None
+) -> None:
+    store.put_document(DocumentRow("a.py", "d"), parsed("good", "poison", "fine", "better"))
+    assert embed_pending(store, poisoned(answer), None) == 3
+    assert store.pending_count() == 0
+    ((path, position, reason),) = store.quarantined()
+    assert (path, position) == ("a.py", 1)
+    assert "no usable vector" in reason
+    assert store.check() == []
+    store.put_document(DocumentRow("a.py", "e"), parsed("good", "cured", "fine", "better"))
+    assert embed_pending(store, poisoned(answer), None) == 1
+    assert store.quarantined() == []
+
+
+def test_a_broken_model_quarantines_nothing(store: Store) -> None:
+    fill(store)
+    with pytest.raises(EmbeddingError, match="no model"):
+        embed_pending(store, HashEmbedder(spoil=broken), None)
+    assert store.pending_count() == 20
+    assert store.quarantined() == []
+
+
+def test_another_model_replaces_every_vector(store: Store) -> None:
+    fill(store)
+    embed_pending(store, HashEmbedder("one"), None)
+    assert embed_pending(store, HashEmbedder("two"), None) == 20
+    assert store.model() == "two"
+    assert store.check() == []
+
+
+def test_a_model_of_other_dimensions_is_refused(store: Store) -> None:
+    fill(store)
+    with pytest.raises(EmbeddingError, match="16 numbers"):
+        embed_pending(store, HashEmbedder(dimensions=16), None)
