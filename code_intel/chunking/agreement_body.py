@@ -205,6 +205,8 @@ def _slot(item: str) -> tuple[str, str] | None:
 
 def _encode(text: str) -> str:
     text = text.replace("&#", "&#38;#").replace("<!--", "&#60;!--")
+    if text.isprintable():
+        return text
     return "".join(c if visible(c) or c in "\n\t" else f"&#{ord(c)};" for c in text)
 
 

@@ -69,7 +69,8 @@ def dump(values: Mapping[str, object]) -> str:
 
 def quote(text: str) -> str:
     """Return `text` as a double-quoted scalar on one line, everything invisible escaped."""
-    return '"' + "".join(_escaped(char) for char in text) + '"'
+    plain = text.isprintable() and "\\" not in text and '"' not in text
+    return f'"{text}"' if plain else '"' + "".join(_escaped(char) for char in text) + '"'
 
 
 def visible(char: str) -> bool:

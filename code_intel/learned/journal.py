@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from code_intel.chunking.agreement import file_name, read, render
+from code_intel.chunking.agreement import canonical, file_name, read, render
 from code_intel.config import Settings
 from code_intel.learned import agreements, pairs
 from code_intel.learned.agreements import Entry, Key
@@ -139,8 +139,8 @@ def pair_hash(pair: Pair) -> str:
 
 def agreement_hash(settings: Settings, entry: Entry) -> str:
     """Return the digest of what an agreement says and of what its file is called."""
-    text = render(entry.agreement) if entry.agreement else ""
-    return _digest(f"{relative(settings, entry.path)}\0{text}")
+    said = canonical(entry.agreement) if entry.agreement else None
+    return _digest(repr((relative(settings, entry.path), said)))
 
 
 def _digest(text: str) -> str:
