@@ -1,93 +1,17 @@
-"""A real project, real processes: what every end-to-end test starts from."""
+"""The shop, set up or not: what every end-to-end test starts from."""
 
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
-SHOP = Path(__file__).resolve().parents[1] / "repos" / "shop"
-BIN = Path(sys.executable).parent
-ERAS = ("legacy", "2026-07-28")
+from projects import BIN, SHOP, Project
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@dataclass(frozen=True)
-class Project:
-    """A set-up project, and the environment in which its programs run."""
-
-    root: Path
-    env: Mapping[str, str]
-
-    def run(
-        self, program: str, *arguments: str, check: bool = True
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(BIN / program), *arguments],
-            cwd=self.root,
-            env=dict(self.env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=check,
-            timeout=120,
-        )
-
-    def git(self, *arguments: str) -> None:
-        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
-        subprocess.run(
-            ["git", *identity, *arguments],
-            cwd=self.root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-        )
-
-    @asynccontextmanager
-    async def connect(
-        self, program: str, *arguments: str, era: str = ERAS[0]
-    ) -> AsyncIterator["Caller"]:
-        parameters = StdioServerParameters(
-            command=str(BIN / program), args=list(arguments), cwd=self.root, env=dict(self.env)
-        )
-        with (
-            anyio.fail_after(90),
-            (self.root.parent / "stderr.log").open("a", encoding="utf-8") as log,
-        ):
-            async with Client(stdio_client(parameters, errlog=log), mode=era) as client:
-                yield Caller(client)
-
-
-@dataclass(frozen=True)
-class Caller:
-    """A connected client that reads structured answers."""
-
-    client: Client
-
-    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, (tool, result.structured_content)
-        assert result.structured_content is not None
-        return dict(result.structured_content)
-
-    async def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        result = await self.client.call_tool(tool, arguments)
-        assert result.is_error, (tool, result.structured_content)
-        assert result.structured_content is not None
-        return dict(result.structured_content)
 
 
 @pytest.fixture(scope="session")

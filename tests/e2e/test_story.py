@@ -1,7 +1,8 @@
 """The main job, end to end: ask the map, fall back to the forest, verify, write, learn, be found."""
 
 import pytest
-from conftest import ERAS, Caller, Project
+
+from projects import ERAS, Caller, Project
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
