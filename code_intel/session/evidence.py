@@ -180,11 +180,9 @@ def _settlement(
         file
         for item in answers
         if item.status == "confirmed"
-        for file in item.evidence.files
+        for file in map(session.relative, item.evidence.files)
         if any(_is_call(item.evidence, call) and file in call.files for call in calls)
     ]
-    if symbols and wanted == "confirmed":
-        files += session.short_circuit.get("files", [])
     return {
         "answers": [
             {

@@ -7,7 +7,7 @@ Rule 3: an event that a phase does not know changes nothing and says what is all
 Tables: seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 says where it departs from them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
@@ -215,25 +215,29 @@ def advance(phase: Phase, event: Event) -> Phase:
     )
 
 
-def allowed_tools(session: Gated) -> tuple[str, ...]:
-    """Return every tool the session may call now: gated ones first, then `UNGATED`."""
+def allowed_tools(session: Gated, offered: Container[str] | None = None) -> tuple[str, ...]:
+    """Return every tool the session may call now: gated ones first, then `UNGATED`.
+
+    Args:
+        session: The session.
+        offered: Tools that the server has; the others are left out. None for the whole table.
+    """
     gated = (
         tool
         for tool in ALLOWED[session.phase]
         if session.map_missed or (session.phase, tool) not in AFTER_MAP_MISS
     )
-    return (*gated, *UNGATED)
+    return tuple(tool for tool in (*gated, *UNGATED) if offered is None or tool in offered)
 
 
-def check_allowed(session: Gated, tool: str) -> None:
-    """Let `tool` pass, or say why not.
+def check_allowed(session: Gated, tool: str, offered: Container[str] | None = None) -> None:
+    """Let `tool` pass, or say why not; `offered` as in `allowed_tools`.
 
     Raises:
         PhaseError: The phase forbids it; details carry `current_phase` and `allowed_tools`.
         UsageError: No phase knows such a tool.
     """
-    allowed = allowed_tools(session)
-    if tool in allowed:
+    if tool in allowed_tools(session):
         return
     if not any(tool in row for row in ALLOWED.values()):
         raise UsageError(f"No tool is called {tool!r}.", details={"field": "tool"})
@@ -242,5 +246,8 @@ def check_allowed(session: Gated, tool: str) -> None:
         f"{tool} is not allowed in {session.phase}"
         + (" before the map has been asked." if waits else "."),
         hint="Call search_map or search_smart first." if waits else NEXT_STEP[session.phase],
-        details={"current_phase": session.phase.value, "allowed_tools": list(allowed)},
+        details={
+            "current_phase": session.phase.value,
+            "allowed_tools": list(allowed_tools(session, offered)),
+        },
     )

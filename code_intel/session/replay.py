@@ -92,7 +92,17 @@ def _moved(session: Session, record: Record, phase: Phase) -> Session:
         phase_history=(*session.phase_history, change),
         ready_by=READY_BY.get(record.event, ""),
         hypotheses=session.hypotheses if phase is Phase.READY else (),
+        explored_files=_still_explored(session, phase),
     )
+
+
+def _still_explored(session: Session, phase: Phase) -> tuple[str, ...]:
+    """Take back the files a map hit has opened when verification is left without confirming it."""
+    given_up = session.phase is Phase.VERIFICATION and phase is Phase.EXPLORATION
+    if not given_up or not any(item.symbol for item in session.hypotheses):
+        return session.explored_files
+    seeded = session.short_circuit.get("files", [])
+    return tuple(file for file in session.explored_files if file not in seeded)
 
 
 def _framed(session: Session, record: Record) -> Session:
@@ -147,8 +157,9 @@ def _map_answered(session: Session, record: Record) -> Session:
         return session._replace(map_missed=True)
     source = SlotSource.FACT if data["symbol_defined"] else SlotSource.HYPOTHESIS
     session = _with_symbols(session, [MappedSymbol(data["symbol"], source, data["score"])])
+    session = _with_files(session, data["files"])
     if record.event is Event.MAP_CONFIDENT:
-        return _with_files(session, data["files"])
+        return session
     text = f"{data['nl_term']} → {data['symbol']}"
     return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"]),))
 

@@ -5,6 +5,7 @@ session. NamedTuples rather than dataclasses, because a hook replays a journal i
 interpreter start and `dataclasses` alone costs a third of it (docs/decisions/0008).
 """
 
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -155,9 +156,19 @@ class Session(NamedTuple):
         return any(call.tool == tool and call.counts for call in self.calls)
 
     def corroborated(self, symbol: str) -> bool:
-        """Whether find_definitions or find_references found `symbol` in this session."""
+        """Whether find_definitions or find_references found `symbol` in this session.
+
+        `login` is found with `AuthService.login`, not the other way round.
+        """
         return any(
-            symbol in {fold_symbol(call.target), *call.symbols}
+            found == symbol or found.endswith(f".{symbol}")
             for call in self.calls
             if call.tool in CORROBORATING and call.counts
+            for found in (fold_symbol(call.target), *call.symbols)
         )
+
+    def relative(self, path: str) -> str:
+        """Return a path as calls record it: relative to the root where it lies below it."""
+        plain = os.path.normpath(path)
+        inside = plain.removeprefix(self.root.rstrip(os.sep) + os.sep)
+        return inside.replace(os.sep, "/")

@@ -140,12 +140,12 @@ def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]
     """
     advance(session.phase, Event.EXPLORED)
     seen = {file for call in session.calls if call.counts for file in call.files}
-    good = seen & set(existing)
-    files = list(dict.fromkeys(files))
+    good = seen & {session.relative(file) for file in existing}
+    files = list(dict.fromkeys(map(session.relative, files)))
     if refused := [file for file in files if file not in good]:
         raise UsageError(
             f"{refused[0]} does not exist or has not been found by any call of this session.",
-            hint="Look at the file with get_symbols, analyze_structure or search_text first.",
+            hint="Look the file up with find_definitions or search_text first.",
             details={"field": "files", "refused": refused},
         )
     return Step(Event.EXPLORED, {"files": files})

@@ -113,6 +113,15 @@ def test_a_confirmation_needs_a_call_made_in_this_phase() -> None:
     assert "in this phase" in caught.value.details["missing_requirements"][0]
 
 
+@pytest.mark.parametrize("spelled", ["./src/auth.py", "/p/src/auth.py", "src/x/../auth.py"])
+def test_a_claimed_file_is_recognised_however_it_is_spelled(spelled: str) -> None:
+    session = proven(verifying())._replace(explored_files=())
+    claim = PROOF._replace(files=(spelled,))
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    ready = after(session, submit_verification(session, answers).step)
+    assert ready.explored_files == (FILES[0],)
+
+
 def test_claimed_files_that_no_call_found_are_not_explored() -> None:
     session = proven(verifying())
     claim = PROOF._replace(files=(FILES[0], "src/secret.py"))
@@ -190,7 +199,7 @@ def likely() -> Session:
 
 def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     session = proven(likely())
-    assert session.explored_files == ()
+    assert session.explored_files == ("src/auth.py",)
     (hypothesis,) = session.hypotheses
     verdict = submit_verification(session, [Answer(hypothesis.text, "confirmed", PROOF)])
     ready = after(session, verdict.step)
@@ -207,11 +216,17 @@ def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     back = after(session, submit_verification(session, answers).step)
     assert back.phase is Phase.EXPLORATION
     assert back.map_missed
+    assert back.explored_files == ()
     assert back.symbol("AuthService") is None
     verdict = judge(map_facts(back))
     step = map_step(back, verdict, query="ログイン", symbol="AuthService", score=0.95)
     assert step is not None
     assert after(back, step).phase is Phase.EXPLORATION
+
+
+def test_giving_up_on_a_map_hit_closes_the_files_it_has_opened() -> None:
+    back = after(likely(), steps.revert("not that"))
+    assert (back.phase, back.explored_files) == (Phase.EXPLORATION, ())
 
 
 def test_submissions_out_of_phase_are_refused() -> None:

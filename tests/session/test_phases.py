@@ -106,6 +106,13 @@ def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None
     check_allowed(missed, "search_forest")
 
 
+def test_a_refusal_names_only_tools_that_the_server_has() -> None:
+    offered = {"find_definitions", "submit_understanding", "list_agreements"}
+    with pytest.raises(PhaseError) as caught:
+        check_allowed(low_risk(), "submit_semantic", offered)
+    assert set(caught.value.details["allowed_tools"]) == offered
+
+
 def test_a_tool_nobody_knows_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="devrag_search"):
         check_allowed(low_risk(), "devrag_search")
