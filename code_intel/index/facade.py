@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Self
 
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
@@ -68,6 +69,12 @@ class Index:
                     self.config.db_path, dimensions=self.config.dimensions, readonly=self.readonly
                 )
             return self._store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
 
     def start(self) -> None:
         """Run the indexer in the background; read-only, nothing."""

@@ -82,6 +82,7 @@ class Status:
     Attributes:
         leading: Whether this process has the role.
         scanning: Whether a scan has found something to do and is at it.
+        turns: How often it has looked, leading or not.
         scans: Completed scans.
         report: Of the last completed scan.
         problem: Why the last turn failed, or empty.
@@ -90,6 +91,7 @@ class Status:
 
     leading: bool = False
     scanning: bool = False
+    turns: int = 0
     scans: int = 0
     report: SyncReport = field(default_factory=SyncReport)
     problem: str = ""
@@ -143,7 +145,7 @@ class Indexer:
             return self._turned.wait_for(lambda: until(self.status), timeout)
 
     def stop(self) -> None:
-        """End within a second; a step that cannot be interrupted ends by itself, unwritten."""
+        """End within a second; a step that is still embedding then ends by itself."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -155,6 +157,7 @@ class Indexer:
                 self._wake.clear()
                 self._turn()
                 with self._turned:
+                    self.status.turns += 1
                     self._turned.notify_all()
                 self._wake.wait(max(0.0, min(self._every, self._next_scan - time.monotonic())))
         finally:

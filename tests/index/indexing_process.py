@@ -1,0 +1,38 @@
+"""A process that indexes a folder over and over, to be killed: `python indexing_process.py FOLDER DB`."""
+
+import sys
+from pathlib import Path
+
+from code_intel.config import IndexConfig
+from code_intel.index.store import Store
+from code_intel.index.sync import sync
+from code_intel.index.vectors import embed_pending
+from index.samples import DIMENSIONS, HashEmbedder
+
+
+def say(*numbers: int) -> None:
+    sys.stdout.write(f"{numbers}\n")
+    sys.stdout.flush()
+
+
+def main(folder: Path, db_path: Path) -> None:
+    config = IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=db_path,
+        dimensions=DIMENSIONS,
+    )
+    files = sorted(folder.glob("*.py"))
+    turn = 0
+    with Store.open(db_path, dimensions=DIMENSIONS) as store:
+        while True:
+            turn += 1
+            for file in files[turn % 2 :: 2]:
+                file.write_text(f"def f{turn}():\n    return '{file.stem}'\n", encoding="utf-8")
+            sync(store, config, progress=say)
+            embed_pending(store, HashEmbedder(), None, progress=say, batch=4)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

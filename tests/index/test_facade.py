@@ -1,0 +1,143 @@
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import IndexConfig
+from code_intel.errors import EmbeddingError, NotFoundError
+from code_intel.index.doctor import examine
+from code_intel.index.facade import open_index
+from code_intel.index.indexer import Role
+from code_intel.index.store import Store
+from index.samples import DIMENSIONS, HashEmbedder
+
+
+def place(tmp_path: Path) -> IndexConfig:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nログイン {name}\n", encoding="utf-8")
+    return IndexConfig(
+        path=folder / "devrag-map.json",
+        corpus="map",
+        patterns=(".",),
+        db_path=tmp_path / "map.db",
+        dimensions=DIMENSIONS,
+    )
+
+
+def no_model(_text: str, _row: object) -> None:
+    raise EmbeddingError("There is no model.")
+
+
+def test_making_an_index_touches_nothing(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    open_index(config, embedder=HashEmbedder()).close()
+    assert not config.db_path.exists()
+
+
+def test_freshness_goes_from_building_to_fresh(tmp_path: Path) -> None:
+    index = open_index(place(tmp_path), embedder=HashEmbedder())
+    assert index.freshness().state == "building"
+    index.complete(words_only=True)
+    known = index.freshness(["x: missing"])
+    assert (known.state, known.files, known.degraded) == ("fresh", 2, ("x: missing",))
+    assert known.pending > 0
+    index.complete()
+    assert index.freshness().pending == 0
+    index.close()
+
+
+def test_refreshing_a_document_makes_its_vectors_too(tmp_path: Path) -> None:
+    index = open_index(place(tmp_path), embedder=HashEmbedder())
+    assert index.refresh("a.md").added == 1
+    ((_, path, _, vector),) = index.store.cards()
+    assert path == "a.md"
+    assert vector is not None
+    index.close()
+
+
+def test_refreshing_without_a_model_keeps_the_words_and_says_so(tmp_path: Path) -> None:
+    index = open_index(place(tmp_path), embedder=HashEmbedder(spoil=no_model))
+    report = index.refresh("a.md")
+    assert report.added == 1
+    assert report.warnings == ["embedding: There is no model."]
+    assert index.complete().warnings == ["embedding: There is no model."]
+    index.close()
+
+
+def test_a_siblings_index_is_read_and_never_made(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    sibling = open_index(config, readonly=True)
+    with pytest.raises(NotFoundError):
+        _ = sibling.store
+    sibling.start()
+    assert sibling.indexer is None
+    assert not config.db_path.exists()
+    with open_index(config) as index:
+        index.complete()
+    assert len(sibling.store.documents()) == 2
+    sibling.close()
+
+
+def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.facade.PATIENCE_SECONDS", 0.01)
+    config = place(tmp_path)
+    other = Role(config.db_path)
+    assert other.take()
+    with open_index(config, embedder=HashEmbedder()) as index:
+        index.complete()
+        assert index.store.pending_count() == 0
+    other.give_up()
+
+
+def test_the_background_indexer_makes_an_index_fresh(tmp_path: Path) -> None:
+    with open_index(place(tmp_path), embedder=HashEmbedder()) as index:
+        index.start()
+        index.poke()
+        assert index.indexer is not None
+        assert index.indexer.wait(lambda status: status.scans > 0, 30)
+        assert index.freshness().files == 2
+
+
+def levels(config: IndexConfig, model: str | None = None) -> list[tuple[str, str]]:
+    found = examine(config, model=model)
+    assert all(finding.remedy or finding.level == "info" for finding in found)
+    return [(f.level, f.what) for f in found if f.level != "info"]
+
+
+def test_the_doctor_has_nothing_to_say_about_a_healthy_index(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    with open_index(config, embedder=HashEmbedder()) as index:
+        index.complete()
+    assert levels(config, "hash-1") == []
+
+
+def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    assert levels(config) == [("warning", "map.db does not exist yet.")]
+    assert not config.db_path.exists()
+    with open_index(config, embedder=HashEmbedder()) as index:
+        index.complete(words_only=True)
+        assert levels(config) == [("warning", "2 chunks have no vector yet; words find them.")]
+        index.complete()
+        assert levels(config, "other")[0][1].startswith("The vectors were made by hash-1")
+    config.db_path.write_bytes(b"garbage " * 999)
+    assert levels(config)[0][0] == "error"
+    assert config.db_path.read_bytes() == b"garbage " * 999
+
+
+def test_the_doctor_reports_broken_invariants(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    with open_index(config) as index:
+        index.complete()
+        index.store._db.rows("DELETE FROM documents")  # noqa: SLF001 - nothing public breaks an index
+    assert ("error", "map.db: 2 chunks without a document") in levels(config)
+
+
+def test_store_and_facade_agree_on_the_file(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    with open_index(config) as index, Store.open(config.db_path, dimensions=DIMENSIONS) as store:
+        index.complete()
+        assert store.document_count() == index.freshness().files == 2
