@@ -30,7 +30,7 @@ COMMANDS = (
     Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),
     Command("status", "code_intel.cli.status", "what is indexed, what is missing"),
     Command("doctor", "code_intel.cli.doctor", "check every invariant"),
-    Command("map", "code_intel.cli.map", "list agreements, or add one"),
+    Command("map", "code_intel.cli.map", "list agreements, add or confirm one"),
 )
 
 

@@ -1,6 +1,7 @@
-"""List what the project has agreed, or add an agreement.
+"""List what the project has agreed, add an agreement, or confirm one.
 
 `map add` writes an unconfirmed agreement: it is served at once and never leads to READY by itself.
+`map confirm` says that it is true of the symbol as it is now; git carries that to your team.
 """
 
 import argparse
@@ -9,12 +10,16 @@ import asyncio
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
+from code_intel.errors import NotFoundError
+from code_intel.learned.learn import confirm
 from code_intel.records import SearchAnswer
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.declaration import Answer
-from code_intel.tools.desk import Desk
+from code_intel.tools.desk import Desk, thread
 from code_intel.tools.list_agreements import list_agreements
+from code_intel.tools.map_index import refresh_map
 from code_intel.tools.shelf import open_project
+from code_intel.tools.symbol_facts import definitions_of
 
 
 class _Nobody:
@@ -30,8 +35,8 @@ class _Nobody:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the two words and their options."""
-    words = parser.add_subparsers(dest="word", required=True, metavar="list|add")
+    """Declare the words and their options."""
+    words = parser.add_subparsers(dest="word", required=True, metavar="list|add|confirm")
     listing = words.add_parser("list", help="list agreements with their status")
     listing.add_argument("--status", default="", help="only those of this status")
     adding = words.add_parser("add", help="add an agreement")
@@ -43,7 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     adding.add_argument(
         "--file", action="append", default=[], metavar="PATH[:LINE]", help="a file it rests on"
     )
-    for each in (listing, adding):
+    confirming = words.add_parser(
+        "confirm", help="confirm an agreement for the symbol as it is now"
+    )
+    for name, about in (("term", "its term"), ("symbol", "its symbol")):
+        confirming.add_argument(name, help=about)
+    for each in (listing, adding, confirming):
         add_project(each)
         each.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
@@ -51,10 +61,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, or add."""
+    """List, add or confirm."""
     answer = asyncio.run(_answer(args, project_of(args)))
     emit(args, answer.data, answer.text)
-    return 0 if args.word == "add" or answer.data["total"] else 1
+    return 1 if args.word == "list" and not answer.data["total"] else 0
 
 
 async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
@@ -63,7 +73,30 @@ async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
     try:
         if args.word == "list":
             return await list_agreements(desk, status=args.status, limit=500)
+        if args.word == "confirm":
+            return await _confirm(desk, args.term, args.symbol)
         return await add_agreement(desk, args.term, args.symbol, args.evidence, args.file)
     finally:
         map_shelf.index.close()
         forest_shelf.index.close()
+
+
+async def _confirm(desk: Desk, term: str, symbol: str) -> Answer:
+    """Confirm an agreement; its symbol must be defined."""
+    definitions = (await definitions_of(desk, [symbol])).get(symbol)
+    if not definitions:
+        raise NotFoundError(
+            f"{symbol} is not defined in the index.",
+            hint="Run `code-intel sync --words-only`, or correct the agreement's symbol.",
+        )
+    learned = await thread(
+        confirm, desk.settings, (term, symbol), symbol_digest=definitions[0].digest
+    )
+    await refresh_map(desk, learned.agreement_file)
+    data = {
+        "agreement_file": learned.agreement_file.name,
+        "pair": {"nl_term": term, "symbol": symbol},
+    }
+    return Answer(
+        data, f"Confirmed: {term} → {symbol}. Commit {learned.agreement_file.name} to share it."
+    )
