@@ -137,7 +137,11 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
     """
     advance(session.phase, Event.VERIFIED)
     calls = calls_since_phase(session)
-    problems = [*_answer_problems(answers, calls), *_unsettled(session, answers)]
+    problems = [
+        *_answer_problems(answers, calls),
+        *_beside_the_point(session, answers),
+        *_unsettled(session, answers),
+    ]
     if problems:
         raise RequirementError(
             problems[0],
@@ -231,6 +235,18 @@ def _answer_problems(answers: Sequence[Answer], calls: Sequence[Call]) -> list[s
                 f"evidence of {said}: no successful {evidence.tool} call for "
                 f"{evidence.target!r} has been made in this phase"
             )
+    return problems
+
+
+def _beside_the_point(session: Session, answers: Sequence[Answer]) -> list[str]:
+    """Return confirmations of a map hit whose evidence was not asked about its symbol."""
+    symbols = {fold(item.text): item.symbol for item in session.hypotheses if item.symbol}
+    problems: list[str] = []
+    for item in answers:
+        symbol = symbols.get(fold(item.hypothesis), "")
+        name = fold(symbol).rpartition(".")[2]
+        if item.status == "confirmed" and name not in fold(item.evidence.target):
+            problems.append(f"evidence of {item.hypothesis[:80]!r}: ask about {symbol} itself")
     return problems
 
 

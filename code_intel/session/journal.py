@@ -200,7 +200,8 @@ def list_sessions(folder: Path) -> tuple[JournalFile, ...]:
         for entry in entries:
             name = entry.name.removesuffix(".jsonl")
             if name != entry.name and _ID.fullmatch(name):
-                found.append(JournalFile(name, Path(entry.path), entry.stat().st_mtime))
+                with suppress(FileNotFoundError):  # pruned by another process
+                    found.append(JournalFile(name, Path(entry.path), entry.stat().st_mtime))
     return tuple(sorted(found, key=lambda file: (file.modified, file.session_id), reverse=True))
 
 

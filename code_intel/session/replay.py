@@ -93,6 +93,8 @@ def _moved(session: Session, record: Record, phase: Phase) -> Session:
         ready_by=READY_BY.get(record.event, ""),
         hypotheses=session.hypotheses if phase is Phase.READY else (),
         explored_files=_still_explored(session, phase),
+        # Back in EXPLORATION the map's answer no longer carries the session.
+        short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
     )
 
 

@@ -4,6 +4,7 @@ Three ends: a formal slip or an unused tool is refused and nothing moves; what i
 hypothesis leads to SEMANTIC; everything met leads to READY.
 """
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -148,7 +149,7 @@ def submit_understanding(
                 }
                 for name in names
             ],
-            "files": list(submission.files_analyzed),
+            "files": [session.relative(file) for file in submission.files_analyzed],
             "entry_points": list(submission.entry_points),
             "patterns": list(submission.existing_patterns),
             "notes": submission.notes,
@@ -311,7 +312,7 @@ def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[st
         for text in getattr(submission, field):
             if len(text.strip()) < _LEAST_NAME:
                 yield f"{field}: {text!r} is too short to name anything"
-            elif hidden_character(text):
+            elif field != "existing_patterns" and hidden_character(text):
                 yield f"{field}: {text!a} contains a control character"
 
 
@@ -326,7 +327,7 @@ def _duplicates(submission: Submission, facts: UnderstandingFacts) -> Iterator[s
 
 
 def _file_key(path: str) -> str:
-    return path.strip().removeprefix("./")
+    return os.path.normpath(path.strip())
 
 
 def _unknown_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:

@@ -224,9 +224,19 @@ def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     assert after(back, step).phase is Phase.EXPLORATION
 
 
+def test_a_likely_map_hit_is_confirmed_by_evidence_about_its_own_symbol() -> None:
+    session = after(likely(), steps.called("search_text", "import", found=9))
+    (hypothesis,) = session.hypotheses
+    beside = Evidence("search_text", "import", "imports everywhere")
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(session, [Answer(hypothesis.text, "confirmed", beside)])
+    assert "AuthService itself" in caught.value.details["missing_requirements"][0]
+
+
 def test_giving_up_on_a_map_hit_closes_the_files_it_has_opened() -> None:
     back = after(likely(), steps.revert("not that"))
     assert (back.phase, back.explored_files) == (Phase.EXPLORATION, ())
+    assert back.short_circuit == {}
 
 
 def test_submissions_out_of_phase_are_refused() -> None:

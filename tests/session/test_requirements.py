@@ -232,6 +232,14 @@ def test_a_slot_is_evidenced_by_what_a_call_found_for_it(call: Step, *, evidence
     assert slot_evidenced(session, "observed_issue") is evidenced
 
 
+def test_files_are_kept_relative_however_they_were_spelled() -> None:
+    session = explored(low_risk())
+    claim = submission()._replace(files_analyzed=("./src/auth.py", "/p/src/form.py"))
+    facts = FACTS._replace(existing_files=frozenset(claim.files_analyzed))
+    ready = after(session, submit_understanding(session, claim, facts).step)
+    assert ready.explored_files == FILES[:2]
+
+
 def test_understanding_is_submitted_in_exploration_only() -> None:
     session = explored(low_risk())
     ready = after(session, submit_understanding(session, submission(), FACTS).step)
