@@ -51,9 +51,10 @@ run_tests() {
 }
 
 set_up() {
-  local project question
+  local project question="where does the program start"
   project=$(cd -- "$1" 2>/dev/null && pwd) || fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
-  question=${CODE_INTEL_QUESTION:-where does the program start}
+  [ "$project" != "$here" ] || question="where are phases enforced"
+  question=${CODE_INTEL_QUESTION:-$question}
   install ""
   "$venv/bin/code-intel" init "$project" >&2
   say "Indexing words"
