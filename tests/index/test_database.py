@@ -2,6 +2,7 @@ import os
 import random
 import sqlite3
 from pathlib import Path
+from threading import Thread
 
 import apsw
 import pytest
@@ -188,3 +189,21 @@ def test_every_broken_invariant_is_named(store: Store) -> None:
         "1 chunks without words",
         "1 chunks that claim a vector and have none",
     ]
+
+
+def test_opening_at_the_same_moment_makes_one_database(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"garbage " * 999)
+    stores: list[Store] = []
+    threads = [
+        Thread(target=lambda: stores.append(Store.open(tmp_path / "x.db", dimensions=DIMENSIONS)))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stores[0].put_document(DocumentRow("a.py", "d"), parsed("login"))
+    assert [store.document_count() for store in stores] == [1] * 8
+    assert len(list(tmp_path.glob("*-bak*"))) == 1
+    for store in stores:
+        store.close()
