@@ -66,7 +66,11 @@ set_up() {
   say "Words are indexed. The vectors, which find code by meaning and across languages, are computed by the"
   say "first server your client starts; to have them now: $venv/bin/code-intel sync $project"
   say "Next: start Claude Code in $project (its .mcp.json lists the three servers)."
-  say "Undo: $venv/bin/code-intel init --remove $project; rm -rf $venv"
+  if [ "$project" = "$here" ]; then
+    say "Undo: rm -rf $venv $here/vectors-forest.db* $here/.code-intel/vectors-map.db*"
+  else
+    say "Undo: $venv/bin/code-intel init --remove $project; rm -rf $venv"
+  fi
 }
 
 case "${1:-}" in

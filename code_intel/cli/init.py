@@ -121,7 +121,18 @@ def removal(root: Path) -> list[Change]:
         changes.append(Change(ignore, before, _without_block(before)))
     if (before := _content(servers)) is not None:
         changes.append(Change(servers, before, _without_servers(servers, before)))
-    return changes
+    return changes + _databases(root)
+
+
+def _databases(root: Path) -> list[Change]:
+    """Return the removal of both index databases with their locks; they are caches."""
+    settings = load_settings(root)
+    return [
+        Change(file, b"", None)  # the content does not matter, only that it is there
+        for config in (settings.map, settings.forest)
+        for file in sorted(config.db_path.parent.glob(f"{config.db_path.name}*"))
+        if file.is_file() and file.is_relative_to(root)
+    ]
 
 
 def apply(changes: list[Change]) -> None:
