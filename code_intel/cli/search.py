@@ -11,6 +11,7 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
+from code_intel.errors import NotFoundError
 from code_intel.records import SearchAnswer
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.shelf import Shelf, open_project
@@ -30,7 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer; 1 when nothing was found."""
-    shelves = open_project(project_of(args))
+    settings = project_of(args)
+    if not settings.forest.db_path.exists():
+        raise NotFoundError(
+            f"{settings.root} is not indexed yet.",
+            hint="Run `code-intel init` if it is not set up, then `code-intel sync`.",
+        )
+    shelves = open_project(settings)
     try:
         if args.query == ["-"]:
             for line in sys.stdin:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.records import SearchAnswer
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
@@ -35,7 +36,11 @@ async def search(
     `agreement` says how far it may be trusted. In the forest, hits are hypotheses to verify.
     """
     limit = top_k or shelf.index.config.top_k
-    answer = await thread(shelf.search, query, limit, directory, file_pattern)
+    return found(query, await thread(shelf.search, query, limit, directory, file_pattern))
+
+
+def found(query: str, answer: SearchAnswer) -> Answer:
+    """Return what devrag answers, with our fields beside."""
     shown, cut = fit(answer.hits)
     data = {
         "query": query,

@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output
-from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.declaration import Answer
+from code_intel.tools.search import found
 from code_intel.tools.shelf import Shelf, open_shelf
 
 
@@ -33,20 +34,12 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
                         json.dumps({"status": "ok", "data": data}, ensure_ascii=False), flush=True
                     )
             return 0, None, ""
-        return 0, *_ask(shelf, args.query, args)
+        answer = _ask(shelf, args.query, args)
+        return 0, dict(answer.data), answer.text
     finally:
         shelf.index.close()
 
 
-def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
     limit = max(1, args.top_k or shelf.index.config.top_k)
-    answer = shelf.search(query, limit, args.directory, args.file_pattern)
-    shown, cut = fit(answer.hits)
-    data = {
-        "query": query,
-        "count": len(shown),
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "truncated": cut,
-        "index": index_data(answer.index),
-    }
-    return data, (hits_text(shown) or "Nothing found.") + index_text(answer.index)
+    return found(query, shelf.search(query, limit, args.directory, args.file_pattern))
