@@ -95,7 +95,7 @@ KINDS = (
         0.3,
         re.compile(
             _folders("docs?", "documentation", "changelogs?")
-            + r"|/(?:licen[cs]e|notice|authors|changelog|changes|history|pkg-info)[^/]*$|\.(?:md|mdx|rst|markdown|txt)$"
+            + r"|/(?:licen[cs]e|notice|authors|changelog|changes|history|pkg-info)[^/.]*$|\.(?:md|mdx|rst|markdown|txt)$"
         ),
         "Speaks about the code in the words of the question.",
     ),

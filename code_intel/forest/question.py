@@ -9,6 +9,7 @@ from code_intel.chunking.words import query_words
 
 _WHOLE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
 # In a sentence ASCII alone: nothing separates `AuthServiceの`, and Japanese words are not symbols.
+_LETTER = re.compile("[A-Za-z]")
 _NAME = re.compile(_WHOLE_NAME.pattern, re.ASCII)
 _SEPARATOR = re.compile(r"\.|::|->|#")
 
@@ -81,7 +82,7 @@ def _names(query: str) -> tuple[Name, ...]:
     """Return the identifiers of a question: all of a one-word one, else what looks like code."""
     text = unicodedata.normalize("NFKC", query).strip()
     whole = text.strip("`'\"()[];: ")
-    if _WHOLE_NAME.fullmatch(whole):
+    if _WHOLE_NAME.fullmatch(whole) and (whole.isascii() or not _LETTER.search(whole)):
         return (Name(whole, 1.0),)
     found = dict.fromkeys(name for name in _NAME.findall(text) if _looks_like_code(name))
     return tuple(Name(name, 0.5) for name in found)

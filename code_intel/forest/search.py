@@ -73,7 +73,7 @@ def rank(files: Sequence[File], question: Question, bases: Sequence[str] = ()) -
     why: dict[str, list[str]] = {file.path: [] for file in files}
     for signal in SIGNALS:
         measured = {file.path: signal.measure(file, question) for file in files}
-        values = scale(measured) if signal.scaled else measured
+        values = measured if signal.spread is None else scale(measured, signal.spread)
         for path, value in values.items():
             evidence[path] += signal.weight * value
             if measured[path] > 0:

@@ -5,7 +5,8 @@ the factors of `paths.KINDS` and COPY. Weights were chosen on eight repositories
 sit on plateaus: no figure is worth more than its first digit (docs/decisions/0010).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from code_intel.chunking.words import words
@@ -14,6 +15,12 @@ from code_intel.forest.question import Question
 
 COPY = 0.3
 """Factor of a file that repeats a better one; the original is what people edit."""
+
+SHARES = (1.0, 0.5, 0.25)
+"""What the best chunks of a file count for; one good chunk beats several middling ones."""
+
+WHOLE = math.inf
+"""Scale from 0: two hits that are nearly as good must not become 1 and 0 for being the only two."""
 
 Measure = Callable[[File, Question], float]
 
@@ -25,35 +32,39 @@ class Signal(NamedTuple):
         name: Tag in `Hit.why`.
         weight: What the best file gets for it.
         measure: Any number of 0 or more.
-        scaled: Whether 0..1 is reached by scaling over the files found.
+        spread: How far below the best file a measure must lie to count for nothing, at least: WHOLE
+            for measures whose least is 0; None for those that are 0..1 as they are.
         reason: Why it is there.
     """
 
     name: str
     weight: float
     measure: Measure
-    scaled: bool
+    spread: float | None
     reason: str
 
 
-def _best(values: Collection[float], shares: Sequence[float]) -> float:
-    """Return the sum of the best values, each times its share."""
-    return sum(
-        value * share for value, share in zip(sorted(values, reverse=True), shares, strict=False)
-    )
+def _best(values: Collection[float]) -> float:
+    """Return the best value, plus half the second, plus a quarter of the third."""
+    pairs = zip(sorted(values, reverse=True), SHARES, strict=False)
+    return sum(value * share for value, share in pairs)
 
 
 def _body(file: File, _: Question) -> float:
-    return _best(file.body.values(), (1.0, 0.5, 0.25))
+    return _best(file.body.values())
 
 
 def _names(file: File, _: Question) -> float:
-    return _best(file.names.values(), (1.0,))
+    return max(file.names.values(), default=0.0)
 
 
 def _meaning(file: File, _: Question) -> float:
-    best = sorted(file.cosines.values(), reverse=True)[:5]
-    return sum(best) / len(best) if best else 0.0
+    """Return the mean cosine of the best chunks, so weighted: sums would favour long files.
+
+    A plain mean of five depends on how many chunks the index was asked for; this hardly does.
+    """
+    cosines = file.cosines.values()
+    return _best(cosines) / sum(SHARES[: len(cosines)]) if cosines else 0.0
 
 
 def _defines(file: File, _: Question) -> float:
@@ -71,46 +82,48 @@ SIGNALS = (
         "meaning",
         2.0,
         _meaning,
-        scaled=True,
-        reason="Vectors carry questions across wording and language; a plateau from 1 to 3.",
+        0.05,
+        "Vectors carry questions across wording and language; a plateau from 1 to 3.",
     ),
     Signal(
         "words",
         1.0,
         _body,
-        scaled=True,
-        reason="The best chunks of a file, for one good place among poor ones is a weaker sign.",
+        WHOLE,
+        "The best chunks of a file, for one good place among poor ones is a weaker sign.",
     ),
     Signal(
         "names",
         0.5,
         _names,
-        scaled=True,
-        reason="Words of symbols and path say what a file is about, the body what it mentions.",
+        WHOLE,
+        "Words of symbols and path say what a file is about, the body what it mentions.",
     ),
     Signal(
         "defines",
         1.0,
         _defines,
-        scaled=False,
-        reason="Who names a symbol wants its definition; worth .08 to .10 on such questions.",
+        None,
+        "Who names a symbol wants its definition; worth .08 to .10 on such questions.",
     ),
     Signal(
         "stem",
         0.25,
         _stem,
-        scaled=False,
-        reason="Bounded low: a file named after its topic; more than this fits one set of labels.",
+        None,
+        "Bounded low: a file named after its topic; more than this fits one set of labels.",
     ),
 )
 
 
-def scale(values: Mapping[str, float]) -> dict[str, float]:
-    """Return values scaled from their least to their greatest; what is 0 found nothing and stays 0."""
+def scale(values: Mapping[str, float], spread: float) -> dict[str, float]:
+    """Return values as 0..1: 1 is the best, 0 the least or `spread` below the best, if that is lower.
+
+    A measure of 0 found nothing and stays 0.
+    """
     found = [value for value in values.values() if value > 0]
-    if not found:
-        return dict.fromkeys(values, 0.0)
-    least, most = min(found), max(found)
-    if most == least:
-        return {key: float(value > 0) for key, value in values.items()}
-    return {key: max(0.0, (value - least) / (most - least)) for key, value in values.items()}
+    most = max(found, default=0.0)
+    width = min(most, max(spread, most - min(found, default=0.0)))
+    return {
+        key: 1.0 - (most - value) / width if value > 0 else 0.0 for key, value in values.items()
+    }

@@ -1,0 +1,91 @@
+"""A forest to search, in memory's stead a real index in a temporary folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from code_intel.chunking import parse_file
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from doubles import HashEmbedder
+
+FILES = {
+    "src/auth/service.py": '''\
+"""Signs users in and out."""
+
+
+class AuthService:
+    """Checks passwords and hands out tokens."""
+
+    def login(self, user, password):
+        """Check a password and return a session token."""
+        return self.tokens.issue(user, password)
+
+    def logout(self, token):
+        self.tokens.revoke(token)
+''',
+    "src/auth/tokens.py": '''\
+class TokenStore:
+    """Keeps session tokens until they expire."""
+
+    def issue(self, user, password): ...
+    def revoke(self, token): ...
+''',
+    "src/web/routes.py": '''\
+from src.auth.service import AuthService
+
+
+def post_login(request):
+    """Handle the login form."""
+    return AuthService().login(request.user, request.password)
+''',
+    "src/shop/cart.py": '''\
+class Cart:
+    """What a customer is about to buy."""
+
+    def total_price(self, discount):
+        """Sum the prices, less the discount."""
+''',
+    "src/compat/cart.py": "def total_price(cart):\n    return cart.total_price(discount=0)\n",
+    "tests/auth/test_service.py": """\
+from src.auth.service import AuthService
+
+
+def test_login_checks_the_password_and_returns_a_session_token():
+    service = AuthService()
+    assert service.login("user", "password") == "session token"
+    assert service.login("user", "password") == service.login("user", "password")
+""",
+    "examples/login.py": "service = AuthService()\nservice.login('me', 'password')  # session token\n",
+    "docs/login.md": "# Login\n\n`AuthService.login` checks a password and returns a session token.\n",
+    "web/src/format.ts": """\
+/** Formats an amount of money. */
+export function formatMoney(amount: number, currency: string): string {
+  const rounded = Math.round(amount * 100) / 100
+  return `${rounded} ${currency}`
+}
+""",
+    "web/format.js": """\
+/** Formats an amount of money. */
+export function formatMoney(amount, currency) {
+  const rounded = Math.round(amount * 100) / 100
+  return `${rounded} ${currency}`
+}
+""",
+    "web/format.d.ts": """\
+/** Formats an amount of money. */
+export declare function formatMoney(amount: number, currency: string): string
+""",
+}
+
+
+def plant(path: Path, files: Mapping[str, str], embedder: HashEmbedder | None = None) -> Store:
+    """Index `files` into a new database at `path`, with vectors if there is an embedder."""
+    store = Store.open(path)
+    for name, text in files.items():
+        store.put_document(DocumentRow(name, digest=name), parse_file(name, text))
+    if embedder is not None:
+        waiting = store.pending(1000)
+        vectors = embedder.passages([card for _, card in waiting])
+        chunks = [chunk for chunk, _ in waiting]
+        store.put_vectors(list(zip(chunks, vectors, strict=True)), identity=embedder.identity)
+    return store

@@ -1,0 +1,175 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.forest.search import search
+from code_intel.index.store import Store
+from code_intel.records import Hit
+from doubles import HashEmbedder
+from forest.corpus import FILES, plant
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with plant(tmp_path_factory.mktemp("forest") / "forest.db", FILES) as planted:
+        yield planted
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("forest")
+    with plant(folder / "forest.db", FILES, HashEmbedder()) as planted:
+        yield planted
+
+
+def found(hits: list[Hit]) -> list[str]:
+    return [hit.document for hit in hits]
+
+
+def test_a_question_finds_the_file_that_answers_it(store: Store) -> None:
+    hits = search(store, "where is the discount subtracted from the price", None, top_k=3)
+    assert hits[0].document == "src/shop/cart.py"
+    assert hits[0].symbol == "Cart"
+    assert hits[0].chunk in FILES["src/shop/cart.py"]
+    assert (hits[0].start_line, hits[0].similarity) == (1, 0.0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["AuthService", "AuthService.login", "`AuthService::login()`", "what does AuthService do"],
+)
+def test_a_symbol_is_found_where_it_is_defined(store: Store, query: str) -> None:
+    best = search(store, query, None, top_k=5)[0]
+    assert best.document == "src/auth/service.py"
+    assert "defines" in best.why
+
+
+def test_a_file_is_named_once_by_its_best_chunk(tmp_path: Path) -> None:
+    filler = "".join(f"def unrelated_{n}():\n" + "    pass\n" * 30 for n in range(6))
+    text = filler + "def parse_invoice():\n" + "    read_invoice()\n" * 30
+    with plant(tmp_path / "f.db", {"a.py": text}) as store:
+        hits = search(store, "parse the invoice", None, top_k=5)
+    assert found(hits) == ["a.py"]
+    assert hits[0].symbol == "parse_invoice"
+    assert hits[0].position == 6
+
+
+def test_tests_examples_and_docs_stand_behind_the_code(store: Store) -> None:
+    paths = found(search(store, "login checks a password, returns a session token", None, top_k=20))
+    aside = ["docs/login.md", "examples/login.py", "tests/auth/test_service.py"]
+    assert paths[:2] == ["src/auth/service.py", "src/auth/tokens.py"]
+    assert [path for path in paths if path in aside] == aside
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("tests of login with a password", "tests/auth/test_service.py"),
+        ("ログイン login のテスト password session token", "tests/auth/test_service.py"),
+        ("documentation about login and the session token", "docs/login.md"),
+    ],
+)
+def test_who_asks_for_tests_or_docs_gets_them(store: Store, query: str, best: str) -> None:
+    assert search(store, query, None, top_k=5)[0].document == best
+
+
+def test_the_source_stands_before_what_is_built_from_it(store: Store) -> None:
+    hits = search(store, "format an amount of money", None, top_k=5)
+    assert found(hits)[0] == "web/src/format.ts"
+    why = {hit.document: hit.why for hit in hits}
+    assert "-copy" in why["web/format.js"]
+    assert "-copy" in why["web/format.d.ts"]
+
+
+def test_a_project_below_a_folder_of_tests_has_no_tests_for_that(tmp_path: Path) -> None:
+    moved = {f"/home/me/tests/project/{name}": text for name, text in FILES.items()}
+    with plant(tmp_path / "f.db", moved) as store:
+        bases = ["/home/me/tests/project"]
+        hits = search(store, "AuthService login password", None, top_k=20, bases=bases)
+    tagged = {hit.document for hit in hits if "-test" in hit.why}
+    assert tagged == {"/home/me/tests/project/tests/auth/test_service.py"}
+
+
+def test_vectors_find_what_no_word_does(embedded: Store) -> None:
+    question = HashEmbedder().queries(["less the discount"])[0]
+    hits = search(embedded, "割引", question, top_k=3)
+    assert hits[0].document == "src/shop/cart.py"
+    assert "meaning" in hits[0].why
+    assert "words" not in hits[0].why
+    assert 0.5 < hits[0].similarity <= 1.0
+
+
+def test_words_and_vectors_agree_on_a_plain_question(embedded: Store) -> None:
+    query = "keeps session tokens until they expire"
+    hits = search(embedded, query, HashEmbedder().queries([query])[0], top_k=3)
+    assert hits[0].document == "src/auth/tokens.py"
+    assert {"meaning", "words", "names"} <= set(hits[0].why)
+
+
+@pytest.mark.parametrize(
+    ("directory", "pattern", "expected"),
+    [
+        ("src/auth", "", {"src/auth/service.py", "src/auth/tokens.py"}),
+        ("./src/auth/", "", {"src/auth/service.py", "src/auth/tokens.py"}),
+        ("src/au", "", set()),
+        ("", "*.md", {"docs/login.md"}),
+        ("", "src/*/service.py", {"src/auth/service.py"}),
+        ("tests", "test_*", {"tests/auth/test_service.py"}),
+        ("", "[", set()),
+    ],
+)
+def test_filters_leave_only_what_they_name(
+    store: Store, directory: str, pattern: str, expected: set[str]
+) -> None:
+    query = "session token password"
+    hits = search(store, query, None, top_k=20, directory=directory, file_pattern=pattern)
+    assert set(found(hits)) == expected
+
+
+def test_a_filter_reaches_what_is_far_down_without_it(tmp_path: Path) -> None:
+    files = {f"noise/n{i}.py": "token token token\n" for i in range(700)}
+    files["quiet/q.py"] = "# a token, once, in a text that is about other matters altogether\n"
+    with plant(tmp_path / "f.db", files) as store:
+        assert found(search(store, "token", None, top_k=3, directory="quiet")) == ["quiet/q.py"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "zzzqqq", "zzzqqq の話"])
+def test_nothing_found_is_no_hit(store: Store, query: str) -> None:
+    assert search(store, query, None, top_k=5) == []
+
+
+def test_an_empty_index_has_no_hits(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "f.db") as store:
+        assert search(store, "anything", None, top_k=5) == []
+
+
+QUERIES = st.one_of(
+    st.text(max_size=60),
+    st.lists(st.sampled_from(["login", "token", "AuthService", "test", "割引", '"', "*", "(", "NEAR", ":", "^", "-", "'", "AND"])).map(
+        " ".join
+    ),
+)  # fmt: skip
+
+
+@given(QUERIES, st.integers(0, 30))
+def test_scores_fall_from_one_and_no_file_comes_twice(store: Store, query: str, top_k: int) -> None:
+    hits = search(store, query, None, top_k=top_k)
+    scores = [hit.score or 0.0 for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0.0 < score <= 1.0 for score in scores)
+    assert scores[:1] in ([], [1.0])
+    assert len(set(found(hits))) == len(hits) <= top_k
+
+
+@given(QUERIES)
+def test_an_unchanged_index_gives_the_same_answer(store: Store, query: str) -> None:
+    assert search(store, query, None, top_k=5) == search(store, query, None, top_k=5)
+
+
+@given(QUERIES)
+def test_more_hits_only_follow_fewer(store: Store, query: str) -> None:
+    longer = search(store, query, None, top_k=9)
+    assert search(store, query, None, top_k=2) == longer[:2]
