@@ -15,7 +15,7 @@ from typing import Literal
 from code_intel import durable
 from code_intel.chunking.agreement import AgreementProblem, file_name
 from code_intel.config import Settings
-from code_intel.errors import StorageError
+from code_intel.errors import BusyError, StorageError
 from code_intel.learned import agreements, journal, pairs
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
@@ -110,6 +110,17 @@ def reconcile(settings: Settings, *, now: datetime | None = None) -> Report:
         return Report()
     with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
         return reconcile_locked(settings, state, now=now)
+
+
+def refresh(settings: Settings, *, now: datetime | None = None) -> Report:
+    """Honour edits before reading; where nothing can be written, files are read as they are.
+
+    Never raises for that: the report's notes say why both sides may differ.
+    """
+    try:
+        return reconcile(settings, now=now)
+    except (StorageError, BusyError) as error:
+        return Report(notes=(error.message,))
 
 
 def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Report:
@@ -223,8 +234,6 @@ def _apply_one(
         entries[key] = None
     elif action == "unite" and pair and agreement:
         united = agreements.unite([agreement, journal.to_agreement(pair, agreement)])
-        if set(united.evidence) == set(agreement.evidence):
-            united = replace(united, confirmed=agreement.confirmed)
         entries[key] = journal.write_agreement(settings, united)
     elif action == "write_agreement" and pair:
         entries[key] = journal.write_agreement(settings, journal.to_agreement(pair, agreement))

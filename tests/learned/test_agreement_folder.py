@@ -79,6 +79,18 @@ def test_files_of_one_key_are_united_and_the_newest_wins(tmp_path: Path) -> None
     assert entry.digest not in {load(tmp_path / "a.md").digest, load(tmp_path / "b.md").digest}
 
 
+def test_files_of_one_key_are_written_once_and_then_left_alone(tmp_path: Path) -> None:
+    put(tmp_path / "a.md", replace(LOGIN, evidence=("old",)))
+    put(tmp_path / "b.md", replace(LOGIN, evidence=("new",), learned_at="2026-02-01T00:00:00Z"))
+    inodes = []
+    for _ in range(3):
+        united = load_all(tmp_path)[0].agreement
+        assert united is not None
+        assert united.evidence == ("new", "old")
+        inodes.append(write(tmp_path, united).stat().st_ino)
+    assert inodes[1] == inodes[2]
+
+
 def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")

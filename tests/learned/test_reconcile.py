@@ -18,7 +18,7 @@ from code_intel.learned import journal
 from code_intel.learned.agreements import find, load_all, make_key, write
 from code_intel.learned.learn import learn
 from code_intel.learned.pairs import Pair, PairsFile, add, load, update
-from code_intel.learned.reconcile import DECISIONS, Action, decide, reconcile
+from code_intel.learned.reconcile import DECISIONS, Action, decide, reconcile, refresh
 from code_intel.learned.state import Base, Pending, open_state
 from code_intel.records import Agreement, FileReference
 
@@ -311,6 +311,15 @@ def test_an_agreement_in_conflict_waits_for_its_people(tmp_path: Path, *, known:
     entry.path.write_bytes(good)
     reconcile(settings, now=NOW)
     assert (KEY in pairs_of(settings), trash(settings)) == (True, [])
+
+
+def test_reading_goes_on_where_the_sides_cannot_be_brought_together(tmp_path: Path) -> None:
+    settings = learned(tmp_path)
+    edit_json(settings, code_evidence="by hand")
+    assert refresh(settings, now=NOW).actions == {KEY: "write_agreement"}
+    journal.pairs_path(settings).unlink()
+    journal.pairs_path(settings).mkdir()
+    assert "cannot be read" in refresh(settings, now=NOW).notes[0]
 
 
 def test_agreements_on_another_branch_come_and_go_without_loss(tmp_path: Path) -> None:
