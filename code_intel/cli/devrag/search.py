@@ -26,16 +26,13 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Answer one query, or one a line."""
     shelf = open_shelf(args.config)
     try:
-        if args.query == "-":
-            for line in sys.stdin:
-                if line.strip():
-                    data, _ = _ask(shelf, line.strip(), args)
-                    print(
-                        json.dumps({"status": "ok", "data": data}, ensure_ascii=False), flush=True
-                    )
-            return 0, None, ""
-        answer = _ask(shelf, args.query, args)
-        return 0, dict(answer.data), answer.text
+        if args.query != "-":
+            answer = _ask(shelf, args.query, args)
+            return 0, dict(answer.data), answer.text
+        for line in filter(None, map(str.strip, sys.stdin)):
+            envelope = {"status": "ok", "data": _ask(shelf, line, args).data}
+            print(json.dumps(envelope, ensure_ascii=False), flush=True)
+        return 0, None, ""
     finally:
         shelf.index.close()
 
