@@ -22,6 +22,8 @@ _FOLDER = "ps_d"
 def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
     """List the files below `base`, as git would if it were a repository, default excludes aside.
 
+    A folder that cannot be read is listed itself, with a slash.
+
     Args:
         base: A real folder.
         rules: Whether nested .gitignore files and the default excludes count.
@@ -33,7 +35,8 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         try:
             entries = sorted(os.scandir(base / folder), key=lambda entry: entry.name)
         except OSError:
-            continue  # unreadable is not empty: sync asks the disk before it forgets a document
+            yield folder  # unreadable is not empty
+            continue
         if rules and any(entry.name == ".gitignore" for entry in entries):
             known = {**known, folder: _read(base / folder / ".gitignore")}
         for entry in entries:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from code_intel import __version__
 from code_intel.chunking import decode, parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
@@ -30,7 +31,8 @@ BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
 MANY = 10
 CHUNKER = "1"
-"""Raise it when the same bytes give other chunks, cards or words: everything is parsed again."""
+"""Raise it when the same bytes give other chunks, cards or words: everything is parsed again, as it
+is after an upgrade; vectors of cards that stay the same are kept."""
 
 Progress = Callable[[int, int], None]
 Stop = Callable[[], bool]
@@ -80,7 +82,7 @@ def sync(
     Args:
         store: Open for writing.
         config: Which files, and how long a Markdown chunk is.
-        progress: Called with (files done, files to read) after each batch.
+        progress: Called with (files done, files to read) before and after each batch, if any.
         stop: Asked before each file; what was committed stays.
 
     Raises:
@@ -89,18 +91,23 @@ def sync(
     """
     started = time.time_ns()
     report = SyncReport()
-    _check_chunker(store, f"{CHUNKER}/{config.chunk_size}")
+    _check_chunker(store, f"{__version__}/{CHUNKER}/{config.chunk_size}")
     scan = walk.scan(config, stop)
     report.skipped, report.warnings = scan.skipped, scan.warnings
+    if scan.stopped:
+        report.stopped = True
+        return report
     known = {row.path: row for row in store.documents()}
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
     todo = [
         (name, found)
         for name, found in scan.files.items()
-        if not _looks_same(known.get(name), found, trusted_before)
+        if found.mtime_ns >= trusted_before or not _looks_same(known.get(name), found)
     ]
     report.unchanged = len(scan.files) - len(todo)
     done = 0
+    if todo:
+        progress(0, len(todo))
     for batch in _batches(todo):
         if stop():
             break
@@ -154,8 +161,8 @@ def _check_chunker(store: Store, chunker: str) -> None:
         store.set_meta("chunker", chunker)
 
 
-def _looks_same(known: DocumentRow | None, found: walk.Found, trusted_before: int) -> bool:
-    if known is None or not known.digest or found.mtime_ns >= trusted_before:
+def _looks_same(known: DocumentRow | None, found: walk.Found | DocumentRow) -> bool:
+    if known is None or not known.digest:
         return False
     return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
 
@@ -204,9 +211,12 @@ def _index_batch(
         except Exception as error:  # noqa: BLE001 - one file never stops the rest
             report.failed[name] = _reason(error)
     with store.batch():
+        report.unchanged += len(touched)
         for row in touched:
-            store.touch_document(row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode)
-            report.unchanged += 1
+            if not _looks_same(known.get(row.path), row):
+                store.touch_document(
+                    row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode
+                )
         for row, parsed in fresh:
             _put(store, row, parsed, report, is_new=row.path not in known)
 

@@ -47,12 +47,14 @@ class Scan:
         skipped: Name to reason.
         warnings: Patterns that name nothing.
         missing: Real folders of such patterns: what was indexed from there is not known to be gone.
+        stopped: Whether it ended early; what it did not see says nothing then.
     """
 
     files: dict[str, Found] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     """Find the files of a config; what is skipped is named with its reason.
 
     Raises:
-        StorageError: The config's own folder is gone or unreadable: that says nothing about files.
+        StorageError: The config's own folder is gone or unreadable, or git does not answer: that
+            says nothing about files.
     """
     if not os.access(config.folder, os.R_OK | os.X_OK):
         raise StorageError(
@@ -96,6 +99,7 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
             continue
         for real in _candidates(pattern, config):
             if stop():
+                result.stopped = True
                 return result
             _judge(real, document_name(real, real_folder), config, result, straight)
     return result
@@ -105,8 +109,10 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
     """Return (document name, real path) of a file that a caller names; it need not exist.
 
     Raises:
-        UsageError: The file is outside every pattern of the config.
+        UsageError: The file is outside every pattern of the config, or its name is no text.
     """
+    if not _is_utf8(str(path)) or "\0" in str(path):
+        raise UsageError("path is not valid text.", details={"field": "path"})
     real = Path(os.path.realpath(config.folder / path))
     if not any(pattern.covers(real) for pattern in patterns(config)):
         raise UsageError(
@@ -140,7 +146,7 @@ def examine(real: Path, name: str, config: IndexConfig) -> Found | str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISDIR(info.st_mode):
-        return None
+        return "folder cannot be listed"
     return _reason(name, path.name, info) or Found(
         real, info.st_size, info.st_mtime_ns, info.st_ino
     )
@@ -235,7 +241,11 @@ def _git_files(base: Path) -> list[str] | None:
 
 
 def _git(base: Path, *arguments: str) -> bytes | None:
-    """Return git's output, or None when it fails, hangs or is not there."""
+    """Return git's output, or None when it fails or is not there.
+
+    Raises:
+        StorageError: It hangs.
+    """
     try:
         done = subprocess.run(
             ["git", "-C", str(base), *arguments],
@@ -244,6 +254,9 @@ def _git(base: Path, *arguments: str) -> bytes | None:
             timeout=GIT_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return None
+    except subprocess.TimeoutExpired as error:
+        # Walking without git's rules now would forget and find other files than a moment ago.
+        raise StorageError(f"git did not answer within {GIT_SECONDS} s in {base}.") from error
     return done.stdout if done.returncode == 0 else None

@@ -212,12 +212,23 @@ def test_stopping_keeps_what_was_done_and_the_next_sync_finishes(
         write(place.folder, f"{number}.py", f"x{number} = 1\n")
     batches: list[int] = []
     report = sync(
-        store, place, progress=lambda done, _: batches.append(done), stop=lambda: len(batches) > 0
+        store, place, progress=lambda done, _: batches.append(done), stop=lambda: len(batches) > 1
     )
     assert report.stopped
     assert len(store.documents()) == report.added == 200
     assert counts(sync(store, place))[0] == 250
     assert store.check() == []
+
+
+def test_a_scan_that_was_stopped_forgets_nothing(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    for name in ("a.py", "b.py"):
+        write(place.folder, name)
+    sync(store, place)
+    answers = iter([True])
+    report = sync(store, place, stop=lambda: next(answers, False))
+    assert report.stopped
+    assert len(store.documents()) == 2
 
 
 def test_one_document_is_indexed_updated_and_forgotten_at_once(
@@ -235,12 +246,15 @@ def test_one_document_is_indexed_updated_and_forgotten_at_once(
         sync_document(store, place, "a.py")
 
 
-@pytest.mark.parametrize("name", [".env", "../out.py", "binary.py"])
+@pytest.mark.parametrize(
+    "name", [".env", "../out.py", "b.py", "nul\0.py", "bad\udcff.py", "x" * 300]
+)
 def test_one_document_that_may_not_be_indexed_is_refused(
     store: Store, tmp_path: Path, name: str
 ) -> None:
     place = config(tmp_path / "p")
-    write(place.folder, name).write_bytes(b"\0")
+    if len(name) < 10 and name.isprintable():
+        write(place.folder, name).write_bytes(b"\0")
     with pytest.raises(UsageError):
         sync_document(store, place, name)
     assert store.documents() == []
