@@ -23,6 +23,7 @@ from code_intel.errors import UsageError
 
 MAX_ITEMS = 1000
 MAX_CALL_BYTES = 1 << 20
+MAX_DEPTH = 32
 
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
@@ -98,8 +99,7 @@ class Tool:
         Raises:
             UsageError: Names the first wrong field.
         """
-        if len(json.dumps(given, default=str)) > MAX_CALL_BYTES:
-            raise UsageError("The call is larger than 1 MiB.", hint="Send less in one call.")
+        _check_size(given)
         fields = self.model.model_fields
         unknown = tuple(sorted(name for name in given if name not in fields))
         known = {
@@ -137,13 +137,25 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
+def _check_size(given: Mapping[str, Any]) -> None:
+    """Refuse what is too large or too deep before anything is done with it."""
+    try:
+        text = json.dumps(given, default=str, ensure_ascii=False)
+    except RecursionError:
+        raise UsageError(
+            "The arguments are nested too deeply.", details={"field": "arguments"}
+        ) from None
+    if len(text) > MAX_CALL_BYTES or len(text.encode("utf-8", "replace")) > MAX_CALL_BYTES:
+        raise UsageError("The call is larger than 1 MiB.", hint="Send less in one call.")
+
+
 def _coerce(value: object, annotation: object) -> object:
     """Read a JSON string as what it stands for where the parameter is no string."""
     if not isinstance(value, str) or _takes_text(annotation):
         return value
     try:
         return json.loads(value, parse_constant=lambda _: math.nan)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 
@@ -158,8 +170,10 @@ def _takes_text(annotation: object) -> bool:
     return annotation is str
 
 
-def _check_text(name: str, value: object) -> None:
+def _check_text(name: str, value: object, depth: int = 0) -> None:
     """Refuse text that no file, index or terminal could carry back unchanged."""
+    if depth > MAX_DEPTH:
+        raise UsageError(f"{name} is nested too deeply.", details={"field": name})
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
             raise UsageError(
@@ -167,12 +181,12 @@ def _check_text(name: str, value: object) -> None:
             )
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            _check_text(f"{name}.{key}", item)
+            _check_text(f"{name}.{key}", item, depth + 1)
     elif isinstance(value, list):
         if len(value) > MAX_ITEMS:
             raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})
         for item in value:
-            _check_text(name, item)
+            _check_text(name, item, depth + 1)
 
 
 def _usage(tool: Tool, error: ValidationError) -> UsageError:

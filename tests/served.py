@@ -1,0 +1,56 @@
+"""The shop with its words indexed, and a gateway in this process that speaks MCP in memory."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from mcp import Client
+
+from code_intel.config import Settings, load_settings
+from code_intel.servers.gateway import build_gateway
+from code_intel.tools.shelf import open_project
+from projects import ERAS, SHOP, Caller
+
+AGREEMENTS = Path(".code-intel") / "agreements"
+
+
+def make_shop(root: Path) -> Path:
+    """Copy the shop into `root`, in git, with both word indexes complete; return `root`."""
+    shutil.copytree(SHOP, root)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "The shop")
+    shelves = open_project(settings_of(root))
+    for shelf in shelves:
+        shelf.index.complete(words_only=True)
+        shelf.index.close()
+    return root
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
+    subprocess.run(
+        ["git", *identity, *arguments],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+    )
+
+
+def settings_of(root: Path, embedding: str = "off") -> Settings:
+    """Return a project's settings; words only unless told otherwise."""
+    environ = {**os.environ, "CODE_INTEL_CACHE_DIR": str(root.parent / "cache")}
+    return load_settings(root, {**environ, "CODE_INTEL_EMBEDDING": embedding})
+
+
+@asynccontextmanager
+async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> AsyncIterator[Caller]:
+    """Connect to a gateway in this process."""
+    with anyio.fail_after(60):
+        async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
+            yield Caller(client)

@@ -1,0 +1,215 @@
+"""A tool is its signature: schemas, what is accepted, what is refused and how it is said."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.tools.declaration import MAX_CALL_BYTES, MAX_ITEMS, Answer, Tool
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+
+TOOLS = {f"{group}.{tool.name}": tool for group, tools in (
+    ("gateway", GATEWAY_TOOLS), ("index", INDEX_TOOLS)) for tool in tools}  # fmt: skip
+BY_NAME = {tool.name: tool for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)}
+every_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS.keys())
+
+
+async def sample(
+    state: object,
+    words: Annotated[str, Field(min_length=1)],
+    names: list[str] = [],  # noqa: B006 - pydantic copies defaults
+    count: Annotated[int, Field(ge=1, le=9)] = 5,
+    ratio: float = 0.5,
+    strict: bool = False,  # noqa: FBT001, FBT002 - a tool's parameters are named on the wire
+    note: str | None = None,
+) -> Answer:
+    """Do nothing."""
+    return Answer({"state": state}, f"{words}{names}{count}{ratio}{strict}{note}")
+
+
+SAMPLE = Tool(sample, "Sample")
+
+
+def nodes(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for item in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from nodes(item)
+
+
+def refusal(tool: Tool, **given: Any) -> dict[str, Any]:
+    with pytest.raises(UsageError) as caught:
+        tool.arguments(given)
+    return caught.value.as_dict()
+
+
+@every_tool
+def test_a_schema_is_a_plain_object_without_references_or_titles(tool: Tool) -> None:
+    schema = tool.schema
+    Draft202012Validator.check_schema(schema)
+    assert schema["type"] == "object"
+    assert set(schema.get("required", [])) <= schema["properties"].keys()
+    for node in nodes(schema):
+        assert not node.keys() & {"$ref", "$defs"}
+        assert not isinstance(node.get("title"), str)
+
+
+@every_tool
+def test_every_tool_says_what_it_does_within_the_limits_of_clients(tool: Tool) -> None:
+    assert tool.name.isidentifier()
+    assert len(tool.name) <= 32
+    assert 20 <= len(tool.description) <= 1200
+    assert tool.title
+
+
+def test_there_are_at_most_twenty_five_tools_and_no_name_twice() -> None:
+    for tools in (GATEWAY_TOOLS, INDEX_TOOLS):
+        assert len({tool.name for tool in tools}) == len(tools) <= 25
+
+
+@every_tool
+def test_a_missing_argument_is_named(tool: Tool) -> None:
+    for field in tool.schema.get("required", []):
+        error = refusal(tool, **{k: v for k, v in GOOD[tool.name].items() if k != field})
+        assert error["error"] == "invalid_argument"
+        assert error["field"] == field
+        assert field in error["message"]
+        assert error["hint"]
+
+
+@every_tool
+def test_an_argument_of_the_wrong_type_is_named(tool: Tool) -> None:
+    for field, schema in tool.schema["properties"].items():
+        kinds = {schema.get("type"), *(option.get("type") for option in schema.get("anyOf", ()))}
+        wrong: object = 7 if kinds & {"string", "object"} else {"no": "such"}
+        error = refusal(tool, **GOOD[tool.name] | {field: wrong})
+        assert error["error"] == "invalid_argument"
+        assert str(error["field"]).split(".")[0] in {field, *tool.schema.get("required", [])}
+
+
+@every_tool
+def test_unknown_arguments_are_ignored_and_named(tool: Tool) -> None:
+    arguments, unknown = tool.arguments(GOOD[tool.name] | {"zeta": 1, "alpha": None})
+    assert unknown == ("alpha", "zeta")
+    assert not arguments.keys() & {"alpha", "zeta"}
+
+
+@every_tool
+def test_every_argument_may_arrive_as_a_json_string(tool: Tool) -> None:
+    good = GOOD[tool.name]
+    as_text = {k: v if isinstance(v, str) else json.dumps(v) for k, v in good.items()}
+    assert tool.arguments(as_text) == tool.arguments(good)
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({"names": '["a", "b"]'}, "names", ["a", "b"]),
+        ({"names": "[]"}, "names", []),
+        ({"count": "7"}, "count", 7),
+        ({"ratio": "0.25"}, "ratio", 0.25),
+        ({"strict": "true"}, "strict", True),
+        ({"words": '["a"]'}, "words", '["a"]'),
+        ({"words": "12"}, "words", "12"),
+        ({"words": "null"}, "words", "null"),
+        ({"note": "null"}, "note", "null"),
+        ({"note": '{"a": 1}'}, "note", '{"a": 1}'),
+        ({"note": None}, "note", None),
+    ],
+)  # fmt: skip
+def test_json_strings_are_read_where_no_string_is_wanted(
+    given: dict[str, Any], field: str, value: object
+) -> None:
+    arguments, unknown = SAMPLE.arguments({"words": "w"} | given)
+    assert arguments[field] == value
+    assert unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"names": '["1'}, "names"),
+        ({"names": "[1"}, "names"),
+        ({"names": "a, b"}, "names"),
+        ({"names": [1]}, "names.0"),
+        ({"count": "0"}, "count"),
+        ({"count": 10}, "count"),
+        ({"count": -(10**30)}, "count"),
+        ({"count": "NaN"}, "count"),
+        ({"count": 1.5}, "count"),
+        ({"count": "9" * 5000}, "count"),
+        ({"words": ""}, "words"),
+        ({"words": 5}, "words"),
+        ({"words": "a\x00b"}, "words"),
+        ({"words": "a\ud800"}, "words"),
+        ({"names": ["ok", "\udfff"]}, "names"),
+        ({"names": ["a"] * (MAX_ITEMS + 1)}, "names"),
+        ({"names": json.dumps(["a"] * (MAX_ITEMS + 1))}, "names"),
+        ({"names": "[" * 100_000}, "names"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(given: dict[str, Any], field: str) -> None:
+    error = refusal(SAMPLE, **{"words": "w"} | given)
+    assert error["field"] == field
+    assert field.partition(".")[0] in error["message"]
+    assert "Traceback" not in json.dumps(error)
+
+
+def nested(depth: int) -> object:
+    value: object = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("depth", [60, 900, 970, 985, 995, 100_000])
+def test_deeply_nested_arguments_are_refused_before_any_work(depth: int) -> None:
+    for given in ({"names": nested(depth)}, {"unknown": nested(depth)}):
+        try:
+            _, unknown = SAMPLE.arguments({"words": "w"} | given)
+        except UsageError as error:
+            assert error.details.get("field") in {"names", "arguments"}
+        else:
+            assert unknown == ("unknown",)
+
+
+def test_a_call_is_measured_in_bytes_as_they_travel() -> None:
+    assert SAMPLE.arguments({"words": "あ" * (MAX_CALL_BYTES // 4)})
+    assert "1 MiB" in refusal(SAMPLE, words="あ" * (MAX_CALL_BYTES // 2))["message"]
+    assert "1 MiB" in refusal(SAMPLE, words="w", unknown="x" * MAX_CALL_BYTES)["message"]
+
+
+GOOD: dict[str, dict[str, Any]] = {
+    "start_session": {"intent": "MODIFY", "query": "fix the login"},
+    "set_query_frame": {"target_feature": {"value": "login", "quote": "login"}},
+    "search_smart": {"query": "login", "top_k": 3},
+    "search_map": {"query": "login", "include_expired": False},
+    "search_forest": {"query": "login", "top_k": 3},
+    "search_text": {"pattern": "log.n", "context_lines": 1, "case_sensitive": True},
+    "find_definitions": {"symbol": "login", "exact_match": True},
+    "find_references": {"symbol": "login"},
+    "validate_symbol_relevance": {"target_feature": "login", "symbols": ["login"]},
+    "confirm_symbol_relevance": {"relevant_symbols": ["login"], "code_evidence": "it logs in"},
+    "submit_understanding": {"symbols_identified": ["login"], "files_analyzed": ["a.py"]},
+    "submit_semantic": {"hypotheses": [{"text": "x"}], "devrag_reason": "architecture_unknown"},
+    "submit_verification": {"verified": [{"hypothesis": "x", "status": "confirmed", "evidence": {
+        "tool": "find_definitions", "target": "x", "result": "y"}}]},
+    "check_write_target": {"file_path": "a.py", "allow_new_files": False},
+    "record_outcome": {"outcome": "success", "analysis": {"root_cause": "x"}},
+    "get_session_status": {},
+    "add_agreement": {"nl_term": "login", "symbol": "login", "code_evidence": "x"},
+    "list_agreements": {"limit": 5},
+    "search": {"query": "login", "top_k": 3},
+    "list_documents": {"limit": 5},
+    "sync": {},
+}  # fmt: skip
+
+
+def test_the_samples_of_this_file_cover_every_tool() -> None:
+    assert GOOD.keys() == BY_NAME.keys()
