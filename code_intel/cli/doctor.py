@@ -61,7 +61,11 @@ def run(args: argparse.Namespace) -> int:
 def _agreements(settings: Settings) -> list[Finding]:
     _, forest = open_project(settings)
     try:
-        found = standings(settings, forest.index) if settings.forest.db_path.exists() else []
+        found = (
+            standings(settings, forest.index, repair=False)
+            if settings.forest.db_path.exists()
+            else []
+        )
         return [
             Finding(
                 "warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice

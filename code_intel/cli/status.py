@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
         corpus = shelf.index.config.corpus
         data[corpus] = shelf_status(shelf)
         lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
-    agreed = Counter(standing.validity for standing in standings(settings, shelves[1].index))
+    agreed = Counter(
+        standing.validity for standing in standings(settings, shelves[1].index, repair=False)
+    )
     data["agreements"] = dict(agreed)
     lines.append(
         "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")

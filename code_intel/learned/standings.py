@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from code_intel.chunking.languages import row_of
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.agreements import Entry, Key, load_all
+from code_intel.learned.reconcile import refresh
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import NO_FACTS, SymbolFacts, confirmed_paths, judge, lookup_name
 from code_intel.records import Validity
@@ -27,14 +29,19 @@ class Standing:
     certain_aliases: frozenset[str] = frozenset()
 
 
-def standings(settings: Settings, forest: Index, now: datetime | None = None) -> list[Standing]:
+def standings(
+    settings: Settings, forest: Index, *, now: datetime | None = None, repair: bool = True
+) -> list[Standing]:
     """Judge every agreement of the project, by path.
 
     Args:
         settings: The project.
         forest: The local index of its source; an incomplete one proves nothing.
         now: With an offset.
+        repair: Whether edits of learned_pairs.json are honoured first; False writes nothing.
     """
+    if repair:
+        refresh(settings)
     entries = load_all(settings.agreements)
     if not entries:
         return []
@@ -64,12 +71,17 @@ def _judged(
 
 
 def _facts(forest: Index, entry: Entry, *, complete: bool) -> SymbolFacts:
-    if entry.agreement is None or not complete:
+    """Return what the index knows; of a language whose symbols it cannot read, it knows nothing."""
+    agreement = entry.agreement
+    if agreement is None or not complete:
         return NO_FACTS
     try:
-        name = lookup_name(entry.agreement.symbol)
+        name = lookup_name(agreement.symbol)
         found = forest.store.definitions(name, exact=True, limit=DEFINITIONS)
     except CodeIntelError:
+        return NO_FACTS
+    unread = [not row_of(file.path).grammar for file in agreement.files]
+    if not found and unread and all(unread):
         return NO_FACTS
     return SymbolFacts(complete=True, definitions=tuple(found))
 
