@@ -243,6 +243,16 @@ def test_a_changed_line_is_refused_naming_file_and_line(tmp_path: Path) -> None:
         assert file.read_bytes() == b"".join(content)
 
 
+def test_a_line_of_another_session_does_not_fit(tmp_path: Path) -> None:
+    one, other = new(tmp_path), journal.create(tmp_path, Intent.DELETE, QUERY, ROOT)
+    journal.append(tmp_path, one.id, steps.called("query", "x", found=1))
+    line = file_of(tmp_path, one).read_bytes().splitlines(keepends=True)[1]
+    with file_of(tmp_path, other).open("ab") as out:
+        out.write(line)
+    with pytest.raises(SessionError, match="line 2: its hash does not follow"):
+        journal.load(tmp_path, other.id)
+
+
 def test_another_sessions_journal_under_this_name_is_refused(tmp_path: Path) -> None:
     session = new(tmp_path)
     other = file_of(tmp_path, session).with_name("session_20260102_030406_0000000b.jsonl")

@@ -14,7 +14,8 @@ from session.sessions import FACTS, SYMBOLS, after, explored, low_risk, started,
 def earned(intent: Intent = Intent.MODIFY) -> Session:
     session = explored(low_risk(intent))
     step, _ = steps.confirm_symbols(session, ["AuthService"], "login() を持つ", defined=SYMBOLS)
-    session = after(session, step)
+    seen = steps.called("find_definitions", "LoginForm", found=1, symbols=["LoginForm"])
+    session = after(session, step, seen)
     return after(session, submit_understanding(session, submission(), FACTS).step)
 
 

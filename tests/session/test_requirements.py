@@ -157,6 +157,17 @@ def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> No
     assert mapped.source is SlotSource.HYPOTHESIS
 
 
+def test_what_the_index_or_the_disk_does_not_know_is_not_counted() -> None:
+    session = explored(low_risk())
+    claim = submission()._replace(symbols_identified=("login", "x", "y"))
+    facts = FACTS._replace(defined=frozenset({"login", "x", "y"}), existing_files=frozenset())
+    assert missing(session, claim, facts)[:3] == [
+        "symbols_identified: 1/3",
+        "entry_points: 0/1",
+        "files_analyzed: 0/2",
+    ]
+
+
 def test_a_look_alike_symbol_is_flagged_and_shown_escaped() -> None:
     session = explored(low_risk())
     claim = submission()._replace(symbols_identified=(*SYMBOLS[:3], "\u0410uth"))
