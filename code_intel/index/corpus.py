@@ -1,8 +1,8 @@
 """Map and forest are two rows of one table; which files belong to neither is one table more."""
 
+import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from fnmatch import translate
 
 from code_intel.config import STATE_FOLDER
 from code_intel.records import Corpus
@@ -53,8 +53,11 @@ _GENERATED = _words("""
     *.min.js *.min.css *.min.mjs *.map package-lock.json npm-shrinkwrap.json yarn.lock
     pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock pipfile.lock cargo.lock composer.lock
     gemfile.lock go.sum flake.lock""")
-REFUSED_NAMES = (("may hold secrets", _SECRETS), ("generated", _GENERATED))
-"""(reason, patterns of the lower-case name)."""
+REFUSED_NAMES = tuple(
+    (reason, re.compile("|".join(translate(pattern) for pattern in patterns)))
+    for reason, patterns in (("may hold secrets", _SECRETS), ("generated", _GENERATED))
+)
+"""(reason, which lower-case names)."""
 ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
 
 _TESTS = frozenset(_words("test tests __tests__ spec specs testing testdata fixtures e2e"))
@@ -67,17 +70,15 @@ def refusal(name: str) -> str:
     folded = name.lower()
     if folded in ALLOWED_NAMES:
         return ""
-    for reason, patterns in REFUSED_NAMES:
-        if any(fnmatchcase(folded, pattern) for pattern in patterns):
-            return reason
-    return ""
+    return next((reason for reason, names in REFUSED_NAMES if names.match(folded)), "")
 
 
-def is_own(path: PurePosixPath, db_name: str, corpus: Corpus) -> bool:
-    """Whether a path is this product's own state and not knowledge of the project's."""
-    if path.name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
+def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
+    """Whether a POSIX path is this product's own state and not knowledge of the project's."""
+    *folders, name = path.split("/")
+    if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
         return True
-    return not CORPORA[corpus].own_state and STATE_FOLDER in path.parts
+    return not CORPORA[corpus].own_state and STATE_FOLDER in folders
 
 
 def priority(path: str) -> int:

@@ -29,6 +29,8 @@ from code_intel.index.vectors import embed_pending
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 3.0
+ASKED_SHARE = 4
+"""A scan on request waits for 4 t after the last one: questions in a row do not pay for scans."""
 SCAN_SHARE = 20
 """A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
 STOP_SECONDS = 0.9
@@ -116,6 +118,7 @@ class Indexer:
         self._cache = cache
         self._every = every
         self._next_scan = 0.0
+        self._earliest = 0.0
         self._suspect = True
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
@@ -131,12 +134,12 @@ class Indexer:
             self._thread.start()
 
     def request(self, *, suspect: bool = False) -> None:
-        """Ask for a scan now, and for the role if nobody has it; returns at once.
+        """Ask for a scan soon, and for the role if nobody has it; returns at once.
 
         `suspect` says that a read found the database damaged: it is checked first.
         """
         self._suspect = self._suspect or suspect
-        self._next_scan = 0.0
+        self._next_scan = min(self._next_scan, self._earliest)
         self._wake.set()
 
     def wait(self, until: Callable[[Status], bool], timeout: float) -> bool:
@@ -192,8 +195,9 @@ class Indexer:
         if started >= self._next_scan:
             report = sync(store, self.config, progress=self._scanning, stop=self._stopping.is_set)
             self.status.scanning = False
-            took = time.monotonic() - started
-            self._next_scan = time.monotonic() + max(self._every, SCAN_SHARE * took)
+            ended = time.monotonic()
+            self._earliest = ended + ASKED_SHARE * (ended - started)
+            self._next_scan = ended + max(self._every, SCAN_SHARE * (ended - started))
             if not report.stopped:
                 self.status.report = report
                 self.status.scans += 1

@@ -135,7 +135,7 @@ def sync_document(store: Store, config: IndexConfig, path: str | Path) -> SyncRe
     name, real = walk.locate(config, path)
     report = SyncReport()
     try:
-        found = walk.examine(real, name, config)
+        found = walk.examine(str(real), name, config)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
     if isinstance(found, str):
@@ -237,7 +237,7 @@ class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has n
     """The bytes say that this file is not indexed."""
 
 
-def read(real: Path) -> tuple[bytes, os.stat_result]:
+def read(real: str) -> tuple[bytes, os.stat_result]:
     """Return a regular file's bytes and state, the two of one moment; follows no link.
 
     Raises:

@@ -10,7 +10,7 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
@@ -32,7 +32,7 @@ _WILD = frozenset("*?[")
 class Found:
     """A file to be indexed: where it is, and what the disk says of it."""
 
-    real: Path
+    real: str
     size: int
     mtime_ns: int
     inode: int
@@ -90,8 +90,8 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
             f"{config.folder} is gone or cannot be read; the index is kept as it is."
         )
     result = Scan()
-    real_folder = Path(os.path.realpath(config.folder))
-    straight: dict[Path, bool] = {}
+    real_folder = os.path.realpath(config.folder)
+    straight: dict[str, bool] = {}
     for text, pattern in zip(config.patterns, patterns(config), strict=True):
         if not pattern.base.exists():
             result.warnings.append(f"document_patterns: {text} does not exist.")
@@ -121,60 +121,61 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
             hint="Name a file that document_patterns covers.",
             details={"field": "path"},
         )
-    return document_name(real, Path(os.path.realpath(config.folder))), real
+    return document_name(str(real), os.path.realpath(config.folder)), real
 
 
-def document_name(real: Path, folder: Path) -> str:
+def document_name(real: str, folder: str) -> str:
     """Return how a document is called: relative to `folder` (real) inside it, else absolute."""
-    return (real.relative_to(folder) if real.is_relative_to(folder) else real).as_posix()
+    inside = folder.rstrip(os.sep) + os.sep
+    return real.removeprefix(inside).replace(os.sep, "/")
 
 
-def examine(real: Path, name: str, config: IndexConfig) -> Found | str | None:
+def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
     """Return the file, or why it is skipped, or None when it is not ours to index or gone.
 
     Raises:
         OSError: The disk does not say (no permission, input/output error).
     """
-    path = PurePosixPath(name)
     suffixes = CORPORA[config.corpus].suffixes
-    if is_own(path, config.db_path.name, config.corpus):
+    if is_own(name, config.db_path.name, config.corpus):
         return None
-    if suffixes and path.suffix.lower() not in suffixes:
+    if suffixes and not name.lower().endswith(suffixes):
         return None
     try:
-        info = real.lstat()
+        info = os.lstat(real)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if stat.S_ISLNK(info.st_mode):
+        return _leaves(real, config)
     if stat.S_ISDIR(info.st_mode):
         return "folder cannot be listed"
-    return _reason(name, path.name, info) or Found(
-        real, info.st_size, info.st_mtime_ns, info.st_ino
-    )
+    reason = _reason(name, info)
+    return reason or Found(real, info.st_size, info.st_mtime_ns, info.st_ino)
 
 
-def _reason(name: str, base: str, info: os.stat_result) -> str:
+def _reason(name: str, info: os.stat_result) -> str:
     if not stat.S_ISREG(info.st_mode):
         return "not a regular file"
     if not _is_utf8(name):
         return "name is not valid UTF-8"
     if info.st_size > LARGEST:
         return "larger than 1 MiB"
-    return refusal(base)
+    return refusal(name.rpartition("/")[2])
 
 
 def _judge(
-    real: Path, name: str, config: IndexConfig, result: Scan, straight: dict[Path, bool]
+    real: str, name: str, config: IndexConfig, result: Scan, straight: dict[str, bool]
 ) -> None:
-    parent = real.parent
+    parent = real.rpartition(os.sep)[0] or os.sep
     if parent not in straight:
         # git lists what its index holds, also below a folder that has become a link since.
-        straight[parent] = os.path.realpath(parent) == str(parent)
+        straight[parent] = os.path.realpath(parent) == parent
     shown = name.encode("utf-8", "backslashreplace").decode()
     if not straight[parent]:
         result.skipped[shown] = "below a link"
         return
     try:
-        found = _leaves(real, config) if real.is_symlink() else examine(real, name, config)
+        found = examine(real, name, config)
     except OSError as error:
         result.skipped[shown] = f"unreadable: {error.strerror}"
         return
@@ -184,7 +185,7 @@ def _judge(
         result.skipped[shown] = found
 
 
-def _leaves(link: Path, config: IndexConfig) -> str | None:
+def _leaves(link: str, config: IndexConfig) -> str | None:
     target = Path(os.path.realpath(link))
     inside = any(target.is_relative_to(pattern.base) for pattern in patterns(config))
     return None if inside else "a link that leaves the folder"
@@ -209,17 +210,18 @@ def _glob(glob: str) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([f"/{glob}"])
 
 
-def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[Path]:
+def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[str]:
     if not pattern.base.is_dir():
-        yield pattern.base
+        yield str(pattern.base)
         return
     rules = CORPORA[config.corpus].ignore_rules
     listed = _git_files(pattern.base) if rules else None
     below = walk_folder(pattern.base, rules=rules) if listed is None else listed
     wanted = _glob(pattern.glob) if pattern.glob else None
+    base = str(pattern.base).rstrip(os.sep)
     for relative in below:
         if wanted is None or wanted.match_file(relative):
-            yield pattern.base / relative
+            yield f"{base}{os.sep}{relative}".rstrip("/")
 
 
 def _git_files(base: Path) -> list[str] | None:
