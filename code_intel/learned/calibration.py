@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FEATURES = ("meaning", "crowd", "gap", "opposite", "words", "term", "width")
+FEATURES = (
+    "meaning", "crowd", "gap", "opposite", "words", "term", "width", "concepts", "foreign",
+)  # fmt: skip
 """What `evidence.measure` measures, in this order."""
 
-SIGNS = (1, -1, 1, -1, 1, -1, 1)
+SIGNS = (1, -1, 1, -1, 1, -1, 1, 1, -1)
 """Which way each feature may move a score; a fit that wants another way leaves the feature out."""
 
 NEIGHBOURS = 5

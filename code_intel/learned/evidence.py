@@ -1,4 +1,4 @@
-"""What speaks for and against «this question means that agreement», as seven numbers.
+"""What speaks for and against «this question means that agreement», as nine numbers.
 
 Nothing here looks at the rest of the store, so a map of one agreement scores as a map of many.
 """
@@ -13,6 +13,7 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.agreement import split_symbol
 from code_intel.chunking.words import query_words, words
 from code_intel.learned.calibration import NEIGHBOURS, Space, document_frequency
+from code_intel.learned.glossary import read
 from code_intel.learned.opposites import opposed
 from code_intel.records import Agreement
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 6, 120
 """Bounds of a question's width: beyond them length says nothing more."""
 
+MOST_CONCEPTS = 3
+
 _FIRST_WIDE = 0x2E80
 
 
@@ -35,6 +38,7 @@ class Wording(NamedTuple):
     term_words: frozenset[str]
     action: str
     wide: float
+    concepts: frozenset[str]
 
 
 def wording(agreement: Agreement) -> Wording:
@@ -50,6 +54,7 @@ def _wording(card: str, term: str, action: str, aliases: tuple[str, ...]) -> Wor
         term_words=frozenset(words(term)),
         action=action,
         wide=wide_share(card),
+        concepts=read(card).concepts.union(*(read(alias).concepts for alias in aliases)),
     )
 
 
@@ -68,6 +73,8 @@ def measure(
     term      share of the term's weighty words in the question: shared words raise a cosine
               without adding meaning
     width     log of the question's width: details lower a cosine without taking meaning away
+    concepts  how many of the question's concepts (see `glossary`) the agreement has, at most 3
+    foreign   how many it does not have, at most 3
     """
     import numpy as np
 
@@ -75,6 +82,7 @@ def measure(
     meaning = space.passages(vectors) @ asked
     nearest = np.sort(space.crowd @ asked)[-NEIGHBOURS:]
     question = frozenset(query_words(query))
+    concepts = read(query).concepts
     wide = wide_share(query)
     rows = [
         (
@@ -85,6 +93,8 @@ def measure(
             shared(question, said.words),
             shared(said.term_words, question),
             math.log(width(query)),
+            min(MOST_CONCEPTS, len(concepts & said.concepts)),
+            min(MOST_CONCEPTS, len(concepts - said.concepts)),
         )
         for cosine, said in zip(meaning, wordings, strict=True)
     ]

@@ -8,7 +8,8 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.words import query_words
@@ -16,6 +17,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.learned import calibration
 from code_intel.learned.evidence import Wording, measure, shared, wording
+from code_intel.learned.glossary import read
 from code_intel.records import Agreement, Definition
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ EXACT = 1.0
 ENDING = 0.9
 """Score of a term that differs in a generic ending alone: 「ログイン処理」 for 「ログイン機能」."""
 
+SYNONYM = 0.78
+"""Least score of a term in other, synonymous words, 「サインイン機能」: enough to be verified."""
+
 ALIAS_ONCE = 0.75
 """Least score of an alias that one session used: enough to be verified, never to skip a search."""
 
@@ -33,8 +38,12 @@ WORDS_ONLY = 0.69
 """Most that words alone can reach: without vectors nothing short-circuits."""
 
 _ENDINGS = re.compile(
-    r"(?:の?(?:機能|処理|画面|仕組み|実装|方法|まわり|周り|操作|手続き|部分|ロジック|コード)"
-    r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic|code|flow))$"
+    r"(?:の?(?:機能|処理|画面|<screen>|仕組み|実装|方法|まわり|周り|操作|手続き|部分|ロジック|コード)"
+    r"|[をの]?(?:修正|改修|改善|調査|調べ|直し?|見直し|リファクタリング)(?:する|して|す|したい|たい|て)?"
+    r"(?:ください|ほしい|下さい)?|[をの]?(?:バグ|不具合|問題)"
+    r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic|code|flow"
+    r"|bugs?|issues?))$"
+    r"|^(?:please|fix|debug|refactor|improve|investigate|the|in|of)\b(?=.)"
 )
 
 
@@ -169,26 +178,34 @@ def _add_meaning(
         values = dict(zip(calibration.FEATURES, row.tolist(), strict=True))
         reasons = [f"meaning {values['meaning']:.2f}"]
         reasons += [f"words {values['words']:.2f}"] if values["words"] else []
+        reasons += ["concepts"] if values["concepts"] else []
         reasons += ["opposite action"] if values["opposite"] else []
         found[place] = _Judged(float(cosine), float(score), reasons)
 
 
+def least(query: str, card: Card) -> tuple[float, str]:
+    """Return the least score that the words themselves warrant under a model, and why; 0 if none.
+
+    What no fit needs to say: the very term, a known alias, another ending, a synonym.
+    """
+    asked, term = _forms(query), _forms(card.agreement.nl_term)
+    certain, aliases = map(fold, card.aliases_certain), map(fold, card.agreement.aliases)
+    rules = (
+        (asked.folded == term.folded, EXACT, "exact term"),
+        (asked.folded in certain, EXACT, "known alias"),
+        (asked.stem == term.stem, ENDING, "term but for its ending"),
+        (asked.meaning == term.meaning, SYNONYM, "synonym of the term"),
+        (asked.folded in aliases, ALIAS_ONCE, "alias of one session"),
+    )
+    return next(((score, reason) for holds, score, reason in rules if holds), (0.0, ""))
+
+
 def _by_rules(query: str, card: Card, judged: _Judged, *, with_model: bool) -> _Judged:
-    """Apply what no fit needs to say: the very term, a known alias, a generic ending."""
-    asked = fold(query)
-    agreement = card.agreement
-    certain = {fold(alias) for alias in card.aliases_certain}
-    for holds, score, reason in (
-        (asked == fold(agreement.nl_term), EXACT, "exact term"),
-        (asked in certain, EXACT, "known alias"),
-        (_stem(asked) == _stem(fold(agreement.nl_term)), ENDING, "term but for its ending"),
-        (asked in map(fold, agreement.aliases), ALIAS_ONCE, "alias of one session"),
-    ):
-        if holds:
-            judged.exact = score == EXACT and with_model
-            judged.score = max(judged.score, score)
-            judged.reasons.insert(0, reason)
-            break
+    score, reason = least(query, card)
+    if reason:
+        judged.exact = score == EXACT and with_model
+        judged.score = max(judged.score, score)
+        judged.reasons.insert(0, reason)
     if not with_model:
         judged.score = min(judged.score, WORDS_ONLY)
     return judged
@@ -217,6 +234,20 @@ def _stem(folded: str) -> str:
     while (shorter := _ENDINGS.sub("", folded).strip()) and shorter != folded:
         folded = shorter
     return folded
+
+
+class _Forms(NamedTuple):
+    folded: str
+    stem: str
+    meaning: str
+
+
+@lru_cache(maxsize=4096)
+def _forms(text: str) -> _Forms:
+    """Return a text in the three forms in which it may equal a term."""
+    folded = fold(text)
+    stem = _stem(folded)
+    return _Forms(folded, stem, _stem(read(stem).canonical))
 
 
 def _constants(identity: str) -> calibration.Calibration | None:
