@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
 from code_intel.forest.evidence import File
 
@@ -51,7 +50,7 @@ def derived(files: Sequence[File], standing: Mapping[str, float]) -> set[str]:
 
 def stem(path: str) -> str:
     """Return a file's name without what building adds: `api.min.js.map` is `api`."""
-    return _ENDINGS.sub("", PurePosixPath(path).name).lower()
+    return _ENDINGS.sub("", path.rpartition("/")[2]).lower()
 
 
 def _rank(path: str) -> int:
@@ -68,9 +67,7 @@ def _repeats(path: str, original: str, lines: Mapping[str, set[str]]) -> bool:
 
 def _place(path: str) -> tuple[str, ...]:
     """Return a file's folders but for those that building adds or drops."""
-    return tuple(
-        part for part in PurePosixPath(path).parent.parts if part.lower() not in _BUILD_PARTS
-    )
+    return tuple(part for part in path.split("/")[:-1] if part.lower() not in _BUILD_PARTS)
 
 
 def _lines(file: File) -> set[str]:

@@ -6,6 +6,7 @@ test for that reason.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from code_intel.forest.question import Question
@@ -138,10 +139,13 @@ def kinds_of(path: str, question: Question, bases: Sequence[str] = ()) -> list[K
         question: What is asked.
         bases: Folders that were indexed, in the same form; the longest that holds the path is cut.
     """
-    judged = "/" + relative(path, bases).lower()
-    return [
-        kind for kind in KINDS if kind.topic not in question.topics and kind.pattern.search(judged)
-    ]
+    found = _kinds("/" + relative(path, bases).lower())
+    return [kind for kind in found if kind.topic not in question.topics]
+
+
+@lru_cache(maxsize=1 << 14)
+def _kinds(judged: str) -> tuple[Kind, ...]:
+    return tuple(kind for kind in KINDS if kind.pattern.search(judged))
 
 
 def relative(path: str, bases: Sequence[str]) -> str:

@@ -26,11 +26,16 @@ POOL = 600
 """Chunks asked of each search; the right file is nearly always among them (recall@10 is .97)."""
 
 
+NEAR = 60
+"""Files that are looked at for copies."""
+
+
 class Ranked(NamedTuple):
-    """A file with its score, and the tags that say how it came by it."""
+    """A file with its score, what its path alone makes of it (0 to 1), and tags that say why."""
 
     file: File
     score: float
+    standing: float
     why: tuple[str, ...]
 
 
@@ -78,21 +83,31 @@ def rank(files: Sequence[File], question: Question, bases: Sequence[str] = ()) -
             evidence[path] += signal.weight * value
             if measured[path] > 0:
                 why[path].append(signal.name)
-    kinds = {file.path: kinds_of(file.path, question, bases) for file in files}
-    standing = {path: prod(kind.factor for kind in found) for path, found in kinds.items()}
-    copies = derived(files, standing)
     ranked = []
     for file in files:
-        path = file.path
-        score = evidence[path] * standing[path] * (COPY if path in copies else 1.0)
-        tags = [
-            *why[path],
-            *(f"-{kind.name}" for kind in kinds[path]),
-            *["-copy"] * (path in copies),
-        ]
-        if score > 0:
-            ranked.append(Ranked(file, score, tuple(tags)))
-    return sorted(ranked, key=lambda each: (-each.score, each.file.path))
+        kinds = kinds_of(file.path, question, bases)
+        standing = prod(kind.factor for kind in kinds)
+        tags = (*why[file.path], *(f"-{kind.name}" for kind in kinds))
+        if evidence[file.path] > 0:
+            ranked.append(Ranked(file, evidence[file.path] * standing, standing, tags))
+    return _demote_copies(sorted(ranked, key=_order))
+
+
+def _demote_copies(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Put copies behind, among the files near the top; below them nobody looks."""
+    near = ranked[:NEAR]
+    copies = derived([each.file for each in near], {each.file.path: each.standing for each in near})
+    demoted = [
+        each._replace(score=each.score * COPY, why=(*each.why, "-copy"))
+        if each.file.path in copies
+        else each
+        for each in ranked
+    ]
+    return sorted(demoted, key=_order)
+
+
+def _order(ranked: Ranked) -> tuple[float, str]:
+    return -ranked.score, ranked.file.path
 
 
 def _hit(ranked: Ranked, score: float) -> Hit:
