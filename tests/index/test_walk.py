@@ -243,3 +243,29 @@ def test_our_ignore_rules_are_those_of_git(
     listed = git(root, "ls-files", "-co", "--exclude-standard", "-z")
     expected = sorted(filter(None, listed.split("\0")))
     assert sorted(walk_folder(root, rules=True)) == expected
+
+
+def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_a_git_that_hangs_stops_the_scan_instead_of_changing_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "p/a.py")
+    fake_git(tmp_path, monkeypatch, "exec tail -f /dev/null")
+    monkeypatch.setattr(walk, "GIT_SECONDS", 0.1)
+    with pytest.raises(StorageError, match="git did not answer"):
+        walk.scan(config(tmp_path / "p"))
+
+
+def test_a_git_that_fails_leaves_the_rules_to_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "p/a.py", "p/node_modules/b.js")
+    fake_git(tmp_path, monkeypatch, "echo 'dubious ownership' >&2; exit 128")
+    assert names(config(tmp_path / "p")) == ["a.py"]
