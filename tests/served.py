@@ -12,6 +12,7 @@ from mcp import Client
 
 from code_intel.config import Settings, load_settings
 from code_intel.servers.gateway import build_gateway
+from code_intel.servers.index_server import build_index_server
 from code_intel.tools.shelf import open_project
 from projects import ERAS, SHOP, Caller
 
@@ -53,4 +54,13 @@ async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> Asy
     """Connect to a gateway in this process."""
     with anyio.fail_after(60):
         async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
+            yield Caller(client)
+
+
+@asynccontextmanager
+async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIterator[Caller]:
+    """Connect to the map or forest server in this process."""
+    shelf = open_project(settings_of(root))[corpus == "forest"]
+    with anyio.fail_after(60):
+        async with Client(build_index_server(shelf), mode=era) as client:
             yield Caller(client)

@@ -6,6 +6,7 @@ read from it; when the caller is cancelled it dies with the call.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -98,23 +99,28 @@ async def grep(root: Path, question: Question) -> Matches:
     return Matches(tuple(found), truncated or scope.cancelled_caught)
 
 
-def confined(root: Path, path: str) -> str:
+def confined(root: Path, path: str, field: str = "path") -> str:
     """Return `path` relative to `root`, links resolved; it must exist below `root`.
 
     Raises:
-        UsageError: It does not; code `path_outside_root` when it is elsewhere.
+        UsageError: It does not; code `path_outside_root` when it is elsewhere. Names `field`.
     """
-    real = (root / path).resolve()
-    if not real.is_relative_to(root.resolve()):
+    real, top = _real(root / path), _real(root)
+    if not real.is_relative_to(top):
         raise UsageError(
-            f"{path} is outside the project.",
+            f"{path[:200]} is outside the project.",
             code="path_outside_root",
             hint="Give a path relative to the project's root.",
-            details={"field": "path"},
+            details={"field": field},
         )
-    if not real.exists():
-        raise UsageError(f"{path} does not exist.", details={"field": "path"})
-    return real.relative_to(root.resolve()).as_posix()
+    if not os.path.exists(real):  # noqa: PTH110 - unlike Path.exists it takes a name too long
+        raise UsageError(f"{path[:200]} does not exist.", details={"field": field})
+    return real.relative_to(top).as_posix()
+
+
+def _real(path: Path) -> Path:
+    """Return where a path really is; unlike Path.resolve it does not fail on a loop of links."""
+    return Path(os.path.realpath(path))
 
 
 def _command(question: Question, path: str) -> list[str]:

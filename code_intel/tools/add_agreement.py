@@ -1,9 +1,12 @@
 """Tool `add_agreement`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.errors import UsageError
+from code_intel.forest.grep import confined
 from code_intel.learned.learn import Learned, learn
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.declaration import Answer
@@ -31,9 +34,9 @@ async def add_agreement(
 
     Use record_outcome for what a session has earned; this is for what people know already.
     """
+    files = [await thread(_reference, desk.root, text) for text in related_files]
     found = await definitions_of(desk, [symbol])
     definitions = found.get(symbol, [])
-    files = [file_reference(text) for text in related_files]
     if not files:
         files = [FileReference(d.file, d.line) for d in definitions[:1]]
     agreement = Agreement(
@@ -66,3 +69,18 @@ def file_reference(text: str) -> FileReference:
     """Read `path:line` or `path`."""
     path, found, line = text.rpartition(":")
     return FileReference(path, int(line)) if found and line.isdecimal() else FileReference(text)
+
+
+def _reference(root: Path, text: str) -> FileReference:
+    """Read one related file, which may be missing yet but never lies outside the project.
+
+    Raises:
+        UsageError: It is elsewhere.
+    """
+    file = file_reference(text)
+    try:
+        confined(root, file.path, "related_files")
+    except UsageError as error:
+        if error.error != UsageError.code:
+            raise
+    return file

@@ -1,0 +1,113 @@
+"""Whatever a client sends, every tool answers by its own rules: no defect, no Python text."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from code_intel.tools.declaration import Tool
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from projects import Caller
+from served import gateway, index_server
+
+TEXTS = st.sampled_from(
+    [
+        "", " ", "\n", "login", "AuthService.login", "ログイン", "..", "../x", "/etc/passwd", "~", "-o",
+        "--pre=x", "[", "(a+)+$", "a" * 300, "a/" * 200, "x" * 5000, "\u202e\u200b", "🦀", "null",
+        "[1", '["a"]', "{}", "NaN", "src/auth/service.py", "\x07\t", "%s%n", "*", "**/**", ".", "\\",
+        "session_20250101_000000_00000000", "loop", "valid", "success", "MODIFY",
+    ]
+) | st.text(max_size=30)  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Return values that mostly fit `schema`, at its bounds and over them."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if "anyOf" in schema:
+        return st.one_of(*map(values, schema["anyOf"]))
+    if schema.get("type") == "integer":
+        low, high = schema.get("minimum", 0), schema.get("maximum", 10)
+        return st.sampled_from([low - 1, low, high, high + 1, 10**20])
+    if schema.get("type") == "array":
+        return st.lists(values(schema["items"]), max_size=3)
+    if schema.get("type") == "object":
+        return objects(schema)
+    simple = {"string": TEXTS, "boolean": st.booleans(), "null": st.none()}
+    return simple.get(schema.get("type", ""), ANYTHING)
+
+
+def objects(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    fields = {name: values(field) for name, field in schema.get("properties", {}).items()}
+    wanted = {name: fields[name] for name in schema.get("required", [])}
+    rest = {name: field for name, field in fields.items() if name not in wanted}
+    return st.fixed_dictionaries(wanted, optional=rest)
+
+
+def calls(tool: Tool) -> st.SearchStrategy[dict[str, Any]]:
+    """Return arguments: fitting, fitting but for one, or anything at all."""
+    spoilt = st.tuples(objects(tool.schema), st.sampled_from([*tool.schema["properties"], "odd"]))
+    return (
+        objects(tool.schema)
+        | st.builds(lambda pair, value: pair[0] | {pair[1]: value}, spoilt, ANYTHING)
+        | st.dictionaries(TEXTS, ANYTHING, max_size=3)
+    )
+
+
+async def check(call: Caller, tool: Tool, arguments: dict[str, Any]) -> None:
+    result = await call.client.call_tool(tool.name, arguments)
+    data = result.structured_content
+    assert isinstance(data, dict)
+    json.dumps(data, allow_nan=False)
+    text = "".join(part.text for part in result.content if part.type == "text")
+    assert "Traceback" not in text
+    if result.is_error:
+        assert data.keys() >= {"error", "message", "hint"}, data
+        assert data["error"] != "unexpected", (tool.name, arguments, data)
+        assert data["message"]
+        assert data["hint"]
+        assert "pydantic" not in text
+
+
+def fuzz(tools: tuple[Tool, ...], connect: Any, examples: int) -> None:
+    """Send examples of every tool over one connection, all in one event loop."""
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        batch = [(tool, data.draw(calls(tool), label=tool.name)) for tool in tools]
+
+        async def send() -> None:
+            async with connect() as call:
+                for tool, arguments in batch:
+                    await check(call, tool, arguments)
+
+        anyio.run(send)
+
+    run()
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+def test_no_arguments_make_a_tool_of_the_gateway_fail(shop: Path, era: str) -> None:
+    (shop / "loop").symlink_to("loop")
+    fuzz(GATEWAY_TOOLS, lambda: gateway(shop, era), 25)
+
+
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+def test_no_arguments_make_a_tool_of_an_index_server_fail(shop: Path, corpus: str) -> None:
+    fuzz(INDEX_TOOLS, lambda: index_server(shop, corpus), 25)
