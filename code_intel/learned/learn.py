@@ -1,6 +1,6 @@
 """Learning: a success becomes an agreement, an agreement is confirmed, a term gets another word.
 
-Whether something was earned is the session's business (DESIGN: learning needs earning); here it is
+Whether something was earned is the session's business (docs/decisions/0013); here it is
 written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
 """
 

@@ -45,6 +45,7 @@ def build_gateway(settings: Settings) -> Server[Desk]:
                     map=map_shelf.index,
                     forest=forest_shelf.index,
                     embedder=map_shelf.embedder,
+                    offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
                 )
             finally:
                 group.cancel_scope.cancel()

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.session import steps
+from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.symbol_facts import defined_symbols, symbol_scores
@@ -28,10 +29,15 @@ async def confirm_symbol_relevance(
     async with desk.session(session_id, "confirm_symbol_relevance") as held:
         defined = await defined_symbols(desk, relevant_symbols)
         scores = await symbol_scores(desk, held.session.own_words, defined)
-        step, not_found = steps.confirm_symbols(
-            held.session, relevant_symbols, code_evidence, defined=defined, scores=scores
-        )
-        session = await held.append(step)
+
+        def judgement(session: Session) -> tuple[tuple[str, ...], list[Step]]:
+            step, not_found = steps.confirm_symbols(
+                session, relevant_symbols, code_evidence, defined=defined, scores=scores
+            )
+            return not_found, [step]
+
+        not_found = await held.decide(judgement)
+        session = held.session
     confirmed = [s for s in session.symbols if s.confirmed]
     names = ", ".join(s.name for s in confirmed)
     message = f"Confirmed: {names}." + (

@@ -6,7 +6,7 @@ threads; nothing here blocks the event loop.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,7 @@ class Desk:
         map: The local map index.
         forest: The local forest index; definitions and validity come from it.
         embedder: The process's model.
+        offered: Names of the tools that the server has; refusals name no others.
         last: The last session that this connection started or named.
     """
 
@@ -45,6 +46,7 @@ class Desk:
     map: Index
     forest: Index
     embedder: LazyEmbedder
+    offered: frozenset[str] = frozenset()
     last: str | None = None
     locks: dict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
 
@@ -72,9 +74,9 @@ class Desk:
         async with self.locks[chosen]:
             hours = self.settings.session_hours
             session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
-            phases.check_allowed(session, tool)
+            phases.check_allowed(session, tool, self.offered or None)
             self.last = chosen
-            yield Held(self, session)
+            yield Held(self, session, tool)
 
     @asynccontextmanager
     async def perhaps(self, session_id: str | None, tool: str) -> "AsyncIterator[Held | None]":
@@ -92,11 +94,27 @@ class Held:
 
     desk: Desk
     session: Session
+    tool: str
 
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
         self.session = await thread(journal.append, self.desk.sessions, self.session.id, *steps)
         return self.session
+
+    async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
+        """Judge the session as it is on disk and append what follows, while no process can come between.
+
+        `judgement` returns its verdict and the steps to append; when it raises, nothing is written.
+        """
+
+        def work() -> T:
+            with journal.transaction(self.desk.sessions, self.session.id) as held:
+                phases.check_allowed(held.session, self.tool, self.desk.offered or None)
+                verdict, steps = judgement(held.session)
+                self.session = held.append(*steps)
+            return verdict
+
+        return await thread(work)
 
 
 async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

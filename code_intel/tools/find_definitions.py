@@ -4,12 +4,18 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.forest.grep import confined
+from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.answers import definition_data
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 
 LIMIT = 50
+MOST = 10_000
+"""Definitions that are looked at when only those of a folder or language are wanted."""
+FRAGMENT = 3
+"""Characters below which a name that is merely contained in others counts as nothing found."""
 
 Symbol = Annotated[
     str,
@@ -35,30 +41,50 @@ async def find_definitions(
     find_references before submit_understanding. Returns name, file, line, kind, scope and signature.
     """
     async with desk.perhaps(session_id, "find_definitions") as held:
-        found = await thread(desk.forest.store.definitions, symbol, exact=exact_match, limit=LIMIT)
-        below = path.strip("/").removeprefix("./")
-        found = [
-            d
-            for d in found
-            if (below in {"", "."} or d.file == below or d.file.startswith(f"{below}/"))
-            and language.lower() in {"", d.language}
-        ]
+        every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
+        found = every[:LIMIT]
         if held is not None:
             await held.append(
                 steps.called(
                     "find_definitions",
                     symbol,
-                    found=len(found),
+                    found=len(found) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, found),
                     files=dict.fromkeys(d.file for d in found),
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )
     lines = [f"{d.file}:{d.line}  {d.kind} {d.qualified}" for d in found[:20]]
+    if len(every) > len(lines):
+        lines.append(
+            f"… {len(every) - len(lines)} more; narrow with path, language or exact_match."
+        )
     text = "\n".join(lines) or f"No definition of {symbol} in the index; try another spelling."
     data = {
         "symbol": symbol,
         "path": path,
         "definitions": [definition_data(d) for d in found],
-        "total": len(found),
+        "total": len(every),
+        "truncated": len(every) > len(found),
     }
     return Answer(data, text)
+
+
+def _definitions(
+    desk: Desk, symbol: str, path: str, language: str, *, exact: bool
+) -> list[Definition]:
+    """Return the definitions below `path`, which must exist in the project."""
+    below = desk.root / confined(desk.root, path)
+    everywhere = below == desk.root and not language
+    found = desk.forest.store.definitions(
+        symbol, exact=exact, limit=LIMIT + 1 if everywhere else MOST
+    )
+    folder = desk.forest.config.folder
+    return [
+        d
+        for d in found
+        if (folder / d.file).is_relative_to(below) and language.lower() in {"", d.language}
+    ]
+
+
+def _exact(symbol: str, found: list[Definition]) -> int:
+    return sum(d.name == symbol.strip() for d in found)

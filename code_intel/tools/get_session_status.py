@@ -17,7 +17,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
         "intent": session.intent.value,
         "query": session.query,
         "current_phase": session.phase.value,
-        "allowed_tools": list(phases.allowed_tools(session)),
+        "allowed_tools": list(phases.allowed_tools(session, desk.offered or None)),
         "risk_level": session.risk.value,
         "ready_by": session.ready_by,
         "exploration": {

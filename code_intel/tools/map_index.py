@@ -1,9 +1,11 @@
-"""Make an agreement findable the moment it is written."""
+"""Bring single documents up to date at once: the agreement just written, the source just changed."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from code_intel.errors import CodeIntelError
-from code_intel.index.sync import SyncReport
+from code_intel.index.sync import SyncReport, sync_document
 from code_intel.tools.desk import Desk, thread
 
 
@@ -18,3 +20,17 @@ async def refresh_map(desk: Desk, file: Path) -> str:
     except CodeIntelError as error:
         return f"deferred: {error.message}"
     return f"deferred: {report.warnings[0]}" if report.warnings else "done"
+
+
+async def refresh_source(desk: Desk, files: Sequence[str]) -> None:
+    """Index the words and symbols of source files now; vectors follow in the background.
+
+    What is learned must describe the code as it is after the change, not as it was last scanned.
+    """
+
+    def work() -> None:
+        for file in files:
+            with suppress(CodeIntelError):  # not indexed, or gone: nothing to bring up to date
+                sync_document(desk.forest.store, desk.forest.config, desk.root / file)
+
+    await thread(work)

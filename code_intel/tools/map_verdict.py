@@ -5,13 +5,16 @@ here, in the project's own files and index, whatever the upstream says of them (
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.errors import UsageError
+from code_intel.forest.grep import confined
 from code_intel.learned.agreements import make_key
 from code_intel.learned.recall import ready_margin
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.validity import lookup_name
-from code_intel.records import Hit, SearchAnswer
+from code_intel.records import Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
@@ -43,21 +46,40 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
     found = best.agreement
     assert found is not None  # noqa: S101 - the caller's condition
     standing = _standing(desk, found.nl_term, found.symbol)
-    defined = bool(desk.forest.store.definitions(lookup_name(found.symbol), exact=True, limit=1))
+    definitions = desk.forest.store.definitions(lookup_name(found.symbol), exact=True, limit=50)
     facts = MapFacts(
         score=best.score,
         status=standing.validity if standing else "unchecked",
         confirmed=standing is not None and standing.confirmed,
         margin=_margin(best, hits),
         needed_margin=ready_margin(desk.embedder.identity),
-        symbol_defined=defined,
+        symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
     )
+    moved = _changed_files(standing, definitions)
     files = tuple(
-        file.path for file in found.files if file.path and (desk.root / file.path).is_file()
+        file.path
+        for file in found.files
+        if file.path not in moved and _is_ours(desk.root, file.path)
     )
-    return Judged(best, short_circuit.judge(facts), defined, files)
+    return Judged(best, short_circuit.judge(facts), bool(definitions), files)
+
+
+def _changed_files(standing: Standing | None, definitions: Sequence[Definition]) -> set[str]:
+    """Return the files whose definition of the symbol is another one than was agreed on."""
+    agreement = standing.entry.agreement if standing else None
+    if agreement is None or not agreement.digest:
+        return set()
+    return {d.file for d in definitions if d.digest != agreement.digest}
+
+
+def _is_ours(root: Path, file: str) -> bool:
+    """Whether an agreement's file exists in the project; a merged one may name any path."""
+    try:
+        return bool(file) and (root / confined(root, file)).is_file()
+    except UsageError:
+        return False
 
 
 def _standing(desk: Desk, nl_term: str, symbol: str) -> Standing | None:

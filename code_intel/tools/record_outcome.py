@@ -16,18 +16,22 @@ from code_intel.session import learning, steps
 from code_intel.session.state import MappedSymbol, Session, Step
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.map_index import refresh_map
+from code_intel.tools.map_index import refresh_map, refresh_source
 from code_intel.tools.symbol_facts import definitions_of
+
+Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=50)]
 
 
 class Analysis(BaseModel):
     """What came of the work, and why."""
 
-    root_cause: Annotated[str, Field(description="What the matter was, in one sentence.")] = ""
+    root_cause: Annotated[
+        str, Field(max_length=4000, description="What the matter was, in one sentence.")
+    ] = ""
     failure_point: Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None = None
-    related_symbols: list[str] = []
-    related_files: list[str] = []
-    user_feedback_summary: str = ""
+    related_symbols: Names = []
+    related_files: Names = []
+    user_feedback_summary: Annotated[str, Field(max_length=4000)] = ""
 
 
 _EMPTY = Analysis()
@@ -93,6 +97,7 @@ async def record_outcome(
 
 async def _teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
     """Learn what the session has earned."""
+    await refresh_source(desk, session.explored_files)
     changed = await thread(changed_since, desk.root, session.started_at, session.explored_files)
     may, reason = learning.may_learn(session, git_changed=changed)
     await _note_use(desk, session, changed=changed)

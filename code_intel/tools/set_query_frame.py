@@ -41,7 +41,8 @@ async def set_query_frame(
     }
     slots = {name: slot.model_dump() for name, slot in given.items() if slot is not None}
     async with desk.session(session_id, "set_query_frame") as held:
-        session = await held.append(*steps.set_frame(held.session, slots))
+        await held.decide(lambda session: (None, steps.set_frame(session, slots)))
+        session = held.session
     assert session.frame is not None  # noqa: S101 - just set
     missing = list(missing_slots(session.frame, session.intent))
     guidance = investigation_guidance(session.frame, session.intent)

@@ -1,5 +1,6 @@
 """Tool `start_session`."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -44,7 +45,7 @@ async def start_session(
     await thread(_check_project, desk.root, repo_path)
     session = await thread(journal.create, desk.sessions, Intent(intent), query, desk.root)
     desk.last = session.id
-    allowed = list(phases.allowed_tools(session))
+    allowed = list(phases.allowed_tools(session, desk.offered or None))
     read_only = session.phase is Phase.READY
     step = (
         "Answer from search_smart and search_text." if read_only else "Call set_query_frame next."
@@ -77,12 +78,14 @@ async def start_session(
 
 
 def _check_project(root: Path, repo_path: str) -> None:
-    asked = (root / repo_path).expanduser().resolve()
-    if not asked.is_dir():
-        raise UsageError(f"repo_path {repo_path} is not a folder.", details={"field": "repo_path"})
-    if asked != root.resolve():
+    asked = os.path.realpath(root / repo_path)
+    if not os.path.isdir(asked):  # noqa: PTH112 - unlike Path.is_dir it takes a name too long
         raise UsageError(
-            f"repo_path {repo_path} is not the project of this server.",
+            f"repo_path {repo_path[:200]} is not a folder.", details={"field": "repo_path"}
+        )
+    if asked != os.path.realpath(root):
+        raise UsageError(
+            f"repo_path {repo_path[:200]} is not the project of this server.",
             hint=f"Leave repo_path out: this server is for {root}. Other projects have their own.",
             details={"field": "repo_path"},
         )

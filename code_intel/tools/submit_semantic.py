@@ -39,7 +39,10 @@ async def submit_semantic(
     """
     async with desk.session(session_id, "submit_semantic") as held:
         pairs = [(h.text, h.confidence) for h in hypotheses]
-        session = await held.append(evidence.submit_semantic(held.session, pairs, devrag_reason))
+        await held.decide(
+            lambda session: (None, [evidence.submit_semantic(session, pairs, devrag_reason)])
+        )
+        session = held.session
     texts = [h.text for h in session.hypotheses]
     message = (
         f"{session.phase}: check {len(texts)} hypotheses with find_definitions, find_references or "

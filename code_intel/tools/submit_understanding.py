@@ -1,13 +1,17 @@
 """Tool `submit_understanding`."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.errors import UsageError
+from code_intel.forest.grep import confined
 from code_intel.session import requirements
 from code_intel.session.phases import NEXT_STEP
-from code_intel.session.requirements import Submission, UnderstandingFacts
+from code_intel.session.requirements import Submission, Understanding, UnderstandingFacts
+from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.symbol_facts import agreed_symbols, defined_symbols, symbol_scores
@@ -51,8 +55,13 @@ async def submit_understanding(
             learned=frozenset(await agreed_symbols(desk, feature, symbols_identified)),
             scores=await symbol_scores(desk, feature, defined),
         )
-        verdict = requirements.submit_understanding(held.session, submission, facts)
-        session = await held.append(verdict.step)
+
+        def judgement(session: Session) -> tuple[Understanding, list[Step]]:
+            verdict = requirements.submit_understanding(session, submission, facts)
+            return verdict, [verdict.step]
+
+        verdict = await held.decide(judgement)
+        session = held.session
     message = f"{session.phase}. {NEXT_STEP[session.phase]}"
     if verdict.missing:
         message += " Missing: " + "; ".join(verdict.missing) + "."
@@ -79,9 +88,9 @@ async def submit_understanding(
 
 def _existing(root: Path, files: list[str]) -> set[str]:
     """Return those of `files` that exist inside the project, links followed."""
-    real = root.resolve()
-    return {
-        file
-        for file in files
-        if (path := (root / file).resolve()).is_relative_to(real) and path.is_file()
-    }
+    found = set()
+    for file in files:
+        with suppress(UsageError):
+            if (root / confined(root, file)).is_file():
+                found.add(file)
+    return found

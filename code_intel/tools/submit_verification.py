@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import evidence
 from code_intel.session.phases import NEXT_STEP
+from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
@@ -51,8 +52,13 @@ async def submit_verification(
         for item in verified
     ]
     async with desk.session(session_id, "submit_verification") as held:
-        verdict = evidence.submit_verification(held.session, answers)
-        session = await held.append(verdict.step)
+
+        def judgement(session: Session) -> tuple[evidence.Verification, list[Step]]:
+            verdict = evidence.submit_verification(session, answers)
+            return verdict, [verdict.step]
+
+        verdict = await held.decide(judgement)
+        session = held.session
     message = f"{session.phase}. {NEXT_STEP[session.phase]}"
     data = {
         "success": True,
