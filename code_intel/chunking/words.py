@@ -15,6 +15,8 @@ LONGEST = 64
 
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:-[^\W\d_{_CJK}][^\W{_CJK}]+)*")
+# Particles and endings; what a Japanese question is about is hardly ever in hiragana alone.
+_GRAMMAR = re.compile("[\u3041-\u3096ー]+$")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _NO_WORD = re.compile(r"\W")
@@ -67,7 +69,7 @@ def words(text: str) -> list[str]:
 def query_words(query: str) -> list[str]:
     """Return a question's tokens, each once, stop words left out unless nothing else is there."""
     tokens = list(_tokens(query))
-    kept = [token for token, word in tokens if word not in STOP_WORDS]
+    kept = [token for token, word in tokens if word not in STOP_WORDS and not _GRAMMAR.match(word)]
     return list(dict.fromkeys(kept or (token for token, _ in tokens)))
 
 

@@ -117,6 +117,11 @@ def test_stop_words_leave_questions_and_stay_in_the_index() -> None:
     assert "how" in words("how are redirects followed")
 
 
+def test_particles_and_endings_leave_japanese_questions() -> None:
+    assert query_words("設定を読むには") == ["設定", "定を", "を読", "読む"]
+    assert query_words("これは") == ["これ", "れは"]
+
+
 def test_a_question_of_stop_words_alone_keeps_them() -> None:
     assert query_words("how to") == ["how", "to"]
 
