@@ -52,16 +52,20 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
+    lock = FileLock(path, timeout=timeout)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path, timeout=timeout):
-            yield
+        lock.acquire()
     except Timeout as error:
         msg = f"{path.name} is held by another process."
         raise BusyError(msg) from error
-    except PermissionError as error:
-        msg = f"{path} cannot be locked: {error.strerror}."
+    except OSError as error:
+        msg = f"{path} cannot be locked: {error.strerror or error}."
         raise StorageError(msg) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _sync_folder(folder: Path) -> None:
