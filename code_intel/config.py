@@ -22,6 +22,8 @@ from code_intel.records import Corpus
 STATE_FOLDER = ".code-intel"
 MAP_CONFIG = "devrag-map.json"
 FOREST_CONFIG = "devrag-forest.json"
+MOST = 1_000_000
+"""Days, hours or minutes of a setting; beyond it dates overflow."""
 
 
 class Setting(NamedTuple):
@@ -154,9 +156,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         root=root,
         map=_project_config(root, MAP_CONFIG),
         forest=_project_config(root, FOREST_CONFIG),
-        cache_dir=Path(str(cache)).expanduser().absolute()
-        if cache
-        else user_cache_path("code-intel"),
+        cache_dir=_folder(root, str(cache)) if cache else user_cache_path("code-intel"),
         **cast("dict[str, Any]", values),
     )
 
@@ -211,6 +211,16 @@ def default_config(corpus: Corpus) -> dict[str, Any]:
     }
 
 
+def _folder(root: Path, text: str) -> Path:
+    """Return a folder of the settings, which is relative to the project wherever a process runs."""
+    try:
+        return (root / Path(text).expanduser()).absolute()
+    except RuntimeError as error:
+        raise ConfigError(
+            f"cache_dir is {text!r}: {error}", details={"field": "cache_dir"}
+        ) from None
+
+
 def _project_config(root: Path, name: str) -> IndexConfig:
     for folder in (root, root / STATE_FOLDER):
         if (folder / name).is_file():
@@ -232,7 +242,12 @@ def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
     """Decide which corpus a config is for: key, then file name, then patterns."""
     named = raw.get("corpus")
     if named is not None:
-        _require(path, "corpus", named in {"map", "forest"}, '"map" or "forest"')
+        _require(
+            path,
+            "corpus",
+            isinstance(named, str) and named in {"map", "forest"},
+            '"map" or "forest"',
+        )
         return cast("Corpus", named)
     if path.name in {MAP_CONFIG, FOREST_CONFIG}:
         return "map" if path.name == MAP_CONFIG else "forest"
@@ -242,7 +257,7 @@ def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
     _require(path, "the file", isinstance(raw, dict), "a JSON object")
     return cast("dict[str, Any]", raw)
@@ -272,15 +287,15 @@ def _parse(row: Setting, text: str) -> object:
             return _bounded(row, int(text), row.variable)
     except (KeyError, ValueError):
         expected = type(row.default).__name__
-        raise ConfigError(f"{row.variable} is {text!r}; expected a {expected}.") from None
+        raise ConfigError(f"{row.variable} is {text[:100]!r}; expected a {expected}.") from None
     return _bounded(row, text, row.variable)
 
 
 def _bounded(row: Setting, value: object, where: str) -> object:
     if row.name == "embedding" and value not in {"auto", "off"}:
         raise ConfigError(f"{where}: embedding is {value!r}; expected auto or off.")
-    if isinstance(value, int) and value < 0:
-        raise ConfigError(f"{where}: {row.name} is {value}; expected 0 or more.")
+    if isinstance(value, int) and not 0 <= value <= MOST:
+        raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.")
     return value
 
 

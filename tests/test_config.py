@@ -1,0 +1,220 @@
+"""Settings and index configurations: what is read, and how a bad value is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.config import (
+    FOREST_CONFIG,
+    MAP_CONFIG,
+    SETTINGS,
+    default_config,
+    find_root,
+    load_index_config,
+    load_settings,
+)
+from code_intel.errors import ConfigError, UsageError
+
+
+def written(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
+
+
+def toml(root: Path, text: str) -> Path:
+    written(root / ".code-intel" / "config.toml", text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("document_patterns", "./docs"),
+        ("document_patterns", [1]),
+        ("document_patterns", [""]),
+        ("document_patterns", {"a": 1}),
+        ("documents_dir", 5),
+        ("db_path", ""),
+        ("db_path", 5),
+        ("db_path", None),
+        ("db_path", "."),
+        ("chunk_size", 0),
+        ("chunk_size", -1),
+        ("chunk_size", "500"),
+        ("chunk_size", 1.5),
+        ("chunk_size", True),
+        ("search_top_k", 0),
+        ("search_top_k", None),
+        ("model", "e5"),
+        ("model", {"name": ""}),
+        ("model", {"dimensions": 0}),
+        ("model", {"dimensions": "384"}),
+        ("corpus", "wood"),
+        ("corpus", ["map"]),
+    ],
+)
+def test_a_bad_value_of_an_index_config_is_named(tmp_path: Path, key: str, value: object) -> None:
+    file = written(tmp_path / "my.json", {key: value})
+    with pytest.raises(ConfigError) as caught:
+        load_index_config(file)
+    names = {key, "document_patterns"} if key == "documents_dir" else {key}
+    names |= set(value) if isinstance(value, dict) else set()
+    assert any(name in caught.value.message for name in names)
+    assert "my.json" in caught.value.message
+    assert caught.value.exit_code == 2
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '"x"', "{} // no", '{"a": 1,}', "\x00", "[" * 100_000],
+    ids=range(9),
+)
+def test_a_config_that_is_no_json_object_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"my\.json"):
+        load_index_config(written(tmp_path / "my.json", text))
+
+
+def test_a_config_in_another_encoding_or_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "latin.json").write_bytes('{"db_path": "é"}'.encode("latin-1"))
+    (tmp_path / "folder.json").mkdir()
+    for name in ("latin.json", "folder.json"):
+        with pytest.raises(ConfigError, match=name):
+            load_index_config(tmp_path / name)
+
+
+def test_a_missing_config_has_the_defaults_of_devrag(tmp_path: Path) -> None:
+    config = load_index_config(tmp_path / "config.json")
+    assert config.patterns == ("./documents",)
+    assert config.db_path == tmp_path / "vectors.db"
+    assert (config.chunk_size, config.top_k, config.dimensions) == (500, 5, 384)
+
+
+def test_paths_are_relative_to_the_config_and_unknown_keys_are_kept(tmp_path: Path) -> None:
+    raw = {"db_path": "../x/./v.db", "documents_dir": "d", "zeta": {"a": [1]}, "update_check": True}
+    config = load_index_config(written(tmp_path / "sub" / "my.json", "\ufeff" + json.dumps(raw)))
+    assert config.db_path == tmp_path / "x" / "v.db"
+    assert config.folder == tmp_path / "sub"
+    assert config.patterns == ("d",)
+    assert dict(config.raw) == raw
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "corpus"),
+    [
+        (MAP_CONFIG, {}, "map"),
+        (FOREST_CONFIG, {"document_patterns": ["./agreements"]}, "forest"),
+        (MAP_CONFIG, {"corpus": "forest"}, "forest"),
+        ("config.json", {"document_patterns": ["a/agreements/"]}, "map"),
+        ("config.json", {"document_patterns": ["docs"]}, "forest"),
+        ("config.json", {}, "forest"),
+    ],
+)
+def test_the_corpus_is_the_key_else_the_name_else_the_patterns(
+    tmp_path: Path, name: str, raw: dict[str, Any], corpus: str
+) -> None:
+    assert load_index_config(written(tmp_path / name, raw)).corpus == corpus
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('embedding = "on"', "embedding"),
+        ("embedding = false", "embedding"),
+        ("expire_days = -1", "expire_days"),
+        ("expire_days = 1.5", "expire_days"),
+        ("expire_days = true", "expire_days"),
+        ('expire_days = "30"', "expire_days"),
+        ("expire_days = 99999999999999", "expire_days"),
+        ("session_hours = 99999999999999", "session_hours"),
+        ("idle_minutes = 99999999999999", "idle_minutes"),
+        ("trust_git = 1", "trust_git"),
+        ("cache_dir = 1", "cache_dir"),
+        ('cache_dir = "~nobody-has-this-name/x"', "cache_dir"),
+        ("not toml", "config.toml"),
+        ("expire_days = 1\nexpire_days = 2", "config.toml"),
+    ],
+)
+def test_a_bad_setting_is_named(tmp_path: Path, text: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        load_settings(toml(tmp_path, text), {})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("CODE_INTEL_EMBEDDING", "on"),
+        ("CODE_INTEL_EMBEDDING", ""),
+        ("CODE_INTEL_EXPIRE_DAYS", "-1"),
+        ("CODE_INTEL_EXPIRE_DAYS", "a month"),
+        ("CODE_INTEL_EXPIRE_DAYS", "9" * 5000),
+        ("CODE_INTEL_TRUST_GIT", "perhaps"),
+        ("CODE_INTEL_SESSION_HOURS", "1.5"),
+    ],
+)
+def test_a_bad_variable_is_named(tmp_path: Path, variable: str, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path, {variable: value})
+    assert variable in caught.value.message
+    assert len(caught.value.message) < 500
+
+
+def test_the_environment_goes_over_the_file_and_the_file_over_the_default(tmp_path: Path) -> None:
+    toml(tmp_path, 'expire_days = 7\nembedding = "off"\nunknown = 1\n')
+    settings = load_settings(tmp_path, {"CODE_INTEL_EXPIRE_DAYS": "0", "CODE_INTEL_TRUST_GIT": "0"})
+    assert (settings.expire_days, settings.embedding) == (0, "off")
+    assert (settings.trust_git, settings.session_hours) == (False, 24)
+
+
+def test_every_setting_has_its_default_in_a_project_never_set_up(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, {})
+    for row in SETTINGS:
+        assert row.name == "cache_dir" or getattr(settings, row.name) == row.default
+    assert settings.agreements == tmp_path / ".code-intel" / "agreements"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_folder_is_relative_to_the_project_not_to_whoever_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toml(tmp_path / "p", 'cache_dir = "cache"')
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(tmp_path / "p", {}).cache_dir == tmp_path / "p" / "cache"
+
+
+def test_what_init_writes_is_what_a_project_without_files_has(tmp_path: Path) -> None:
+    bare = load_settings(tmp_path, {})
+    for corpus, name in (("map", MAP_CONFIG), ("forest", FOREST_CONFIG)):
+        written(tmp_path / name, default_config(corpus))  # type: ignore[arg-type]  # a literal
+    full = load_settings(tmp_path, {})
+    for one, two in ((bare.map, full.map), (bare.forest, full.forest)):
+        assert (one.patterns, one.db_path, one.chunk_size, one.top_k, one.corpus) == (
+            two.patterns,
+            two.db_path,
+            two.chunk_size,
+            two.top_k,
+            two.corpus,
+        )
+
+
+@pytest.mark.parametrize("mark", [".code-intel", ".git", MAP_CONFIG, FOREST_CONFIG])
+def test_a_project_is_found_from_below(tmp_path: Path, mark: str) -> None:
+    below = tmp_path / "p" / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / "p" / mark).mkdir()
+    assert find_root(below) == tmp_path / "p"
+
+
+def test_our_marks_go_before_a_nearer_repository(tmp_path: Path) -> None:
+    (tmp_path / ".code-intel").mkdir()
+    (tmp_path / "sub" / ".git").mkdir(parents=True)
+    assert find_root(tmp_path / "sub") == tmp_path
+
+
+def test_a_project_that_is_no_folder_is_a_usage_error(tmp_path: Path) -> None:
+    for path in (written(tmp_path / "file", ""), tmp_path / "missing"):
+        with pytest.raises(UsageError, match="is not a folder"):
+            find_root(path)
