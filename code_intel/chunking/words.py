@@ -106,7 +106,7 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
 def _tokens(text: str) -> Iterable[tuple[str, str]]:
     """Yield (token, folded word it came from)."""
     for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        if _IS_CJK.match(run):
+        if not run.isascii() and _IS_CJK.match(run):
             yield from ((token, token) for token in _pairs(run))
         else:
             yield from _identifier_tokens(run)

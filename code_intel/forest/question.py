@@ -29,6 +29,10 @@ TOPICS = {
 _TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()}
 
 
+LONGEST = 4000
+"""Characters of a question that are read; a pasted stack trace has its say."""
+MOST = 64
+"""Words, and names, that are looked up."""
 SHORTEST_NAME = 4
 """Letters below which what looks like code in a sentence is `e.g` or `pH`."""
 
@@ -67,7 +71,8 @@ class Question:
 
 
 def read(query: str) -> Question:
-    """Read a question in any language; an empty one has no terms."""
+    """Read a question in any language; an empty one has no terms, an endless one is cut."""
+    query = query[:LONGEST]
     folded = unicodedata.normalize("NFKC", query).casefold()
     plain = set(re.findall(r"[a-z]+", folded))
     topics = {
@@ -75,7 +80,7 @@ def read(query: str) -> Question:
         for topic, asked in _TOPIC_WORDS.items()
         if any(word in plain if word.isascii() else word in folded for word in asked)
     }
-    return Question(tuple(query_words(query)), _names(query), frozenset(topics))
+    return Question(tuple(query_words(query)[:MOST]), _names(query)[:MOST], frozenset(topics))
 
 
 def _names(query: str) -> tuple[Name, ...]:

@@ -141,6 +141,12 @@ def test_nothing_found_is_no_hit(store: Store, query: str) -> None:
     assert search(store, query, None, top_k=5) == []
 
 
+@pytest.mark.parametrize("unit", ["x", "login ", "Auth_Service", "割引の", "(* ", "\0", "\ud800"])
+def test_an_endless_question_is_answered_as_any_other(store: Store, unit: str) -> None:
+    hits = search(store, unit * 100_000, None, top_k=3, file_pattern="*" * 1000 + "y")
+    assert len(hits) <= 3
+
+
 def test_an_empty_index_has_no_hits(tmp_path: Path) -> None:
     with Store.open(tmp_path / "f.db") as store:
         assert search(store, "anything", None, top_k=5) == []
