@@ -7,13 +7,13 @@ a file found anyway, one that leaves them is refused. Nothing is opened here, an
 
 import os
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from code_intel import git
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
 from code_intel.index.corpus import (
@@ -249,16 +249,7 @@ def _git(base: Path, *arguments: str) -> bytes | None:
         StorageError: It hangs.
     """
     try:
-        done = subprocess.run(
-            ["git", "-C", str(base), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS,
-            check=False,
-        )
-    except OSError:
-        return None
-    except subprocess.TimeoutExpired as error:
+        return git.run(base, *arguments, deadline=GIT_SECONDS)
+    except TimeoutError as error:
         # Walking without git's rules now would forget and find other files than a moment ago.
-        raise StorageError(f"git did not answer within {GIT_SECONDS} s in {base}.") from error
-    return done.stdout if done.returncode == 0 else None
+        raise StorageError(f"{error} It was asked for the files of {base}.") from error

@@ -7,7 +7,6 @@ symbol is gone is not served however young it is (seed 004 §7 C).
 import hashlib
 import os
 import re
-import subprocess
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+from code_intel import git
 from code_intel.config import Settings
 from code_intel.learned.agreements import Entry, when
 from code_intel.learned.state import State
@@ -39,9 +39,6 @@ SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
     }
 )
 """The most its calibrated score may be; only a changed symbol says something about the content."""
-
-GIT_DEADLINE = 5.0
-"""Seconds; a repository slower than that confirms nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +187,11 @@ _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
 def _blobs_in_head(folder: Path) -> dict[str, str]:
     """Return path (NFC, relative to `folder`) and object id of each file in HEAD below `folder`."""
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), "ls-tree", "-r", "-z", "HEAD", "--", "."],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_DEADLINE,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return {}
+        listed = git.run(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".") or b""
+    except TimeoutError:
+        listed = b""  # a repository slower than that confirms nothing
     blobs = {}
-    for record in answer.stdout.split(b"\0"):
+    for record in listed.split(b"\0"):
         facts, _, name = record.partition(b"\t")
         if facts.startswith(b"100"):  # a regular file; links and submodules confirm nothing
             blobs[_name(os.fsdecode(name))] = facts.split(b" ")[-1].decode()

@@ -15,7 +15,7 @@ from code_intel.config import (
 )
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import EmbeddingError
+from code_intel.errors import EmbeddingError, StorageError
 from code_intel.forest.search import search as search_forest
 from code_intel.index.facade import Index
 from code_intel.learned.map_search import search as search_map
@@ -46,6 +46,13 @@ class Shelf:
     ) -> SearchAnswer:
         """Ask the corpus; with words only, and saying so, where there is no model."""
         self.index.poke()
+        try:
+            return self._search(query, top_k, directory, file_pattern)
+        except StorageError as error:
+            self.index.poke(suspect=error.error == "index_damaged")
+            raise
+
+    def _search(self, query: str, top_k: int, directory: str, file_pattern: str) -> SearchAnswer:
         vector = None
         degraded: tuple[str, ...] = ()
         try:
