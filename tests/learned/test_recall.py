@@ -244,6 +244,8 @@ def test_any_text_gets_scores_between_0_and_1_best_first(query: str, terms: list
         ("カート追加", "カートに登録", False),
         ("追加と削除", "削除", False),
         ("天気", "削除", False),
+        ("address book", "remove", False),
+        ("adding items", "removed items", True),
     ],
 )
 def test_opposite_actions_are_told_apart(one: str, other: str, *, expected: bool) -> None:
