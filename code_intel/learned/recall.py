@@ -214,13 +214,15 @@ def _by_rules(query: str, card: Card, judged: _Judged, *, with_model: bool) -> _
 def _ranked(found: Sequence[_Judged], cards: Sequence[Card]) -> list[Recalled]:
     order = sorted(range(len(found)), key=lambda place: -found[place].score)
     symbols = [_symbol(card) for card in cards]
+    exact = {symbols[place] for place in order if found[place].exact}
+    first = order[0] if order else 0
+    second = next((place for place in order if symbols[place] != symbols[first]), None)
     answers = []
     for place in order:
         mine = found[place]
-        rivals = [found[i] for i in order if symbols[i] != symbols[place]]
-        best = rivals[0].score if rivals else 0.0
-        alone = mine.exact and not any(rival.exact for rival in rivals)
-        margin = 1.0 if alone else mine.score - best
+        rival = second if symbols[place] == symbols[first] else first
+        ahead = mine.score - (0.0 if rival is None else found[rival].score)
+        margin = 1.0 if mine.exact and exact == {symbols[place]} else ahead
         answers.append(Recalled(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
     return answers
 
