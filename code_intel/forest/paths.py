@@ -111,8 +111,8 @@ KINDS = (
         "settings",
         "settings",
         0.5,
-        re.compile(r"\.(?:json5?|ya?ml|toml|ini|cfg|xml|svg|csv|tsv|ipynb)$"),
-        "Data: names things, explains none.",
+        re.compile(r"\.(?:json5?|ya?ml|toml|ini|cfg|xml|svg|csv|tsv|ipynb)$|/\.[^/]+$"),
+        "Data and dot files: name things, explain none.",
     ),
     Kind(
         "facade",

@@ -78,6 +78,16 @@ def patterns(config: IndexConfig) -> list[Pattern]:
     return [_pattern(config.folder, text) for text in config.patterns]
 
 
+def bases(config: IndexConfig) -> list[str]:
+    """Return the folders the patterns start from, as documents name them; the config's own left out."""
+    folder = Path(os.path.realpath(config.folder))
+    found = [
+        base.relative_to(folder) if base.is_relative_to(folder) else base
+        for base in (pattern.base for pattern in patterns(config))
+    ]
+    return [base.as_posix() for base in found if base != Path()]
+
+
 def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     """Find the files of a config; what is skipped is named with its reason.
 

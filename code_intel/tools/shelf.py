@@ -18,6 +18,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import EmbeddingError, StorageError
 from code_intel.forest.search import search as search_forest
 from code_intel.index.facade import Index
+from code_intel.index.walk import bases
 from code_intel.learned.map_search import search as search_map
 from code_intel.records import SearchAnswer
 from code_intel.tools.declaration import Report, silent
@@ -67,7 +68,13 @@ class Shelf:
             store = self.index.store
             usable = None if store.model() not in {None, self.embedder.identity} else vector
             hits = search_forest(
-                store, query, usable, top_k=top_k, directory=directory, file_pattern=file_pattern
+                store,
+                query,
+                usable,
+                top_k=top_k,
+                directory=directory,
+                file_pattern=file_pattern,
+                bases=bases(self.index.config),
             )
         return SearchAnswer(tuple(hits), self.index.freshness(degraded))
 

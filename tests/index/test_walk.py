@@ -269,3 +269,11 @@ def test_a_git_that_fails_leaves_the_rules_to_us(
     write(tmp_path, "p/a.py", "p/node_modules/b.js")
     fake_git(tmp_path, monkeypatch, "echo 'dubious ownership' >&2; exit 128")
     assert names(config(tmp_path / "p")) == ["a.py"]
+
+
+def test_bases_are_named_as_documents_are(tmp_path: Path) -> None:
+    (tmp_path / "p" / "src").mkdir(parents=True)
+    (tmp_path / "away").mkdir()
+    place = config(tmp_path / "p", ".", "./src", "../away", str(tmp_path / "away"))
+    away = (tmp_path / "away").resolve().as_posix()
+    assert walk.bases(place) == ["src", away, away]
