@@ -11,7 +11,7 @@ from typing import NamedTuple
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.learned.agreements import make_key
-from code_intel.learned.recall import ready_margin
+from code_intel.learned.recall import EXACT, ready_margin
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Definition, Hit, SearchAnswer
@@ -97,4 +97,8 @@ def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
         for hit in hits
         if hit.agreement and hit.score is not None and lookup_name(hit.agreement.symbol) != name
     ]
-    return best.score - max(others) if others else None
+    if not others:
+        return None
+    if best.score >= EXACT > max(others):
+        return EXACT  # the very term, and no other symbol's: nothing is ambiguous about it
+    return best.score - max(others)
