@@ -1,0 +1,28 @@
+"""The repository is its own first project: its agreements must hold of its own code."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from code_intel.config import load_settings
+from code_intel.index.facade import Index
+from code_intel.learned.standings import standings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_symbols_of_our_own_agreements_are_defined(tmp_path: Path) -> None:
+    settings = load_settings(ROOT, {})
+    package = replace(settings.forest, patterns=("code_intel",), db_path=tmp_path / "forest.db")
+    forest = Index(package)
+    try:
+        forest.complete(words_only=True)
+        found = standings(settings, forest, repair=False)
+    finally:
+        forest.close()
+    assert len(found) >= 10
+    wrong = {
+        s.entry.path.name: s.reasons
+        for s in found
+        if s.validity in {"broken", "invalid", "conflict"}
+    }
+    assert wrong == {}
