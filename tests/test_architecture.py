@@ -26,7 +26,9 @@ def test_a_module_fits_in_one_reading(module: Path) -> None:
 
 
 def test_sql_is_spoken_in_the_named_modules_alone() -> None:
-    sql = re.compile(r'"\s*(SELECT .* FROM|INSERT (OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|CREATE \w+|PRAGMA) ')
+    sql = re.compile(
+        r'"\s*(SELECT .* FROM|INSERT (OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|CREATE \w+|PRAGMA) '
+    )
     speakers = {relative(path) for path in MODULES if sql.search(path.read_text(encoding="utf-8"))}
     assert speakers <= MAY_SPEAK_SQL
 
