@@ -7,6 +7,7 @@ import argparse
 
 from code_intel.config import find_root, load_settings
 from code_intel.errors import ConfigError
+from code_intel.servers.wire import take_stdout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,10 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(_args: argparse.Namespace) -> int:
     """Serve until stdin ends."""
+    wire = take_stdout()
     settings = load_settings(find_root())
     if not settings.root.is_dir():
         raise ConfigError(f"{settings.root} is not a folder.")
     from code_intel.servers.gateway import build_gateway
     from code_intel.servers.stdio import serve
 
-    serve(build_gateway(settings))
+    serve(build_gateway(settings), wire)

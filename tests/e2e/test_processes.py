@@ -1,0 +1,419 @@
+"""Real server processes, driven through raw pipes: what they print, when they end, what a kill leaves."""
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects import BIN, Project
+
+GATEWAY = ("code-intel", "serve")
+MAP = ("devrag", "--config", "devrag-map.json")
+FOREST = ("devrag", "--config", "devrag-forest.json")
+SERVERS = (GATEWAY, MAP, FOREST)
+every_server = pytest.mark.parametrize("server", SERVERS, ids=("gateway", "map", "forest"))
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+END = 2.0
+"""Seconds a server may take to end."""
+
+
+@dataclass
+class Pipe:
+    """A server process, and every byte it has printed."""
+
+    process: "subprocess.Popen[bytes]"
+    printed: bytes = b""
+    lines: list[bytes] = field(default_factory=list)
+    number: int = 0
+    answers: dict[object, dict[str, Any]] = field(default_factory=dict)
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, method: str, params: object = None, *, notify: bool = False) -> int:
+        self.number += 1
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        message |= {} if params is None else {"params": params}
+        message |= {} if notify else {"id": self.number}
+        self.write(json.dumps(message).encode() + b"\n")
+        return self.number
+
+    def read(self, number: object, timeout: float = 60) -> dict[str, Any]:
+        """Return the answer with this id; every line before it must be JSON-RPC, too."""
+        deadline = time.monotonic() + timeout
+        while number not in self.answers:
+            while self.lines:
+                message = json.loads(self.lines.pop(0))
+                assert message["jsonrpc"] == "2.0"
+                if "method" not in message:
+                    self.answers[message.get("id")] = message
+            if number not in self.answers:
+                assert self._fill(deadline - time.monotonic()), f"no answer {number}"
+        return self.answers.pop(number)
+
+    def ask(self, method: str, params: object = None) -> dict[str, Any]:
+        return self.read(self.send(method, params))
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        return dict(answer["result"]["structuredContent"])
+
+    def greet(self) -> dict[str, Any]:
+        answer = self.ask("initialize", HELLO)
+        self.send("notifications/initialized", notify=True)
+        return answer
+
+    def close(self) -> tuple[int, float]:
+        """Close stdin; return the exit code and the seconds it took to end."""
+        started = time.monotonic()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        code = self.process.wait(20)
+        return code, time.monotonic() - started
+
+    def rest(self) -> list[bytes]:
+        """Return the lines that nobody has read, after the end."""
+        while self._fill(5):
+            pass
+        assert not self.printed
+        return self.lines
+
+    def _fill(self, timeout: float) -> bool:
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, timeout))
+        data = os.read(self.process.stdout.fileno(), 1 << 16) if ready else b""
+        *lines, self.printed = (self.printed + data).split(b"\n")
+        self.lines += lines
+        return bool(data)
+
+
+@contextmanager
+def started(project: Project, server: tuple[str, ...], **env: str) -> Iterator[Pipe]:
+    """Start a server in a process group of its own; nothing of it is left afterwards."""
+    with (project.root.parent / "stderr.log").open("ab") as log:
+        process = subprocess.Popen(
+            [str(BIN / server[0]), *server[1:]],
+            cwd=project.root,
+            env={**project.env, **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield Pipe(process)
+    finally:
+        with_children = group(process.pid)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+        assert process.pid in with_children or not with_children, "a child outlived its server"
+
+
+def group(leader: int) -> set[int]:
+    """Return the processes of a process group that still run; without /proc, none."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text("utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == leader and fields[0] != "Z":
+            found.add(int(stat.parent.name))
+    return found
+
+
+def doctor(project: Project) -> None:
+    done = project.run("code-intel", "doctor", "--json", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def grow(project: Project, files: int) -> None:
+    """Add source that takes a while to index and longer to embed."""
+    for number in range(files):
+        body = "".join(
+            f"def task_{number}_{i}(order, price):\n    '''Move order {i} of {number}.'''\n"
+            f"    return order.total(price, {i})\n\n\n"
+            for i in range(20)
+        )
+        (project.root / "src" / f"grown_{number}.py").write_text(body, encoding="utf-8")
+
+
+@pytest.fixture
+def words(bare_project: Project) -> Project:
+    """The shop, set up, words only: these tests are not about meaning."""
+    project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
+    project.run("code-intel", "init")
+    project.run("code-intel", "sync")
+    return project
+
+
+@every_server
+def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
+    words: Project, server: tuple[str, ...], tmp_path: Path
+) -> None:
+    noisy = tmp_path / "noisy"
+    noisy.mkdir()
+    (noisy / "sitecustomize.py").write_text(
+        "import atexit, os, sys, threading\n"
+        "def late():\n    print('late print'); os.write(1, b'late write\\n'); os.system('echo child')\n"
+        "t = threading.Timer(1.0, late); t.daemon = True; t.start()\n"
+        "atexit.register(print, 'at exit')\n",
+        encoding="utf-8",
+    )
+    noise = {"PYTHONPATH": str(noisy), "PYTHONWARNINGS": "always", "PYTHONVERBOSE": "1"}
+    noise |= {"PYTHONDEVMODE": "1", "PYTHONUNBUFFERED": "1"}
+    with started(words, server, **noise) as pipe:
+        pipe.greet()
+        assert pipe.ask("tools/list")["result"]["tools"]
+        tool = "search_text" if server is GATEWAY else "search"
+        for _ in range(15):
+            pipe.call(tool, **{"pattern" if server is GATEWAY else "query": "login"})
+            select.select([], [], [], 0.1)
+        code, _ = pipe.close()
+        assert code == 0
+        for line in pipe.rest():
+            assert json.loads(line)["jsonrpc"] == "2.0"
+    log = (words.root.parent / "stderr.log").read_text("utf-8", errors="replace")
+    assert "late print" in log
+    assert "late write" in log
+
+
+@every_server
+def test_a_project_never_indexed_is_greeted_and_stdin_ends_the_server(
+    bare_project: Project, server: tuple[str, ...]
+) -> None:
+    bare_project.run("code-intel", "init")
+    with started(bare_project, server) as pipe:
+        assert pipe.greet()["result"]["serverInfo"]["version"]
+        code, seconds = pipe.close()
+        assert (code, group(pipe.process.pid)) == (0, set())
+        assert seconds < END
+
+
+@every_server
+@pytest.mark.model
+def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
+    bare_project: Project, server: tuple[str, ...]
+) -> None:
+    bare_project.run("code-intel", "init")
+    grow(bare_project, 100)
+    for number in range(2):
+        with started(bare_project, server) as pipe:
+            pipe.greet()
+            select.select([], [], [], 0.4 + 1.5 * number)
+            tool = "search_forest" if server is GATEWAY else "sync"
+            arguments = {"query": "move an order"} if server is GATEWAY else {}
+            pipe.send("tools/call", {"name": tool, "arguments": arguments})
+            code, seconds = pipe.close()
+            assert (code, group(pipe.process.pid)) == (0, set())
+            assert seconds < END
+    doctor(bare_project)
+
+
+@every_server
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_server_at_once(
+    words: Project, server: tuple[str, ...], stop: signal.Signals
+) -> None:
+    with started(words, server) as pipe:
+        pipe.greet()
+        pipe.call("search_text" if server is GATEWAY else "search", query="x", pattern="login")
+        began = time.monotonic()
+        pipe.process.send_signal(stop)
+        pipe.process.wait(20)
+        assert time.monotonic() - began < END
+        assert group(pipe.process.pid) == set()
+
+
+@every_server
+def test_a_client_that_stops_reading_and_goes_leaves_no_server(
+    words: Project, server: tuple[str, ...]
+) -> None:
+    with started(words, server) as pipe:
+        pipe.greet()
+        for _ in range(5):
+            pipe.send("tools/list")
+        assert pipe.process.stdout is not None
+        pipe.process.stdout.close()
+        _, seconds = pipe.close()
+        assert seconds < END
+
+
+@every_server
+def test_garbage_on_stdin_leaves_the_server_answering(
+    words: Project, server: tuple[str, ...]
+) -> None:
+    with started(words, server) as pipe:
+        early = pipe.ask("tools/call", {"name": "search", "arguments": {"query": "x"}})
+        assert "error" in early or early["result"]
+        pipe.greet()
+        for garbage in (
+            b"\xff\xfe\xfa\n",
+            b"{\n",
+            b'{"jsonrpc": "2.0", "id": 77, "method"\n',
+            b"\n",
+            b"\x00\x00\n",
+            b"[]\n",
+            b'[{"jsonrpc":"2.0","id":78,"method":"ping"}]\n',
+            b'{"jsonrpc": "1.0", "id": 79, "method": "ping"}\n',
+            b'{"jsonrpc": "2.0", "id": null, "method": "ping"}\n',
+            b'{"jsonrpc": "2.0", "id": 80, "result": {}}\n',
+            b'{"jsonrpc": "2.0", "method": "notifications/nonsense"}\n',
+            b'"text"\n42\nnull\n',
+            b"[" * 5000 + b"\n",
+            b'{"jsonrpc": "2.0", "id": 81, "method": "tools/call", "params": {"name": "\\ud800"}}\n',
+            b"\xef\xbb\xbf\n",
+            b"x" * 200_000 + b"\n",
+        ):
+            pipe.write(garbage)
+            assert pipe.ask("ping")["result"] == {}
+        assert pipe.ask("no/such/method")["error"]["code"] == -32601
+        assert pipe.ask("tools/call", {"name": 5})["error"]["code"] == -32602
+        unknown = pipe.ask("tools/call", {"name": "no_such_tool", "arguments": {}})["result"]
+        assert unknown["isError"]
+        assert unknown["structuredContent"]["error"] == "unknown_tool"
+        big = pipe.ask(
+            "tools/call", {"name": "search_text", "arguments": {"pattern": "x" * 3_000_000}}
+        )
+        assert big["result"]["isError"]
+        whole = json.dumps({"jsonrpc": "2.0", "id": "half", "method": "ping"}).encode() + b"\n"
+        pipe.write(whole[:20])
+        select.select([], [], [], 0.1)
+        pipe.write(whole[20:])
+        assert pipe.read("half")["result"] == {}
+        pipe.write(b'{"jsonrpc": "2.0", "id": 1, "method": "pi')
+        code, seconds = pipe.close()
+        assert code == 0
+        assert seconds < END
+
+
+def test_a_killed_gateway_loses_no_agreement_it_has_answered_for(words: Project) -> None:
+    chance = random.Random(20250101)
+    answered: list[str] = []
+    for turn in range(4):
+        with started(words, GATEWAY) as pipe:
+            pipe.greet()
+            deadline = time.monotonic() + chance.uniform(0.05, 0.6)
+            number = 0
+            while time.monotonic() < deadline:
+                term = f"term {turn} {number}"
+                done = pipe.call(
+                    "add_agreement", nl_term=term, symbol="AuthService", code_evidence="it logs in"
+                )
+                assert done["success"]
+                answered.append(term)
+                number += 1
+            for late in range(5):
+                arguments = {
+                    "nl_term": f"late {turn} {late}",
+                    "symbol": "Cart",
+                    "code_evidence": "e",
+                }
+                pipe.send("tools/call", {"name": "add_agreement", "arguments": arguments})
+            select.select([], [], [], chance.uniform(0.0, 0.1))
+            pipe.process.kill()
+            pipe.process.wait()
+    assert answered
+    doctor(words)
+    assert set(answered) <= terms(words)
+    files = (words.root / ".code-intel" / "agreements").iterdir()
+    assert all(path.suffix in {".md", ".tmp"} for path in files)
+    with started(words, GATEWAY) as pipe:
+        pipe.greet()
+        assert pipe.call("search_map", query=answered[-1])["results"]
+
+
+def terms(project: Project) -> set[str]:
+    listed = json.loads(project.run("code-intel", "map", "list", "--json").stdout)
+    return {str(row["nl_term"]) for row in listed["agreements"]}
+
+
+def test_an_outcome_that_was_answered_for_survives_a_kill(words: Project) -> None:
+    service = words.root / "src" / "auth" / "service.py"
+    kept: list[str] = []
+    for turn in range(3):
+        with started(words, GATEWAY) as pipe:
+            pipe.greet()
+            session = pipe.call("start_session", intent="MODIFY", query=f"fix login number {turn}")
+            quote = f"login number {turn}"
+            pipe.call("set_query_frame", target_feature={"value": quote, "quote": quote})
+            pipe.call("find_definitions", symbol="AuthService.login")
+            pipe.call(
+                "confirm_symbol_relevance",
+                relevant_symbols=["AuthService.login"],
+                code_evidence="it logs in",
+            )
+            service.write_text(service.read_text("utf-8") + f"\n# {turn}\n", encoding="utf-8")
+            pipe.call(
+                "record_outcome", outcome="success", insist=True, analysis={"root_cause": "x"}
+            )
+            pipe.process.kill()
+            pipe.process.wait()
+        kept.append(str(session["session_id"]))
+        assert quote in terms(words)
+    doctor(words)
+    log = (words.root / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["session_id"] for line in log] == kept
+
+
+@every_server
+def test_a_server_killed_while_it_indexes_leaves_an_index_that_is_completed(
+    bare_project: Project, server: tuple[str, ...]
+) -> None:
+    project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
+    project.run("code-intel", "init")
+    grow(project, 40)
+    chance = random.Random(7)
+    for _ in range(3):
+        with started(project, server) as pipe:
+            pipe.greet()
+            if server is not GATEWAY:
+                pipe.send("tools/call", {"name": "sync", "arguments": {}})
+            select.select([], [], [], chance.uniform(0.0, 0.9))
+            pipe.process.kill()
+            pipe.process.wait()
+    doctor(project)
+    project.run("code-intel", "sync")
+    doctor(project)
+    found = json.loads(
+        project.run("code-intel", "search", "--forest", "task_39_19", "--json").stdout
+    )
+    assert found["results"][0]["document"] == "src/grown_39.py"
+
+
+def test_two_processes_lose_none_of_their_agreements(words: Project) -> None:
+    with started(words, GATEWAY) as one, started(words, GATEWAY) as two:
+        one.greet()
+        two.greet()
+        numbers = []
+        for number in range(8):
+            for name, pipe in (("one", one), ("two", two)):
+                arguments = {"nl_term": f"{name} {number}", "symbol": "Cart", "code_evidence": "e"}
+                sent = pipe.send("tools/call", {"name": "add_agreement", "arguments": arguments})
+                numbers.append((pipe, sent))
+        for pipe, sent in numbers:
+            result = pipe.read(sent)["result"]
+            assert not result.get("isError"), result
+    assert terms(words) == {f"{name} {number}" for name in ("one", "two") for number in range(8)}
+    doctor(words)
