@@ -1,0 +1,284 @@
+"""Sessions over the wire: phases refuse, handles find their session, parallel calls lose nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from code_intel.session import journal
+from code_intel.tools.table import GATEWAY_TOOLS
+from projects import ERAS, Caller
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+both_eras = pytest.mark.parametrize("era", ERAS)
+
+QUERY = "fix the login of the shop"
+CALLS: dict[str, dict[str, Any]] = {
+    "search_map": {"query": "login"},
+    "search_smart": {},
+    "search_forest": {"query": "login"},
+    "search_text": {"pattern": "login"},
+    "find_definitions": {"symbol": "AuthService.login"},
+    "find_references": {"symbol": "AuthService.login"},
+    "submit_understanding": {"symbols_identified": ["AuthService.login"]},
+    "submit_semantic": {"hypotheses": ["it logs in"], "devrag_reason": "architecture_unknown"},
+    "submit_verification": {"verified": [{"hypothesis": "it logs in", "status": "rejected",
+        "evidence": {"tool": "find_definitions", "target": "AuthService.login", "result": "no"}}]},
+}  # fmt: skip
+DECIDING: dict[str, dict[str, Any]] = {
+    "set_query_frame": {"target_feature": {"value": "login", "quote": "login"}},
+    "submit_understanding": CALLS["submit_understanding"],
+    "submit_semantic": CALLS["submit_semantic"],
+    "submit_verification": CALLS["submit_verification"],
+    "confirm_symbol_relevance": {"relevant_symbols": ["login"], "code_evidence": "it logs in"},
+    "validate_symbol_relevance": {"target_feature": "login", "symbols": ["login"]},
+    "check_write_target": {"file_path": "src/auth/service.py"},
+    "record_outcome": {"outcome": "success"},
+    "get_session_status": {},
+}
+FINDING: dict[str, dict[str, Any]] = {
+    name: CALLS[name]
+    for name in (
+        "search_map",
+        "search_forest",
+        "search_text",
+        "find_definitions",
+        "find_references",
+    )
+} | {"search_smart": {"query": "login"}, "list_agreements": {}}
+
+
+async def start(call: Caller, **more: Any) -> str:
+    session = await call("start_session", **({"intent": "MODIFY", "query": QUERY} | more))
+    frame = {"target_feature": {"value": "login", "quote": "login"}}
+    await call("set_query_frame", session_id=session["session_id"], **frame)
+    return str(session["session_id"])
+
+
+async def to_semantic(call: Caller) -> None:
+    await call("search_smart")
+    for tool in ("find_definitions", "find_references"):
+        await call(tool, symbol="AuthService.login")
+    answer = await call("submit_understanding", symbols_identified=["AuthService.login"])
+    assert answer["next_phase"] == "SEMANTIC"
+
+
+async def to_verification(call: Caller) -> None:
+    await to_semantic(call)
+    answer = await call("submit_semantic", **CALLS["submit_semantic"])
+    assert answer["next_phase"] == "VERIFICATION"
+
+
+async def stay(_call: Caller) -> None:
+    """Remain where a session starts."""
+
+
+WAYS = {
+    "EXPLORATION": stay,
+    "SEMANTIC": to_semantic,
+    "VERIFICATION": to_verification,
+    "READY": stay,
+}
+
+
+@both_eras
+@pytest.mark.parametrize("phase", WAYS)
+async def test_a_tool_in_the_wrong_phase_says_where_one_is_and_what_is_allowed(
+    shop: Path, era: str, phase: str
+) -> None:
+    async with gateway(shop, era) as call:
+        intent = "QUESTION" if phase == "READY" else "MODIFY"
+        await start(call, intent=intent)
+        await WAYS[phase](call)
+        status = await call("get_session_status")
+        assert status["current_phase"] == phase
+        allowed = status["allowed_tools"]
+        assert set(allowed) <= {tool.name for tool in GATEWAY_TOOLS}
+        blocked = [name for name in CALLS if name not in allowed]
+        assert blocked
+        for name in blocked:
+            error = await call.refused(name, **CALLS[name])
+            assert error["error"] == "phase_blocked", name
+            assert error["current_phase"] == phase
+            assert error["allowed_tools"] == allowed
+            assert error["hint"]
+        assert (await call("get_session_status"))["tool_calls_count"] == status["tool_calls_count"]
+        for name in allowed:
+            if name in CALLS and not name.startswith("submit"):
+                await call(name, **CALLS[name])
+
+
+@both_eras
+async def test_without_a_session_one_may_look_but_not_decide(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        for name, arguments in FINDING.items():
+            await call(name, **arguments)
+        for name, arguments in DECIDING.items():
+            error = await call.refused(name, **arguments)
+            assert error["error"] == "no_active_session", name
+            assert "start_session" in error["hint"]
+        assert not (shop / ".code-intel" / "sessions").exists()
+
+
+@both_eras
+@pytest.mark.parametrize(
+    "handle",
+    [
+        "session_20250101_000000_00000000",
+        "../x",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "",
+        "x" * 500,
+        "session_20250101_000000_0000000G",
+        "session_20250101_000000_00000000\n",
+    ],
+)
+async def test_an_unknown_handle_is_refused_by_every_tool_that_takes_one(
+    shop: Path, era: str, handle: str
+) -> None:
+    async with gateway(shop, era) as call:
+        for name, arguments in (FINDING | DECIDING).items():
+            if name != "list_agreements":
+                error = await call.refused(name, session_id=handle, **arguments)
+                assert error["error"] == "no_active_session", name
+                assert "start_session" in error["hint"]
+                assert "root:" not in str(error)
+
+
+@both_eras
+async def test_a_session_goes_on_in_another_connection_by_its_handle_alone(
+    shop: Path, era: str
+) -> None:
+    async with gateway(shop, era) as call:
+        session = await start(call)
+        await to_semantic(call)
+        before = await call("get_session_status")
+    async with gateway(shop, era) as call:
+        assert (await call.refused("get_session_status"))["error"] == "no_active_session"
+        assert await call("get_session_status", session_id=session) == before
+        answer = await call("submit_semantic", session_id=session, **CALLS["submit_semantic"])
+        assert answer["next_phase"] == "VERIFICATION"
+        assert (await call("get_session_status"))["session_id"] == session
+
+
+@both_eras
+async def test_two_sessions_of_one_connection_do_not_mix(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        one, two = await start(call), await start(call)
+        assert one != two
+        await call("find_definitions", symbol="AuthService.login", session_id=one)
+        await call("find_definitions", symbol="shipping_fee", session_id=two)
+        await call("find_definitions", symbol="Cart", session_id=two)
+        counts = [
+            (await call("get_session_status", session_id=session))["tool_calls_count"]
+            for session in (one, two)
+        ]
+        assert counts == [1, 2]
+
+
+@both_eras
+async def test_parallel_calls_on_one_session_are_all_recorded(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        session, other = await start(call), await start(call)
+        async with anyio.create_task_group() as group:
+            for number in range(12):
+                for handle in (session, other):
+                    group.start_soon(find, call, f"login_{number}", handle)
+        for handle in (session, other):
+            held = journal.load(shop / ".code-intel" / "sessions", handle)
+            assert sorted(held.calls, key=str) == sorted(set(held.calls), key=str)
+            assert {c.target for c in held.calls} == {f"login_{number}" for number in range(12)}
+
+
+async def find(call: Caller, symbol: str, session: str) -> None:
+    await call("find_definitions", symbol=symbol, session_id=session)
+
+
+@both_eras
+async def test_a_submission_sent_twice_at_once_moves_the_session_once(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        await start(call)
+        await call("search_smart")
+        for tool in ("find_definitions", "find_references"):
+            await call(tool, symbol="AuthService.login")
+        answers: list[dict[str, Any]] = []
+
+        async def submit() -> None:
+            arguments = CALLS["submit_understanding"]
+            result = await call.client.call_tool("submit_understanding", arguments)
+            assert result.structured_content is not None
+            answers.append(dict(result.structured_content))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(submit)
+        assert sorted(str(answer.get("error")) for answer in answers) == [
+            "None",
+            *["phase_blocked"] * 3,
+        ]
+
+
+async def test_two_servers_share_a_session_without_losing_a_step(shop: Path) -> None:
+    async with gateway(shop) as one, gateway(shop) as two:
+        session = await start(one)
+        async with anyio.create_task_group() as group:
+            for number in range(10):
+                group.start_soon(find, one, f"a_{number}", session)
+                group.start_soon(find, two, f"b_{number}", session)
+        status = await two("get_session_status", session_id=session)
+        assert status["tool_calls_count"] == 20
+
+
+async def test_a_session_whose_journal_was_damaged_says_so(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await start(call)
+        file = shop / ".code-intel" / "sessions" / f"{session}.jsonl"
+        data = file.read_bytes()
+        file.write_bytes(data.replace(b"MODIFY", b"DELETE", 1))
+        error = await call.refused("get_session_status", session_id=session)
+        assert error["error"] == "session_broken"
+        assert error["hint"]
+
+
+@both_eras
+async def test_tools_are_listed_the_same_in_every_phase(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        before = await call.client.list_tools()
+        assert [tool.name for tool in before.tools] == [tool.name for tool in GATEWAY_TOOLS]
+        await start(call)
+        await to_semantic(call)
+        after = await call.client.list_tools()
+        assert [tool.model_dump() for tool in after.tools] == [
+            tool.model_dump() for tool in before.tools
+        ]
+
+
+@both_eras
+async def test_words_only_is_said_and_never_spares_the_search(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        await call(
+            "add_agreement", nl_term="login", symbol="AuthService.login", code_evidence="it logs in"
+        )
+        await start(call)
+        for name in ("search_map", "search_smart", "search_forest"):
+            answer = await call(name, **({} if name == "search_smart" else {"query": "login"}))
+            assert any("embedding" in note for note in answer["index"]["degraded"]), name
+        found = (await call("search_map", query="login"))["results"][0]
+        assert found["agreement"]["nl_term"] == "login"
+        assert 0 < found["score"] < 0.7
+        smart = await call("search_smart")
+        assert (smart["source"], smart["next_phase"]) == ("forest", "EXPLORATION")
+        proposal = await call("validate_symbol_relevance", **DECIDING["validate_symbol_relevance"])
+        assert "off" in proposal["embedding_status"]
+        assert proposal["embedding_suggestions"] == []
+
+
+@both_eras
+async def test_unknown_arguments_are_ignored_with_a_warning(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        answer = await call("find_definitions", symbol="Cart", zeta=1)
+        assert answer["definitions"]
+        assert answer["warnings"] == ["Ignored unknown arguments: zeta."]
