@@ -7,13 +7,16 @@ shared files (`.mcp.json`, `.gitignore`) get our part merged in.
 
 import argparse
 import json
+import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from code_intel import durable
+from code_intel.cli import mcp_json
 from code_intel.cli.output import emit
 from code_intel.config import (
     FOREST_CONFIG,
@@ -75,17 +78,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, then apply or print."""
-    root = Path(args.project).expanduser().absolute()
-    if not root.is_dir():
-        raise UsageError(f"{root} is not a folder.", details={"field": "project"})
-    if root in {Path(root.anchor), Path.home()}:
-        raise UsageError(f"{root} is no project.", details={"field": "project"})
+    root = _project(args.project)
     changes = removal(root) if args.remove else setup(root)
     if not args.dry_run:
         apply(changes)
-        if not args.remove:
-            (root / STATE_FOLDER / "agreements").mkdir(parents=True, exist_ok=True)
-            load_settings(root)
+        _folders(root, remove=args.remove)
     rows = [{"file": str(c.path.relative_to(root)), "action": c.action} for c in changes]
     title = "Would change" if args.dry_run else "Project"
     lines = [f"{title} {root}:", *(f"  {row['action']:<7}{row['file']}" for row in rows)]
@@ -93,8 +90,42 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _project(text: str) -> Path:
+    """Return the folder to set up, links resolved.
+
+    Raises:
+        UsageError: It is no folder, or one that holds all projects.
+    """
+    home, root = (Path(os.path.realpath(os.path.expanduser(path))) for path in ("~", text))  # noqa: PTH111 - Path.expanduser fails without a home
+    if not root.is_dir():
+        raise UsageError(f"{text} is not a folder.", details={"field": "project"})
+    if root in {Path(root.anchor), home}:
+        raise UsageError(
+            f"{root} is no project.",
+            hint="Name the folder of one project.",
+            details={"field": "project"},
+        )
+    return root
+
+
+def _folders(root: Path, *, remove: bool) -> None:
+    """Make the folder of agreements, or take empty folders back."""
+    agreements = root / STATE_FOLDER / "agreements"
+    if not remove:
+        agreements.mkdir(parents=True, exist_ok=True)
+        return
+    for folder in (agreements, agreements.parent):
+        with suppress(OSError):  # it is not there, or not empty: then it stays
+            folder.rmdir()
+
+
 def setup(root: Path) -> list[Change]:
-    """Return what `init` does to a project."""
+    """Return what `init` does to a project.
+
+    Raises:
+        ConfigError: A file that is there already cannot be used; nothing has changed.
+    """
+    load_settings(root)
     return [
         _unless_there(root / MAP_CONFIG, root, _json(default_config("map"))),
         _unless_there(root / FOREST_CONFIG, root, _json(default_config("forest"))),
@@ -170,35 +201,33 @@ def _without_block(before: bytes) -> bytes | None:
 def _merge_servers(path: Path) -> Change:
     """Add our three entries to `.mcp.json`; entries that exist stay as they are."""
     before = _content(path)
-    document = _servers_document(path, before)
-    present = document.setdefault("mcpServers", {})
+    present = _servers(path, before)
     missing = {name: _entry(name) for name in SERVERS if name not in present}
     if not missing:
         return Change(path, before, before)
-    present.update(missing)
-    return Change(path, before, _json(document))
+    if before is None or not before.strip():
+        return Change(path, before, _json({"mcpServers": missing}))
+    return Change(path, before, mcp_json.merged(before.decode(), missing).encode())
 
 
 def _without_servers(path: Path, before: bytes) -> bytes | None:
-    document = _servers_document(path, before)
-    present = document.get("mcpServers", {})
-    ours = [name for name in SERVERS if present.get(name) == _entry(name)]
+    present = _servers(path, before)
+    ours = [name for name in SERVERS if present.get(name) in _entries(name)]
     if not ours:
         return before
-    for name in ours:
-        del present[name]
-    return None if document == {"mcpServers": {}} else _json(document)
+    text = mcp_json.without(before.decode(), ours)
+    return None if json.loads(text.lstrip("\ufeff")) == {} else text.encode()
 
 
-def _servers_document(path: Path, content: bytes | None) -> dict[str, Any]:
-    """Parse `.mcp.json`.
+def _servers(path: Path, content: bytes | None) -> dict[str, Any]:
+    """Return the entries that `.mcp.json` has.
 
     Raises:
         ConfigError: It is not a JSON object; it is left alone, and the error shows what to add.
     """
     try:
-        document = json.loads((content or b"{}").decode("utf-8-sig"))
-    except ValueError:
+        document = json.loads((content or b"").decode("utf-8-sig").strip() or "{}")
+    except (ValueError, RecursionError):
         document = None
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(servers, dict):
@@ -207,15 +236,21 @@ def _servers_document(path: Path, content: bytes | None) -> dict[str, Any]:
             f"{path} is not plain JSON with an object mcpServers; it was left as it is.",
             hint=f"Make it plain JSON, or add these to mcpServers by hand: {ours}",
         )
-    return cast("dict[str, Any]", document)
+    return cast("dict[str, Any]", servers)
 
 
 def _entry(name: str) -> dict[str, Any]:
     """One server's entry: a bare command when it is on PATH, else an absolute one."""
+    bare, absolute = _entries(name)
+    return bare if shutil.which(bare["command"]) else absolute
+
+
+def _entries(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both entries that `init` writes for a server, whatever PATH was when it did."""
     command, arguments = SERVERS[name]
-    beside = Path(sys.executable).with_name(command)
-    found = command if shutil.which(command) else str(beside)
-    return {"type": "stdio", "command": found, "args": arguments}
+    beside = str(Path(sys.executable).with_name(command))
+    entry = {"type": "stdio", "command": command, "args": arguments}
+    return entry, entry | {"command": beside}
 
 
 def _json(document: dict[str, Any]) -> bytes:

@@ -1,0 +1,97 @@
+"""`.mcp.json`: entries put in and taken out of its text, every other byte left as it is.
+
+People write this file by hand; parsing and printing it anew would reformat what is theirs. All
+functions take the text of a valid JSON object whose `mcpServers`, if any, is an object.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+SERVERS = "mcpServers"
+
+
+class Member(NamedTuple):
+    """A member of an object: its name, and where name, value and end are in the text."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+def merged(text: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return `text` with the entries appended to `mcpServers`, in their order."""
+    top = text.index("{")
+    if _servers(text) is None:
+        return _appended(text, top, 1, SERVERS, entries)
+    for name, entry in entries.items():
+        servers = _servers(text)
+        assert servers is not None  # noqa: S101 - it was there
+        text = _appended(text, servers.value, 2, name, entry)
+    return text
+
+
+def without(text: str, names: Collection[str]) -> str:
+    """Return `text` without these entries, and without `mcpServers` if that leaves it empty."""
+    servers = _servers(text)
+    if servers is None:
+        return text
+    for name in names:
+        text = _removed(text, servers.value, name)
+    found, _ = _members(text, servers.value)
+    return text if found else _removed(text, text.index("{"), SERVERS)
+
+
+def _servers(text: str) -> Member | None:
+    found, _ = _members(text, text.index("{"))
+    return next((member for member in reversed(found) if member.name == SERVERS), None)
+
+
+def _members(text: str, opening: int) -> tuple[list[Member], int]:
+    """Return the members of the object that opens there, and where it closes."""
+    decoder = json.JSONDecoder()
+    found = []
+    place = _next(text, opening + 1)
+    while text[place] != "}":
+        name, after = decoder.raw_decode(text, place)
+        value = _next(text, _next(text, after) + 1)
+        _, end = decoder.raw_decode(text, value)
+        found.append(Member(name, place, value, end))
+        place = _next(text, end)
+        if text[place] == ",":
+            place = _next(text, place + 1)
+    return found, place
+
+
+def _next(text: str, place: int) -> int:
+    """Return the place of the next character that is no white space."""
+    while text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _appended(text: str, opening: int, depth: int, name: str, value: object) -> str:
+    found, closing = _members(text, opening)
+    line = "\r\n" if "\r\n" in text else "\n"
+    step = re.match(r"\s*\{\r?\n([ \t]+)", text.lstrip("\ufeff"))
+    indent = step[1] if step else "  "
+    block = json.dumps({name: value}, ensure_ascii=False, indent=indent)[1:-1].strip("\n")
+    block = line.join(indent * (depth - 1) + row for row in block.split("\n"))
+    if found:
+        return f"{text[: found[-1].end]},{line}{block}{text[found[-1].end :]}"
+    return f"{text[: opening + 1]}{line}{block}{line}{indent * (depth - 1)}{text[closing:]}"
+
+
+def _removed(text: str, opening: int, name: str) -> str:
+    found, closing = _members(text, opening)
+    names = [member.name for member in found]
+    if name not in names:
+        return text
+    place = len(names) - 1 - names[::-1].index(name)
+    if place:
+        return text[: found[place - 1].end] + text[found[place].end :]
+    if len(found) > 1:
+        return text[: found[0].start] + text[found[1].start :]
+    return text[: opening + 1] + text[closing:]

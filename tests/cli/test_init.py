@@ -1,0 +1,241 @@
+"""`init`: a plan that is applied as printed, merged into what people wrote, and taken back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.cli import mcp_json
+from projects import Project
+
+SERVERS = ("code-intel", "devrag-map", "devrag-forest")
+HAND_WRITTEN = """{
+    "$schema": "x", "mcpServers": {
+        "zeta": {"command": "z", "args": ["a",  "b"]},
+        "alpha": { "url": "http://localhost/ü" , "n": 1.50e3 }
+    },
+    "other": [1,2 ,3]
+}"""
+
+
+def tree(root: Path) -> dict[str, bytes | None]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(root.rglob("*"))
+        if ".git/" not in path.as_posix()
+    }
+
+
+def init(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
+    done = project.run("code-intel", "init", *arguments, "--json", check=False)
+    assert done.returncode == code, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_a_dry_run_prints_what_the_run_does_and_does_nothing(bare: Project) -> None:
+    for arguments in ((), (), ("--remove",), ("--remove",)):
+        before = tree(bare.root)
+        planned = init(bare, "--dry-run", *arguments)
+        assert tree(bare.root) == before
+        done = init(bare, *arguments)
+        assert planned["changes"] == done["changes"]
+        for row in done["changes"]:
+            was, now = before.get(row["file"]), tree(bare.root).get(row["file"])
+            action = {"create": (None, now), "keep": (was, was), "remove": (was, None)}
+            assert (was, now) == action.get(row["action"], (was, now))
+
+
+def test_the_second_run_leaves_every_byte_and_time(shop: Project) -> None:
+    before = tree(shop.root)
+    times = {path: path.stat().st_mtime_ns for path in shop.root.rglob("*") if path.is_file()}
+    assert {row["action"] for row in init(shop)["changes"]} == {"keep"}
+    assert tree(shop.root) == before
+    assert times == {path: path.stat().st_mtime_ns for path in times}
+
+
+def test_what_init_made_in_an_empty_folder_is_gone_after_remove(bare: Project) -> None:
+    init(bare)
+    assert (bare.root / ".code-intel" / "agreements").is_dir()
+    init(bare, "--remove")
+    assert tree(bare.root) == {}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        HAND_WRITTEN,
+        HAND_WRITTEN.replace("\n", "\r\n"),
+        "\ufeff" + HAND_WRITTEN,
+        '{"mcpServers":{"one":{"command":"x"}}}',
+        '{"a": 1}\n',
+        '{\n\t"mcpServers": {\n\t\t"one": {}\n\t}\n}\n',
+    ],
+)
+def test_what_people_wrote_into_mcp_json_stays_to_the_byte(bare: Project, before: str) -> None:
+    file = bare.root / ".mcp.json"
+    file.write_bytes(before.encode())
+    init(bare)
+    after = file.read_bytes().decode()
+    old, new = json.loads(before.lstrip("\ufeff")), json.loads(after.lstrip("\ufeff"))
+    foreign = list(old.get("mcpServers", {}))
+    assert list(new["mcpServers"]) == [*foreign, *SERVERS]
+    assert [key for key in new if key != "mcpServers"] == [
+        key for key in old if key != "mcpServers"
+    ]
+    for name in foreign:
+        assert new["mcpServers"][name] == old["mcpServers"][name]
+    for line in before.splitlines():
+        assert line.strip().rstrip("},") in after
+    init(bare, "--remove")
+    assert file.read_bytes().decode() == before
+
+
+def test_an_entry_of_ours_that_was_edited_is_kept(bare: Project) -> None:
+    edited = {
+        "mcpServers": {"code-intel": {"command": "mine", "args": ["serve"], "env": {"A": "1"}}}
+    }
+    (bare.root / ".mcp.json").write_text(json.dumps(edited), encoding="utf-8")
+    init(bare)
+    servers = json.loads((bare.root / ".mcp.json").read_text("utf-8"))["mcpServers"]
+    assert list(servers) == list(SERVERS)
+    assert servers["code-intel"] == edited["mcpServers"]["code-intel"]
+    init(bare, "--remove")
+    assert json.loads((bare.root / ".mcp.json").read_text("utf-8")) == edited
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '{"mcpServers": {}, } ',
+        '// mine\n{"mcpServers": {}}',
+        "[]",
+        '{"mcpServers": []}',
+        '"x"',
+        "\xff",
+        "[" * 10**5,
+    ],
+    ids=range(7),
+)
+def test_an_mcp_json_that_is_not_plain_json_is_left_with_what_to_add(
+    bare: Project, before: str
+) -> None:
+    file = bare.root / ".mcp.json"
+    file.write_bytes(before.encode("latin-1"))
+    for arguments in ((), ("--dry-run",)):
+        error = init(bare, *arguments, code=2)
+        assert error["error"] == "invalid_config"
+        for name in SERVERS:
+            assert f'"{name}"' in error["hint"]
+    assert tree(bare.root) == {".mcp.json": before.encode("latin-1")}
+
+
+def test_a_config_that_cannot_be_used_is_refused_before_anything_is_written(bare: Project) -> None:
+    (bare.root / "devrag-map.json").write_text("{", encoding="utf-8")
+    assert "devrag-map.json" in init(bare, code=2)["message"]
+    assert list(tree(bare.root)) == ["devrag-map.json"]
+
+
+def test_servers_installed_elsewhere_are_named_absolutely_and_still_taken_back(
+    bare: Project,
+) -> None:
+    elsewhere = Project(bare.root, {**bare.env, "PATH": "/usr/bin:/bin"})
+    init(elsewhere)
+    servers = json.loads((bare.root / ".mcp.json").read_text("utf-8"))["mcpServers"]
+    assert all(Path(entry["command"]).is_absolute() for entry in servers.values())
+    init(bare, "--remove")
+    assert tree(bare.root) == {}
+
+
+def test_remove_keeps_agreements_and_what_was_edited(shop: Project) -> None:
+    shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
+    (shop.root / "devrag-map.json").write_text(
+        (shop.root / "devrag-map.json").read_text("utf-8").replace("300", "400"), encoding="utf-8"
+    )
+    ignored = (shop.root / ".gitignore").read_text("utf-8")
+    init(shop, "--remove")
+    left = tree(shop.root)
+    assert "devrag-map.json" in left
+    assert "devrag-forest.json" not in left
+    assert ".mcp.json" not in left
+    assert any(name.startswith(".code-intel/agreements/") for name in left)
+    assert "code-intel" in ignored
+    assert "code-intel" not in (shop.root / ".gitignore").read_text("utf-8")
+
+
+@pytest.mark.parametrize("ignore", [b"", b"*.pyc\n", b"*.pyc", b"a\r\nb\r\n", b"\xff\n"])
+def test_our_block_in_gitignore_comes_once_and_goes(bare: Project, ignore: bytes) -> None:
+    file = bare.root / ".gitignore"
+    file.write_bytes(ignore)
+    init(bare)
+    init(bare)
+    assert file.read_bytes().startswith(ignore)
+    assert file.read_bytes().count(b"vectors-forest.db") == 1
+    init(bare, "--remove")
+    assert (file.read_bytes() if file.exists() else b"").strip() == ignore.strip()
+
+
+@pytest.mark.parametrize("name", ["quo'te\"s $HOME", "日本語 プロジェクト", "-dash", "a\nb"])
+def test_a_project_may_have_any_name(tmp_path: Path, env: dict[str, str], name: str) -> None:
+    root = tmp_path / "in" / name
+    root.mkdir(parents=True)
+    (root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
+    project = Project(root, env)
+    project.run("code-intel", "init")
+    project.run("code-intel", "sync")
+    found = json.loads(project.run("code-intel", "search", "hello", "--json").stdout)
+    assert found["results"][0]["document"] == "a.py"
+    outside = Project(tmp_path, env)
+    assert outside.run("code-intel", "status", "--", str(root)).returncode == 0
+    config = str(root / "devrag-forest.json")
+    answer = json.loads(outside.run("devrag", f"--config={config}", "search", "hello").stdout)
+    assert answer["data"]["results"][0]["document"] == "a.py"
+
+
+@pytest.mark.parametrize(
+    "project", ["/", "~", "~/", "{home}", "{home}/x/..", "{home}/link", "//", "/usr/.."]
+)
+def test_the_root_and_the_home_folder_are_no_projects(bare: Project, project: str) -> None:
+    home = Path(bare.env["HOME"])
+    (home / "x").mkdir()
+    (home / "link").symlink_to(home)
+    error = init(bare, project.format(home=home), code=2)
+    assert (error["error"], error["field"]) == ("invalid_argument", "project")
+    assert tree(home) == {"x": None, "link": None}
+
+
+def test_a_file_or_nothing_is_no_project(bare: Project) -> None:
+    (bare.root / "file").write_text("x", encoding="utf-8")
+    for name in ("file", "missing", "file/x"):
+        assert init(bare, name, code=2)["field"] == "project"
+    assert list(tree(bare.root)) == ["file"]
+
+
+ENTRIES = st.dictionaries(
+    st.text(max_size=8), st.dictionaries(st.text(max_size=3), st.text()), max_size=4
+)
+DOCUMENTS = st.builds(
+    lambda before, servers, after: {**before, **servers, **after},
+    st.dictionaries(st.text(max_size=5), st.integers() | st.text(), max_size=3),
+    st.just({}) | st.builds(lambda entries: {"mcpServers": entries}, ENTRIES),
+    st.dictionaries(st.text(max_size=5), st.lists(st.text(max_size=3)), max_size=2),
+).filter(lambda document: isinstance(document.get("mcpServers", {}), dict))
+STYLES = st.sampled_from([None, 0, 1, 2, 4, "\t"])
+
+
+@given(DOCUMENTS, ENTRIES, STYLES, st.sampled_from(["", "\n"]))
+def test_entries_put_in_are_there_and_taken_out_are_gone(
+    document: dict[str, Any], added: dict[str, Any], style: int | None, end: str
+) -> None:
+    text = json.dumps(document, indent=style, ensure_ascii=bool(end)) + end
+    old = document.get("mcpServers", {})
+    new = {name: entry for name, entry in added.items() if name not in old}
+    merged = mcp_json.merged(text, new)
+    assert json.loads(merged) == {**document, "mcpServers": old | new}
+    assert list(json.loads(merged)["mcpServers"]) == [*old, *new]
+    again = mcp_json.without(merged, list(new))
+    if old and new:
+        assert again == text
+    assert json.loads(again).get("mcpServers", {}) == old
