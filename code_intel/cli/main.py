@@ -6,13 +6,24 @@ configuration, 3 unexpected. Only the module of the chosen command is imported.
 
 import argparse
 import importlib
+import io
 import json
+import os
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+import traceback
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
 
 from code_intel import __version__
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, UsageError
+
+
+class UnexpectedError(CodeIntelError):
+    """Anything that is not one of ours: a defect."""
+
+    code = "unexpected"
+    remedy = "Please report it with what stderr says; `code-intel doctor` may help."
+    exit_code = 3
 
 
 class Command(NamedTuple):
@@ -34,9 +45,31 @@ COMMANDS = (
 )
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are errors of ours, so that one boundary tells them."""
+
+    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        """Refuse the line."""
+        missing = "required" in message
+        raise UsageError(
+            f"{message[0].upper()}{message[1:]}.",
+            code="missing_argument" if missing else None,
+            hint=" ".join(self.format_usage().split()),
+        )
+
+
 def run() -> None:
     """Entry point of the console script."""
+    speak_utf8()
     sys.exit(main(sys.argv[1:]))
+
+
+def speak_utf8() -> None:
+    """Read and write UTF-8 whatever the locale; what is no text comes in replaced, goes out escaped."""
+    for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"),
+                           (sys.stderr, "backslashreplace")):  # fmt: skip
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def main(
@@ -58,26 +91,50 @@ def main(
 
 def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
     """Parse the rest of the line, run the command, turn errors into text and an exit code."""
-    args = parser_of(command, program).parse_args(argv)
-    try:
+
+    def work() -> int:
+        args = parser_of(command, program).parse_args(argv)
         return int(importlib.import_module(command.module).run(args))
-    except CodeIntelError as error:
-        if args.json:
+
+    def tell(error: CodeIntelError) -> None:
+        if "--json" in argv:
             print(json.dumps(error.as_dict(), ensure_ascii=False))
+
+    return bounded(work, tell, program)
+
+
+def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], program: str) -> int:
+    """Run a command and return its exit code; the one place where the terminal learns of errors.
+
+    Args:
+        work: The command.
+        tell: Puts an error on stdout, for programs.
+        program: Whose name stands before messages on stderr.
+    """
+    try:
+        return work()
+    except CodeIntelError as error:
+        tell(error)
         print(f"{program}: {error.message}\n  {error.hint}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"{program}: stopped; what was done is kept.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        # The interpreter would complain when it flushes a pipe that nobody reads.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:  # noqa: BLE001 - the boundary
+        tell(UnexpectedError(f"{type(error).__name__}: {error}"))
+        traceback.print_exc()
+        print(f"{program}: this is a defect, not your fault.", file=sys.stderr)
+        return UnexpectedError.exit_code
 
 
 def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
     """Return the parser of one command; `--json` is everybody's."""
     module = importlib.import_module(command.module)
-    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=module.__doc__)
+    parser = Parser(prog=f"{program} {command.name}", description=module.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--json", action="store_true", help="answer with one JSON object")
     module.configure(parser)

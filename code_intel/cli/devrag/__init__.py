@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel import __version__
-from code_intel.cli.main import Command, parser_of, usage
+from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import load_index_config
 from code_intel.errors import CodeIntelError, UsageError
 
@@ -30,40 +30,34 @@ DEFAULT_CONFIG = "config.json"
 
 def run() -> None:
     """Entry point of the console script."""
+    speak_utf8()
     sys.exit(main(sys.argv[1:]))
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    if argv and argv[0] in {"-h", "--help", "help"}:
-        print(usage("devrag", COMMANDS))
-        return 0
+    return bounded(lambda: _main(argv), _tell, "devrag")
+
+
+def _main(argv: Sequence[str]) -> int:
     if "--version" in argv:
         print(f"devrag {__version__}")
         return 0
-    try:
-        config_path, words = _config(argv)
-        name = words[0] if words else "serve"
-        command = next((command for command in COMMANDS if command.name == name), None)
-        if command is None:
-            raise UsageError(
-                f"devrag has no command {name}.",
-                code="unknown_command",
-                hint=f"Commands: {', '.join(command.name for command in COMMANDS)}.",
-            )
-        args = parser_of(command, "devrag").parse_args(words[1:])
-        args.config = load_index_config(config_path)
-        return _answer(importlib.import_module(command.module).run(args), args.output)
-    except CodeIntelError as error:
-        code = error.exit_code
-        print(json.dumps({"status": "error", "error": _error(error)}, ensure_ascii=False))
-        print(f"devrag: {error.message}\n  {error.hint}", file=sys.stderr)
-        return code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
+    config_path, words = _config(argv)
+    name = words[0] if words else "serve"
+    if name in {"-h", "--help", "help"}:
+        print(usage("devrag", COMMANDS))
         return 0
+    command = next((command for command in COMMANDS if command.name == name), None)
+    if command is None:
+        raise UsageError(
+            f"devrag has no command {name}.",
+            code="unknown_command",
+            hint=f"Commands: {', '.join(command.name for command in COMMANDS)}.",
+        )
+    args = parser_of(command, "devrag").parse_args(words[1:])
+    args.config = load_index_config(_existing(config_path))
+    return _answer(importlib.import_module(command.module).run(args), args.output)
 
 
 def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
@@ -75,14 +69,15 @@ def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
     return code
 
 
-def _error(error: CodeIntelError) -> dict[str, Any]:
+def _tell(error: CodeIntelError) -> None:
     wire = error.as_dict()
-    return {
+    told = {
         "code": wire["error"],
         "message": wire["message"],
         "field": wire.get("field", ""),
         "hint": wire["hint"],
     }
+    print(json.dumps({"status": "error", "error": told}, ensure_ascii=False))
 
 
 def _config(argv: Sequence[str]) -> tuple[Path, list[str]]:
@@ -99,6 +94,11 @@ def _config(argv: Sequence[str]) -> tuple[Path, list[str]]:
             words.append(word)
     if not path:
         raise UsageError("--config needs a path.", details={"field": "config"})
-    if path != DEFAULT_CONFIG and not Path(path).is_file():
-        raise UsageError(f"{path} does not exist.", details={"field": "config"})
     return Path(path), words
+
+
+def _existing(path: Path) -> Path:
+    """Return a config that was named, or the default one, which may be missing."""
+    if path != Path(DEFAULT_CONFIG) and not path.is_file():
+        raise UsageError(f"{path} does not exist.", details={"field": "config"})
+    return path
