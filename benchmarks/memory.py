@@ -35,7 +35,9 @@ def servers_below(pid: int) -> dict[int, str]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+                parent = int(
+                    (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+                )
                 words = (folder / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
