@@ -11,9 +11,9 @@ from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError
 from code_intel.index.doctor import Finding, examine
+from code_intel.index.facade import Index
 from code_intel.learned.standings import standings
 from code_intel.session import journal
-from code_intel.tools.shelf import open_project
 
 ADVICE = {
     "broken": "Its symbol is gone: correct the file, or delete it.",
@@ -59,22 +59,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agreements(settings: Settings) -> list[Finding]:
-    _, forest = open_project(settings)
-    try:
-        found = (
-            standings(settings, forest.index, repair=False)
-            if settings.forest.db_path.exists()
-            else []
-        )
-        return [
-            Finding(
-                "warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice
-            )
-            for s in found
-            if (advice := ADVICE.get(s.validity))
-        ] or [Finding("info", f"{len(found)} agreements can be read.")]
-    finally:
-        forest.index.close()
+    with Index(settings.forest, readonly=True) as forest:
+        found = standings(settings, forest, repair=False)
+    return [
+        Finding("warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice)
+        for s in found
+        if (advice := ADVICE.get(s.validity))
+    ] or [Finding("info", f"{len(found)} agreements can be read.")]
 
 
 def _sessions(settings: Settings) -> list[Finding]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.errors import NotFoundError
+from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.records import SearchAnswer
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.shelf import Shelf, open_project
@@ -40,12 +40,8 @@ def run(args: argparse.Namespace) -> int:
     shelves = open_project(settings)
     try:
         if args.query == ["-"]:
-            for line in sys.stdin:
-                if line.strip():
-                    print(
-                        json.dumps(_data(*ask(shelves, line.strip(), args)), ensure_ascii=False),
-                        flush=True,
-                    )
+            for line in filter(None, map(str.strip, sys.stdin)):
+                print(json.dumps(_one(shelves, line, args), ensure_ascii=False), flush=True)
             return 0
         query = " ".join(args.query)
         source, answer = ask(shelves, query, args)
@@ -54,6 +50,14 @@ def run(args: argparse.Namespace) -> int:
     finally:
         for shelf in shelves:
             shelf.index.close()
+
+
+def _one(shelves: tuple[Shelf, Shelf], query: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the answer to one line; an error answers that line and ends nothing."""
+    try:
+        return _data(*ask(shelves, query, args))
+    except CodeIntelError as error:
+        return error.as_dict()
 
 
 def ask(

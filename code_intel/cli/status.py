@@ -7,6 +7,7 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.config import find_root, load_settings
+from code_intel.index.facade import Index
 from code_intel.index.indexer import Role
 from code_intel.learned.standings import standings
 from code_intel.tools.answers import index_data
@@ -32,9 +33,8 @@ def run(args: argparse.Namespace) -> int:
         corpus = shelf.index.config.corpus
         data[corpus] = shelf_status(shelf)
         lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
-    agreed = Counter(
-        standing.validity for standing in standings(settings, shelves[1].index, repair=False)
-    )
+    with Index(settings.forest, readonly=True) as forest:
+        agreed = Counter(s.validity for s in standings(settings, forest, repair=False))
     data["agreements"] = dict(agreed)
     lines.append(
         "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel import __version__
+from code_intel.cli.devrag.options import refusal
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import load_index_config
 from code_intel.errors import CodeIntelError, UsageError
@@ -70,14 +71,7 @@ def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
 
 
 def _tell(error: CodeIntelError) -> None:
-    wire = error.as_dict()
-    told = {
-        "code": wire["error"],
-        "message": wire["message"],
-        "field": wire.get("field", ""),
-        "hint": wire["hint"],
-    }
-    print(json.dumps({"status": "error", "error": told}, ensure_ascii=False))
+    print(json.dumps(refusal(error), ensure_ascii=False))
 
 
 def _config(argv: Sequence[str]) -> tuple[Path, list[str]]:

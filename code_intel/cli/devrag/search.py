@@ -5,7 +5,8 @@ import json
 import sys
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output
+from code_intel.cli.devrag.options import add_output, refusal
+from code_intel.errors import CodeIntelError
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search import found
 from code_intel.tools.shelf import Shelf, open_shelf
@@ -30,11 +31,18 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
             answer = _ask(shelf, args.query, args)
             return 0, dict(answer.data), answer.text
         for line in filter(None, map(str.strip, sys.stdin)):
-            envelope = {"status": "ok", "data": _ask(shelf, line, args).data}
-            print(json.dumps(envelope, ensure_ascii=False), flush=True)
+            print(json.dumps(_envelope(shelf, line, args), ensure_ascii=False), flush=True)
         return 0, None, ""
     finally:
         shelf.index.close()
+
+
+def _envelope(shelf: Shelf, query: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the answer to one line; an error answers that line and ends nothing."""
+    try:
+        return {"status": "ok", "data": dict(_ask(shelf, query, args).data)}
+    except CodeIntelError as error:
+        return refusal(error)
 
 
 def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:

@@ -1,0 +1,277 @@
+"""The two programs as scripts use them: exit codes, JSON, streaming, envelopes."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects import BIN, Project
+
+FOREST = "devrag-forest.json"
+MAP = "devrag-map.json"
+
+
+def answer(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
+    done = project.run("code-intel", *arguments, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def devrag(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
+    done = project.run("devrag", *arguments, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    envelope = json.loads(done.stdout)
+    assert envelope["status"] == ("ok" if "data" in envelope else "error")
+    return dict(envelope.get("data") or envelope["error"])
+
+
+def files(root: Path) -> dict[str, int]:
+    """Return every file with its time; locks and git's own are nobody's content."""
+    found = [path for path in root.rglob("*") if path.is_file() and ".git/" not in str(path)]
+    return {str(path): path.stat().st_mtime_ns for path in found if path.suffix != ".lock"}
+
+
+def agree(project: Project, term: str = "送料計算", symbol: str = "shipping_fee") -> None:
+    project.run("code-intel", "map", "add", term, symbol, "--evidence", "returns the fee")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("search", "shipping fee", "--json"), 0),
+        (("search", "--json", "--forest", "shipping", "fee"), 0),
+        (("search", "qqqzzzxxx", "--json"), 1),
+        (("search", "--map", "shipping fee", "--json"), 1),
+        (("map", "list", "--json"), 1),
+        (("map", "--json", "list"), 1),
+        (("status", "--json"), 0),
+        (("doctor", "--json"), 0),
+        (("sync", "--json", "--words-only"), 0),
+        (("init", "--dry-run", "--json"), 0),
+        (("search", "--json"), 2),
+        (("search", "x", "--top-k", "0", "--json"), 2),
+        (("search", "x", "--top-k", "x", "--json"), 2),
+        (("search", "x", "--map", "--forest", "--json"), 2),
+        (("search", "x", "--nope", "--json"), 2),
+        (("map", "add", "x", "--json"), 2),
+        (("map", "add", "x", "y", "--evidence", " ", "--json"), 2),
+        (("map", "add", "x", "y", "--evidence", "e", "--file", "../x", "--json"), 2),
+        (("status", "no/such/folder", "--json"), 2),
+        (("search", "x", "--project", "no/such", "--json"), 2),
+    ],
+)
+def test_every_command_answers_one_json_object_and_its_exit_code(
+    shop: Project, arguments: tuple[str, ...], code: int
+) -> None:
+    data = answer(shop, *arguments, code=code)
+    if code == 2:
+        assert data.keys() >= {"error", "message", "hint"}
+        assert data["hint"]
+
+
+def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
+    for arguments, code in (((), 2), (("nope",), 2), (("--help",), 0), (("--version",), 0)):
+        for program in ("code-intel", *(("devrag",) if arguments else ())):
+            done = bare.run(program, *arguments, check=False)
+            assert done.returncode == code, (program, arguments)
+            assert done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error", "field"),
+    [
+        (("nope",), 2, "unknown_command", ""),
+        (("--config", FOREST, "nope"), 2, "unknown_command", ""),
+        (("search",), 2, "missing_argument", ""),
+        (("search", "--config", FOREST), 2, "missing_argument", ""),
+        (("search", "x", "--top-k", "many"), 2, "invalid_argument", ""),
+        (("search", "x", "--config"), 2, "invalid_argument", "config"),
+        (("search", "x", "--config", "missing.json"), 2, "invalid_argument", "config"),
+        (("--config=bad.json", "search", "x"), 2, "invalid_config", ""),
+        (("--config", "wrong.json", "status"), 2, "invalid_config", "chunk_size"),
+        (("--config", "bad.json"), 2, "invalid_config", ""),
+    ],
+)
+def test_devrag_tells_errors_in_its_envelope(
+    shop: Project, arguments: tuple[str, ...], code: int, error: str, field: str
+) -> None:
+    (shop.root / "bad.json").write_text("{ // no\n}", encoding="utf-8")
+    (shop.root / "wrong.json").write_text('{"chunk_size": 0}', encoding="utf-8")
+    told = devrag(shop, *arguments, code=code)
+    assert list(told) == ["code", "message", "field", "hint"]
+    assert (told["code"], told["field"]) == (error, field)
+    assert told["message"]
+    assert told["hint"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--config", FOREST, "search", "shipping fee", "--top-k", "2"),
+        ("search", "--config", FOREST, "--top-k", "2", "shipping fee"),
+        ("search", "shipping fee", "--top-k=2", f"--config={FOREST}"),
+        (
+            "search",
+            "shipping fee",
+            "--path",
+            "src",
+            "--format",
+            "json",
+            "--top-k",
+            "2",
+            "--config",
+            FOREST,
+        ),
+    ],
+)
+def test_flags_of_devrag_may_stand_anywhere(shop: Project, arguments: tuple[str, ...]) -> None:
+    data = devrag(shop, *arguments)
+    assert data["query"] == "shipping fee"
+    assert 1 <= data["count"] == len(data["results"]) <= 2
+    assert data["results"][0]["document"] == "src/cart/shipping.py"
+    assert {"document", "chunk", "similarity", "position"} <= data["results"][0].keys()
+
+
+def test_devrag_syncs_lists_and_reports(shop: Project) -> None:
+    devrag(shop, "--config", FOREST, "sync")
+    (shop.root / "src" / "new.py").write_text("def brand_new():\n    pass\n", encoding="utf-8")
+    synced = devrag(shop, "--config", FOREST, "sync")
+    assert (synced["added"], synced["deleted"], synced["failed"]) == (1, 0, 0)
+    listed = devrag(shop, "list", "--config", FOREST)
+    assert "src/new.py" in [row["filename"] for row in listed["documents"]]
+    assert devrag(shop, "status", "--config", FOREST)["files"] == listed["total"]
+    assert devrag(shop, "doctor", "--config", FOREST)["ok"]
+    text = shop.run("devrag", "list", "--config", FOREST, "--output", "text").stdout
+    assert "src/new.py\n" in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("code-intel", "search", "-"),
+        ("devrag", "--config", FOREST, "search", "-"),
+        ("devrag", "--config", MAP, "search", "-"),
+    ],
+)
+def test_a_dash_answers_each_line_at_once_until_the_end(
+    shop: Project, command: tuple[str, ...]
+) -> None:
+    agree(shop)
+    process = subprocess.Popen(
+        [str(BIN / command[0]), *command[1:]],
+        cwd=shop.root,
+        env=dict(shop.env) | {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for query in ("送料計算".encode(), b"shipping \xff\xfe fee", b"shipping_fee", b"x" * 5000):
+            process.stdin.write(query + b"\n\n")
+            process.stdin.flush()
+            data = json.loads(process.stdout.readline().decode("utf-8"))
+            data = data.get("data", data)
+            assert isinstance(data["results"], list)
+            assert any("embedding" in note for note in data["index"]["degraded"])
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(10) == 0
+        assert process.stderr.read() == b""
+
+
+def test_whoever_reads_only_the_start_gets_no_complaint(shop: Project) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [str(BIN / "code-intel"), "search", "shipping fee"],
+        cwd=shop.root,
+        env=dict(shop.env),
+        stdin=subprocess.DEVNULL,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_words_only_is_said_in_every_answer_and_never_enough(shop: Project) -> None:
+    agree(shop)
+    for arguments in (("--map",), ("--forest",), ()):
+        data = answer(
+            shop,
+            "search",
+            *arguments,
+            "送料計算",
+            "--json",
+            code=0 if arguments == ("--map",) else 1,
+        )
+        assert any("embedding" in note for note in data["index"]["degraded"])
+    exact = answer(shop, "search", "--map", "送料計算", "--json")["results"][0]
+    assert exact["agreement"]["symbol"] == "shipping_fee"
+    assert 0 < exact["score"] < 0.7
+    assert answer(shop, "search", "送料計算 shipping", "--json")["source"] == "forest"
+    text = shop.run("code-intel", "search", "shipping fee").stdout
+    assert "embedding is switched off" in text
+    assert "off" in answer(shop, "status", "--json")["embedding"]
+
+
+def test_looking_writes_nothing(shop: Project) -> None:
+    agree(shop)
+    for database in (".code-intel/vectors-map.db", "vectors-forest.db"):
+        for path in shop.root.glob(f"{database}*"):
+            path.unlink()
+    before = files(shop.root)
+    assert not [name for name in before if ".db" in name and "state" not in name]
+    status = answer(shop, "status", "--json")
+    assert (status["map"]["state"], status["forest"]["state"]) == ("missing", "missing")
+    assert status["agreements"] == {"unconfirmed": 1}
+    findings = answer(shop, "doctor", "--json", code=0)["findings"]
+    assert any("1 agreement" in row["what"] for row in findings)
+    devrag(shop, "--config", FOREST, "status")
+    devrag(shop, "--config", FOREST, "doctor")
+    assert files(shop.root) == before
+
+
+def test_a_project_never_set_up_can_be_searched_after_sync(bare: Project) -> None:
+    (bare.root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
+    assert answer(bare, "status", "--json")["forest"]["state"] == "missing"
+    answer(bare, "sync", "--json")
+    assert answer(bare, "search", "hello", "--json")["results"][0]["document"] == "a.py"
+
+
+def test_files_that_cannot_be_indexed_are_named_and_fail_nothing(shop: Project) -> None:
+    (shop.root / "src" / "binary.py").write_bytes(b"\x00\x01" * 100)
+    (shop.root / "src" / "huge.py").write_bytes(b"x = 1\n" * 400_000)
+    synced = answer(shop, "sync", "--json")
+    assert synced["forest"]["skipped"] + synced["forest"]["failed"] >= 2
+    assert answer(shop, "search", "shipping fee", "--json")["results"]
+
+
+@pytest.mark.parametrize("name", ["config.toml", MAP, FOREST])
+def test_a_broken_file_of_the_project_is_named_by_every_command(shop: Project, name: str) -> None:
+    file = shop.root / (".code-intel/config.toml" if name == "config.toml" else name)
+    file.write_text("{ broken", encoding="utf-8")
+    for command in (
+        ("status",),
+        ("doctor",),
+        ("search", "x"),
+        ("map", "list"),
+        ("sync",),
+        ("serve",),
+    ):
+        error = answer(shop, *command, "--json", code=2) if command != ("serve",) else None
+        if error:
+            assert error["error"] == "invalid_config"
+            assert name in error["message"]
+    served = shop.run("code-intel", "serve", check=False)
+    assert (served.returncode, served.stdout) == (2, "")
+    assert name in served.stderr
