@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from code_intel.chunking.words import query_words
 from code_intel.config import Settings
-from code_intel.embedding.engine import Embedder
 from code_intel.index.facade import Index
 from code_intel.learned.recall import WORDS_ONLY, Card, Recalled, recall
 from code_intel.learned.standings import Standing, standings
@@ -30,7 +29,7 @@ def search(
     forest: Index,
     query: str,
     vector: "NDArray[np.float32] | None",
-    embedder: Embedder,
+    identity: str,
     *,
     top_k: int,
 ) -> list[Hit]:
@@ -42,7 +41,7 @@ def search(
         forest: The project's source, for validity; an incomplete one proves nothing.
         query: The session's own words, or any other.
         vector: The query's embedding; None: words only, and no score reaches 0.7.
-        embedder: Only its identity is asked.
+        identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
     """
     served = {
@@ -50,14 +49,14 @@ def search(
         for standing in standings(settings, forest)
         if standing.validity in SERVED and standing.entry.agreement is not None
     }
-    same_model = index.store.model() == embedder.identity
+    same_model = index.store.model() == identity
     rows = [row for row in index.store.cards() if row[1] in served]
     cards = [
         Card(agreement, row[3] if same_model else None, served[row[1]].certain_aliases)
         for row in rows
         if (agreement := served[row[1]].entry.agreement) is not None
     ]
-    found = recall(query, vector, cards, embedder.identity) if cards else []
+    found = recall(query, vector, cards, identity) if cards else []
     hits = [
         _hit(index, rows[item.card][:2], served[rows[item.card][1]], item)
         for item in found

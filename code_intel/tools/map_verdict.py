@@ -52,7 +52,7 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
         status=standing.validity if standing else "unchecked",
         confirmed=standing is not None and standing.confirmed,
         margin=_margin(best, hits),
-        needed_margin=ready_margin(desk.embedder.identity),
+        needed_margin=_needed_margin(desk),
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
@@ -85,6 +85,11 @@ def _is_ours(root: Path, file: str) -> bool:
 def _standing(desk: Desk, nl_term: str, symbol: str) -> Standing | None:
     key = make_key(nl_term, symbol)
     return next((s for s in standings(desk.settings, desk.forest) if s.entry.key == key), None)
+
+
+def _needed_margin(desk: Desk) -> float:
+    usable, _ = desk.embedder.available()
+    return ready_margin(desk.embedder.identity) if usable else 1.0
 
 
 def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:

@@ -23,6 +23,8 @@ from code_intel.learned.map_search import search as search_map
 from code_intel.records import SearchAnswer
 from code_intel.tools.declaration import Report, silent
 
+OTHER_MODEL = "embedding: the index holds another model's vectors; `sync` makes them anew"
+
 
 @dataclass(frozen=True)
 class Shelf:
@@ -54,23 +56,23 @@ class Shelf:
             raise
 
     def _search(self, query: str, top_k: int, directory: str, file_pattern: str) -> SearchAnswer:
-        vector = None
+        vector, identity = None, ""
         degraded: tuple[str, ...] = ()
         try:
-            vector = self.embedder.queries([query])[0]
+            vector, identity = self.embedder.queries([query])[0], self.embedder.identity
         except EmbeddingError as error:
             degraded = (f"embedding: {error.message}",)
+        if vector is not None and self.index.store.model() not in {None, identity}:
+            vector, degraded = None, (OTHER_MODEL,)
         if self.index.config.corpus == "map":
             hits = search_map(
-                self.settings, self.index, self.forest, query, vector, self.embedder, top_k=top_k
+                self.settings, self.index, self.forest, query, vector, identity, top_k=top_k
             )
         else:
-            store = self.index.store
-            usable = None if store.model() not in {None, self.embedder.identity} else vector
             hits = search_forest(
-                store,
+                self.index.store,
                 query,
-                usable,
+                vector,
                 top_k=top_k,
                 directory=directory,
                 file_pattern=file_pattern,
