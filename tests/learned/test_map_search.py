@@ -1,0 +1,229 @@
+"""What the map serves, what it only lists, and how much a hit may be worth."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import Settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.lazy import Engine, LazyEmbedder
+from code_intel.errors import EmbeddingError
+from code_intel.index.facade import Index
+from code_intel.learned.learn import learn
+from code_intel.learned.standings import Standing, standings
+from code_intel.records import Agreement, FileReference, SearchAnswer
+from code_intel.tools.shelf import Shelf
+from doubles import HashEmbedder
+from served import make_shop, settings_of
+
+TERM = "送料計算"
+CONFLICT = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
+
+
+@pytest.fixture(scope="session")
+def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
+@pytest.fixture
+def settings(indexed_shop: Path, tmp_path: Path) -> Settings:
+    return settings_of(Path(shutil.copytree(indexed_shop, tmp_path / "shop")))
+
+
+def shelves(settings: Settings, embedder: LazyEmbedder | None = None) -> tuple[Shelf, Shelf]:
+    embedder = embedder or LazyEmbedder(settings)
+    cache = VectorCache(settings.cache_dir)
+    forest = Index(settings.forest, embedder=embedder, cache=cache)
+    index = Index(settings.map, embedder=embedder, cache=cache)
+    return Shelf(settings, index, forest, embedder), Shelf(settings, forest, forest, embedder)
+
+
+def agree(settings: Settings, symbol: str = "shipping_fee", term: str = TERM) -> Path:
+    """Learn an agreement about a symbol as it is defined now, confirmed."""
+    with Index(settings.forest) as forest:
+        definitions = forest.store.definitions(symbol, exact=True, limit=1)
+    agreement = Agreement(
+        term,
+        symbol,
+        evidence=("It returns the fee.",),
+        files=tuple(FileReference(d.file, d.line) for d in definitions),
+        digest=definitions[0].digest if definitions else "",
+    )
+    return learn(settings, agreement, confirmed=True).agreement_file
+
+
+def ask(settings: Settings, query: str, embedder: LazyEmbedder | None = None) -> SearchAnswer:
+    map_shelf, forest_shelf = shelves(settings, embedder)
+    try:
+        map_shelf.index.complete()
+        forest_shelf.index.complete(words_only=True)
+        return map_shelf.search(query, 10)
+    finally:
+        map_shelf.index.close()
+        forest_shelf.index.close()
+
+
+def judged(settings: Settings) -> dict[str, Standing]:
+    with Index(settings.forest) as forest:
+        forest.complete(words_only=True)
+        return {standing.entry.path.name: standing for standing in standings(settings, forest)}
+
+
+def terms(answer: SearchAnswer) -> list[str]:
+    return [hit.agreement.nl_term for hit in answer.hits if hit.agreement]
+
+
+def with_model(
+    settings: Settings, load: Callable[[], Embedder] = HashEmbedder, identity: str = "hashed-words"
+) -> LazyEmbedder:
+    engine = Engine(lambda: True, lambda: identity, 384, load)
+    return LazyEmbedder(replace(settings, embedding="auto"), [engine])
+
+
+def test_a_confirmed_agreement_is_valid_and_found_by_its_term(settings: Settings) -> None:
+    file = agree(settings)
+    assert judged(settings)[file.name].validity == "valid"
+    hit = ask(settings, TERM).hits[0]
+    assert hit.agreement is not None
+    assert (hit.agreement.symbol, hit.agreement.status) == ("shipping_fee", "valid")
+    assert hit.document == f".code-intel/agreements/{file.name}"
+    assert hit.agreement.files[0].path == "src/cart/shipping.py"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status"),
+    [
+        (lambda text: CONFLICT + text, "conflict"),
+        (lambda _: "---\nnl_term: 送料計算\n---\n", "invalid"),
+        (lambda _: "---\n- a\n", "invalid"),
+        (lambda text: text.replace("shipping_fee", "no_such_fee"), "broken"),
+    ],
+    ids=["conflict", "no symbol", "not closed", "symbol gone"],
+)
+def test_what_cannot_be_trusted_is_listed_with_a_reason_and_not_served(
+    settings: Settings, spoil: Callable[[str], str], status: str
+) -> None:
+    bad = agree(settings)
+    agree(settings, "ShoppingCart", "買い物かご")
+    ask(settings, TERM)
+    bad.write_text(spoil(bad.read_text("utf-8")), encoding="utf-8")
+    standing = judged(settings)[bad.name]
+    assert standing.validity == status
+    assert all(standing.reasons)
+    assert standing.reasons
+    answer = ask(settings, TERM)
+    assert all(hit.agreement is None or hit.agreement.nl_term != TERM for hit in answer.hits)
+    assert terms(ask(settings, "買い物かご"))[:1] == ["買い物かご"]
+
+
+def test_a_changed_symbol_is_served_below_the_threshold_of_ready(settings: Settings) -> None:
+    agree(settings)
+    source = settings.root / "src" / "cart" / "shipping.py"
+    source.write_text(
+        source.read_text("utf-8").replace("return Decimal(0)", "return Decimal(1)"),
+        encoding="utf-8",
+    )
+    for embedder in (None, with_model(settings)):
+        hit = ask(settings, TERM, embedder).hits[0]
+        assert hit.agreement is not None
+        assert hit.agreement.status == "changed"
+        assert hit.score is not None
+        assert hit.score < 0.8
+        assert "shipping.py" in hit.agreement.reasons[0]
+
+
+def test_a_change_elsewhere_in_the_file_does_not_matter(settings: Settings) -> None:
+    agree(settings)
+    source = settings.root / "src" / "cart" / "shipping.py"
+    source.write_text(f"# moved down\n\n{source.read_text('utf-8')}", encoding="utf-8")
+    hit = ask(settings, TERM).hits[0]
+    assert hit.agreement is not None
+    assert hit.agreement.status == "valid"
+
+
+def test_without_an_index_of_the_source_nothing_is_proven(settings: Settings) -> None:
+    agree(settings, "no_such_symbol", "何か")
+    agree(settings)
+    settings.forest.db_path.unlink()
+    with Index(settings.forest, readonly=True) as forest:
+        found = standings(settings, forest)
+    assert [standing.validity for standing in found] == ["unchecked", "unchecked"]
+    assert not settings.forest.db_path.exists()
+
+
+def test_a_link_is_no_agreement_wherever_it_leads(settings: Settings, tmp_path: Path) -> None:
+    file = agree(settings)
+    outside = tmp_path / "outside.md"
+    outside.write_bytes(file.read_bytes())
+    file.unlink()
+    file.symlink_to(outside)
+    (file.parent / "loop.md").symlink_to("loop.md")
+    (file.parent / "folder").symlink_to(tmp_path)
+    os.mkfifo(file.parent / "pipe.md")
+    found = judged(settings)
+    assert {standing.validity for standing in found.values()} == {"invalid"}
+    assert terms(ask(settings, TERM)) == []
+
+
+def test_words_alone_find_an_agreement_but_stay_below_every_threshold(settings: Settings) -> None:
+    agree(settings)
+    answer = ask(settings, TERM)
+    assert answer.hits[0].score is not None
+    assert 0 < answer.hits[0].score < 0.7
+    assert answer.index.degraded
+
+
+def test_a_model_that_cannot_be_loaded_degrades_a_search_to_words(settings: Settings) -> None:
+    def fail() -> HashEmbedder:
+        raise EmbeddingError("the weights are damaged")
+
+    agree(settings)
+    broken = with_model(settings, fail)
+    answer = ask(settings, TERM, broken)
+    assert terms(answer) == [TERM]
+    assert (answer.hits[0].score or 1) < 0.7
+    assert "the weights are damaged" in answer.index.degraded[0]
+    forest = shelves(settings, broken)[1]
+    found = forest.search("shipping fee", 3)
+    assert found.hits[0].document == "src/cart/shipping.py"
+    assert "the weights are damaged" in found.index.degraded[0]
+    forest.index.close()
+
+
+def test_without_any_engine_a_search_is_by_words(settings: Settings) -> None:
+    agree(settings)
+    none = LazyEmbedder(replace(settings, embedding="auto"), [])
+    answer = ask(settings, TERM, none)
+    assert terms(answer) == [TERM]
+    assert "no embedding engine" in answer.index.degraded[0]
+
+
+def test_vectors_of_another_model_are_not_compared_and_that_is_said(settings: Settings) -> None:
+    agree(settings)
+    assert ask(settings, TERM, with_model(settings)).index.degraded == ()
+    other = with_model(settings, lambda: HashEmbedder(identity="another"), "another")
+    map_shelf, forest_shelf = shelves(settings, other)
+    answer = map_shelf.search(TERM, 5)
+    assert "another model" in answer.index.degraded[0]
+    assert (answer.hits[0].score or 1) < 0.7
+    map_shelf.index.close()
+    forest_shelf.index.close()
+
+
+def test_other_documents_of_the_map_come_after_agreements_and_below_every_band(
+    settings: Settings,
+) -> None:
+    agree(settings)
+    notes = settings.agreements / "README.txt"
+    (settings.agreements / "notes.md").write_text(
+        "# 送料計算\n\n送料計算 is here.\n", encoding="utf-8"
+    )
+    notes.write_text("送料計算", encoding="utf-8")
+    answer = ask(settings, TERM)
+    assert answer.hits[0].agreement is not None
+    assert all((hit.score or 0) < 0.5 for hit in answer.hits[1:])
