@@ -67,14 +67,15 @@ def test_it_indexes_and_embeds_in_the_background_and_sees_changes(tmp_path: Path
 
 def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
     config = project(tmp_path)
-    with running(config) as second, running(config) as first:
-        assert first.wait(lambda _: first.status.leading or second.status.leading, LONG)
-        assert second.wait(lambda status: status.leading, LONG)
-        assert not first.status.leading
-        assert first.role.holder() == os.getpid()
-        second.stop()
-        first.request()
-        assert first.wait(lambda status: status.leading, LONG)
+    with running(config) as one, running(config) as other:
+        assert one.wait(lambda _: one.status.leading or other.status.leading, LONG)
+        leader, follower = (one, other) if one.status.leading else (other, one)
+        assert leader.wait(lambda status: status.scans > 0, LONG)
+        assert not follower.status.leading
+        assert follower.role.holder() == os.getpid()
+        leader.stop()
+        follower.request()
+        assert follower.wait(lambda status: status.leading, LONG)
 
 
 def test_the_holder_of_the_role_is_named_and_a_dead_one_is_not(tmp_path: Path) -> None:

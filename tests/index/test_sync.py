@@ -1,8 +1,6 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.index.store import Store
 from code_intel.index.sync import SyncReport, sync, sync_document
 from index.samples import DIMENSIONS
+from privileges import without_root
 
 
 def config(folder: Path, *patterns: str) -> IndexConfig:
@@ -146,19 +145,6 @@ def test_a_file_that_fails_is_named_and_the_rest_goes_on(
     report = sync(store, place)
     assert report.failed == {"a.py": "RecursionError: too deep"}
     assert [row.path for row in store.documents()] == ["b.py"]
-
-
-@contextmanager
-def without_root() -> Iterator[None]:
-    """Lose root's right to read everything, if it is root who tests."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
 
 
 def test_what_cannot_be_read_is_not_deleted() -> None:
