@@ -6,13 +6,14 @@
 
 import argparse
 import asyncio
+from typing import Literal, get_args
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
 from code_intel.learned.learn import confirm
-from code_intel.records import SearchAnswer
+from code_intel.records import SearchAnswer, Validity
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
@@ -38,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words and their options."""
     words = parser.add_subparsers(dest="word", required=True, metavar="list|add|confirm")
     listing = words.add_parser("list", help="list agreements with their status")
-    listing.add_argument("--status", default="", help="only those of this status")
+    listing.add_argument(
+        "--status", choices=get_args(Validity), default="", help="only those of it"
+    )
     adding = words.add_parser("add", help="add an agreement")
     adding.add_argument("term", help="the words people use")
     adding.add_argument("symbol", help="the symbol they mean")
@@ -72,7 +75,7 @@ async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
     desk = Desk(settings, _Nobody(), map_shelf.index, forest_shelf.index, map_shelf.embedder)
     try:
         if args.word == "list":
-            return await list_agreements(desk, status=args.status, limit=500)
+            return await _everything(desk, args.status)
         if args.word == "confirm":
             return await _confirm(desk, args.term, args.symbol)
         return await add_agreement(desk, args.term, args.symbol, args.evidence, args.file)
@@ -100,3 +103,17 @@ async def _confirm(desk: Desk, term: str, symbol: str) -> Answer:
     return Answer(
         data, f"Confirmed: {term} → {symbol}. Commit {learned.agreement_file.name} to share it."
     )
+
+
+async def _everything(desk: Desk, status: Validity | Literal[""]) -> Answer:
+    """Return all pages of the list as one: a terminal has no budget."""
+    rows: list[object] = []
+    texts: list[str] = []
+    cursor = ""
+    while True:
+        page = await list_agreements(desk, status=status, limit=500, cursor=cursor)
+        rows += page.data["agreements"]
+        texts.append(page.text)
+        cursor = page.data["next_cursor"]
+        if not cursor:
+            return Answer({**page.data, "agreements": rows}, "\n".join(texts))

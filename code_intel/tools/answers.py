@@ -5,15 +5,18 @@ A search answer fits 2,000 tokens by default; what was cut says so, and how to g
 character a token, which overestimates for the models in use.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from code_intel.records import Definition, FileReference, Freshness, Hit
 
 BUDGET = 2000
 """Tokens a search answer may take."""
-FEWEST_LINES = 3
-"""Lines of a chunk that are shown even when the budget is small."""
+CAP = 8000
+"""Tokens the rows of any answer may take, so that all of it stays below 10,000."""
+LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
+"""From how many tokens on at least how many lines of a chunk are shown, of at most how many characters."""
 
 
 def tokens(text: str) -> int:
@@ -43,15 +46,27 @@ def fit(hits: Sequence[Hit], budget: int = BUDGET) -> tuple[list[tuple[Hit, str]
 
 
 def _head(text: str, budget: int) -> str:
-    """Return the first lines of `text` within `budget` tokens, at least a few."""
+    """Return the first lines of `text` within `budget` tokens, at least a few while there is some."""
+    fewest, longest = next(row[1:] for row in LEAST if budget >= row[0])
     kept: list[str] = []
     spent = 0
     for line in text.splitlines(keepends=True):
         spent += tokens(line)
-        if spent > budget and len(kept) >= FEWEST_LINES:
+        if spent > budget and len(kept) >= fewest:
             break
-        kept.append(line[:1000])
+        kept.append(line[:longest])
     return "".join(kept)
+
+
+def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping[str, Any]]:
+    """Return the first rows whose JSON fits `budget` tokens, at least one."""
+    kept: list[Mapping[str, Any]] = []
+    for row in rows:
+        budget -= tokens(json.dumps(row, ensure_ascii=False))
+        if budget < 0 and kept:
+            break
+        kept.append(row)
+    return kept
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:

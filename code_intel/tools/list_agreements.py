@@ -1,11 +1,13 @@
 """Tool `list_agreements`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from code_intel.chunking.agreement_body import encodable
 from code_intel.learned.standings import Standing, standings
-from code_intel.tools.answers import files_data
+from code_intel.records import Validity
+from code_intel.tools.answers import files_data, within
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 
@@ -16,12 +18,7 @@ async def list_agreements(
         str, Field(description="Only those whose term or alias contains this.")
     ] = "",
     symbol: Annotated[str, Field(description="Only those whose symbol contains this.")] = "",
-    status: Annotated[
-        str,
-        Field(
-            description="Only valid, changed, broken, unchecked, expired, unconfirmed, conflict, invalid."
-        ),
-    ] = "",
+    status: Annotated[Validity | Literal[""], Field(description="Only those of this status.")] = "",
     limit: Annotated[int, Field(ge=1, le=500, description="Agreements in one answer.")] = 50,
     cursor: Annotated[str, Field(description="next_cursor of the answer before.")] = "",
 ) -> Answer:
@@ -32,22 +29,29 @@ async def list_agreements(
     """
     everything = await thread(standings, desk.settings, desk.forest)
     wanted = [s for s in everything if _matches(s, nl_term, symbol, status)]
-    rest = [s for s in wanted if s.entry.path.name > cursor]
-    shown = rest[:limit]
+    places = {_place(desk, s): s for s in wanted}
+    rest = [place for place in sorted(places) if place > cursor]
+    rows = within(standing_data(places[place]) for place in rest[:limit])
+    shown = rest[: len(rows)]
     data = {
-        "agreements": [standing_data(s) for s in shown],
+        "agreements": rows,
         "total": len(wanted),
-        "next_cursor": shown[-1].entry.path.name if len(rest) > len(shown) else None,
+        "next_cursor": shown[-1] if len(rest) > len(shown) else None,
     }
-    lines = [_line(s) for s in shown]
+    lines = [_line(places[place]) for place in shown]
     return Answer(data, "\n".join(lines) or "No agreements yet; record_outcome writes them.")
+
+
+def _place(desk: Desk, standing: Standing) -> str:
+    """Return where an agreement is in their folder, which may have folders of its own."""
+    return encodable(standing.entry.path.relative_to(desk.settings.agreements).as_posix())
 
 
 def standing_data(standing: Standing) -> dict[str, Any]:
     """Return one agreement as programs see it."""
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
-        "file": standing.entry.path.name,
+        "file": encodable(standing.entry.path.name),
         "status": standing.validity,
         "reasons": list(standing.reasons),
         "confirmed": standing.confirmed,
@@ -66,7 +70,11 @@ def standing_data(standing: Standing) -> dict[str, Any]:
 
 def _line(standing: Standing) -> str:
     agreement = standing.entry.agreement
-    name = f"{agreement.nl_term} → {agreement.symbol}" if agreement else standing.entry.path.name
+    name = (
+        f"{agreement.nl_term} → {agreement.symbol}"
+        if agreement
+        else encodable(standing.entry.path.name)
+    )
     reasons = f"  ({'; '.join(standing.reasons)})" if standing.reasons else ""
     return f"[{standing.validity}] {name}{reasons}"
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from code_intel import durable
+from code_intel.errors import StorageError
 from code_intel.git import changed_since
 from code_intel.learned.learn import Learned, add_alias, learn, record_use
 from code_intel.records import Agreement, FileReference
@@ -179,9 +180,12 @@ def _append(log: Path, record: dict[str, Any]) -> None:
     """Append one line, in one write, under the lock."""
     line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
     with durable.locked(log.with_name(f"{log.name}.lock")):
-        handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(handle, line)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(handle, line)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise StorageError(f"{log} cannot be written: {error.strerror or error}.") from error

@@ -6,8 +6,12 @@ from pydantic import Field
 
 from code_intel.forest.grep import Match, Question, grep
 from code_intel.session import steps
+from code_intel.tools.answers import within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+
+SPANS = 20
+"""Matches of one line that are told; a minified line may have thousands."""
 
 
 async def search_text(
@@ -41,17 +45,19 @@ async def search_text(
             files = dict.fromkeys(m.file for m in result.matches)
             step = steps.called("search_text", pattern, found=len(result.matches), files=files)
             await held.append(step)
+    shown = within(_match_data(m) for m in result.matches)
     lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
     if len(result.matches) > len(lines):
-        lines.append(f"… {len(result.matches) - len(lines)} more in `matches`.")
-    if result.truncated:
+        lines.append(f"… {len(result.matches) - len(lines)} more, in `matches` as far as they fit.")
+    truncated = result.truncated or len(shown) < len(result.matches)
+    if truncated:
         lines.append("There is more: narrow with path or file_type, or raise max_results.")
     data = {
         "pattern": pattern,
         "path": path,
-        "matches": [_match_data(m) for m in result.matches],
+        "matches": shown,
         "total_matches": len(result.matches),
-        "truncated": result.truncated,
+        "truncated": truncated,
     }
     return Answer(data, "\n".join(lines) or f"Nothing matches {pattern} below {path}.")
 
@@ -61,7 +67,7 @@ def _match_data(match: Match) -> dict[str, Any]:
         "file": match.file,
         "line_number": match.line,
         "line_content": match.content,
-        "submatches": [{"match": m, "start": s, "end": e} for m, s, e in match.spans],
+        "submatches": [{"match": m, "start": s, "end": e} for m, s, e in match.spans[:SPANS]],
     }
     if match.before or match.after:
         data |= {"before": list(match.before), "after": list(match.after)}

@@ -1,0 +1,125 @@
+"""No answer floods the model: every tool stays below its cap and says how to get the rest."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.tools.answers import tokens
+from projects import ERAS, Caller
+from served import AGREEMENTS, gateway, git, index_server
+
+pytestmark = pytest.mark.anyio
+CAP = 10_000
+
+
+@pytest.fixture
+def crowded(shop: Path) -> Path:
+    """The shop with long lines, many matches and many agreements."""
+    line = "needle = 'x' # " + "語 needle " * 60 + "\n"
+    (shop / "src" / "crowded.py").write_text(line * 500, encoding="utf-8")
+    (shop / "src" / "min.js").write_text("var needle=1;" * 3000, encoding="utf-8")
+    folder = shop / AGREEMENTS
+    for number in range(120):
+        place = folder / ("sub" if number % 3 else "")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{number % 7}-{number}.md").write_text(
+            f"---\nnl_term: 用語 {number}\nsymbol: Symbol{number}\n---\n\n## Evidence\n\n- {'証拠 ' * 100}\n",
+            encoding="utf-8",
+        )
+    return shop
+
+
+def size(answer: dict[str, object]) -> int:
+    return tokens(json.dumps(answer, ensure_ascii=False))
+
+
+async def test_many_long_matches_are_cut_and_that_is_said(crowded: Path) -> None:
+    async with gateway(crowded) as call:
+        calls: dict[str, dict[str, Any]] = {
+            "search_text": {"pattern": "needle", "max_results": 1000, "context_lines": 10},
+            "find_references": {"symbol": "needle"},
+        }
+        for tool, arguments in calls.items():
+            answer = await call(tool, **arguments)
+            assert size(answer) <= CAP, tool
+            assert answer["truncated"], tool
+            rows = answer.get("matches") or answer["references"]
+            assert len(rows) > 5
+        minified = await call("search_text", pattern="needle", path="src/min.js")
+        assert size(minified) <= CAP
+
+
+async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:
+    async with gateway(crowded) as call:
+        for limit in (7, 500):
+            seen: list[str] = []
+            cursor = ""
+            while True:
+                page = await call("list_agreements", limit=limit, cursor=cursor)
+                assert size(page) <= CAP
+                assert page["total"] == 120
+                seen += [row.get("nl_term", row["file"]) for row in page["agreements"]]
+                cursor = page["next_cursor"] or ""
+                if not cursor:
+                    break
+            assert len(seen) == len(set(seen)) == 120
+
+
+async def test_definitions_beyond_the_limit_are_counted_and_reached_by_their_folder(
+    shop: Path,
+) -> None:
+    for number in range(70):
+        folder = shop / "many" / f"p{number:02}"
+        folder.mkdir(parents=True)
+        (folder / "m.py").write_text("def handler():\n    return 1\n", encoding="utf-8")
+    git(shop, "add", "-A")
+    async with gateway(shop) as call:
+        await settled(call)
+        answer = await call("find_definitions", symbol="handler", exact_match=True)
+        assert len(answer["definitions"]) == 50
+        assert answer["truncated"]
+        assert size(answer) <= CAP
+        last = await call("find_definitions", symbol="handler", path="many/p69")
+        assert [row["file"] for row in last["definitions"]] == ["many/p69/m.py"]
+
+
+async def settled(call: Caller) -> None:
+    """Have the forest's own server bring the index in line with the disk."""
+    async with index_server(
+        Path(str((await call("start_session", intent="QUESTION", query="x"))["repo_path"])),
+        "forest",
+    ) as forest:
+        await forest("sync")
+
+
+def write_bytes_name(folder: Path, name: bytes, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_file_of_any_name_spoils_no_answer(shop: Path, era: str) -> None:
+    text = "---\nnl_term: login\nsymbol: AuthService\n---\n\n## Evidence\n\n- it logs in\n"
+    write_bytes_name(shop / AGREEMENTS, b"caf\xe9.md", text)
+    write_bytes_name(shop / "src", b"caf\xe9.py", "def needle_in_latin():\n    pass\n")
+    for corpus in ("map", "forest"):
+        async with index_server(shop, corpus, era) as call:
+            await call("sync")
+            await call("list_documents")
+            await call("search", query="needle in latin login")
+    async with gateway(shop, era) as call:
+        for _ in range(2):
+            await call("search_map", query="login")
+            assert (await call("list_agreements"))["agreements"][0]["status"] == "invalid"
+        await call("find_definitions", symbol="needle_in_latin")
+        assert (await call("search_text", pattern="needle_in_latin"))["total_matches"] == 1
+        await call("start_session", intent="MODIFY", query="fix the login")
+        await call("set_query_frame", target_feature={"value": "login", "quote": "login"})
+        await call("search_smart")
+        await call("search_forest", query="needle in latin")
+        await call("find_definitions", symbol="needle_in_latin")
+        await call("find_references", symbol="needle_in_latin")
+        await call("get_session_status")

@@ -1,0 +1,65 @@
+"""Answers fit their budget, say what was cut, and keep the best first."""
+
+import json
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.records import Hit
+from code_intel.tools.answers import BUDGET, CAP, fit, hit_data, hits_text, tokens, within
+
+TEXTS = st.one_of(
+    st.text(max_size=200),
+    st.sampled_from(["x" * 5000, "語" * 5000, "line of code\n" * 400, "あ\n" * 300, "", "\n" * 50]),
+)
+
+
+def hits(texts: Sequence[str]) -> list[Hit]:
+    return [Hit(f"f{place}.py", text, 0, 0.5, 0.5) for place, text in enumerate(texts)]
+
+
+@given(st.lists(TEXTS, max_size=50))
+def test_hits_keep_their_order_and_fit_below_the_cap(texts: list[str]) -> None:
+    shown, cut = fit(hits(texts))
+    assert [hit.document for hit, _ in shown] == [f"f{place}.py" for place in range(len(texts))]
+    assert sum(tokens(text) for _, text in shown) <= 10_000
+    assert cut == any(text != hit.chunk for hit, text in shown)
+    for hit, text in shown:
+        assert not hit.chunk.strip() or text
+        lines = text.splitlines()
+        assert all(a.startswith(b) for a, b in zip(hit.chunk.splitlines(), lines, strict=False))
+
+
+@given(st.lists(st.just("a few words of code\n" * 5), max_size=10))
+def test_what_fits_is_never_cut(texts: list[str]) -> None:
+    shown, cut = fit(hits(texts))
+    assert not cut
+    assert [text for _, text in shown] == texts
+
+
+def test_usual_hits_fit_the_usual_budget() -> None:
+    shown, cut = fit(hits(["    return value + 1\n" * 200] * 5))
+    assert cut
+    assert sum(tokens(text) for _, text in shown) <= BUDGET
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2), max_size=40))
+def test_rows_are_a_prefix_within_the_cap_but_never_none_of_some(
+    rows: list[dict[str, str]],
+) -> None:
+    kept = within(rows)
+    assert kept == rows[: len(kept)]
+    assert bool(kept) == bool(rows)
+    spent = sum(tokens(json.dumps(row, ensure_ascii=False)) for row in kept)
+    assert spent <= CAP or len(kept) == 1
+    if len(kept) < len(rows):
+        more = json.dumps(rows[len(kept)], ensure_ascii=False)
+        assert spent + tokens(more) > CAP
+
+
+@given(TEXTS)
+def test_a_hit_is_told_in_data_and_in_text(text: str) -> None:
+    hit = hits([text])[0]
+    assert hit_data(hit, text)["chunk"] == text
+    assert hits_text([(hit, text)]).startswith("1. f0.py")
