@@ -90,6 +90,8 @@ def load_all(folder: Path) -> list[Entry]:
 
 def load(path: Path) -> Entry:
     """Return the entry of one file; whatever is wrong with it is said in the entry."""
+    if encodable(path.name) != path.name:
+        return Entry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
     try:
         facts = path.lstat()
         if not stat.S_ISREG(facts.st_mode):
