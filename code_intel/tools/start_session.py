@@ -44,6 +44,7 @@ async def start_session(
     """
     await thread(_check_project, desk.root, repo_path)
     session = await thread(journal.create, desk.sessions, Intent(intent), query, desk.root)
+    await thread(journal.prune, desk.sessions)
     desk.last = session.id
     allowed = list(phases.allowed_tools(session, desk.offered or None))
     read_only = session.phase is Phase.READY
