@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 from mcp import Client
 
+from code_intel.cli.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
@@ -20,8 +21,10 @@ AGREEMENTS = Path(".code-intel") / "agreements"
 
 
 def make_shop(root: Path) -> Path:
-    """Copy the shop into `root`, in git, with both word indexes complete; return `root`."""
+    """Copy the shop into `root`, in git, set up, with both word indexes complete; return `root`."""
     shutil.copytree(SHOP, root)
+    apply(setup(root))
+    (root / AGREEMENTS).mkdir(parents=True)
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "The shop")

@@ -29,9 +29,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def shop(indexed_shop: Path, tmp_path: Path, env: dict[str, str]) -> Project:
     """The shop, set up, words indexed."""
-    project = Project(Path(shutil.copytree(indexed_shop, tmp_path / "shop")), env)
-    project.run("code-intel", "init")
-    return project
+    return Project(Path(shutil.copytree(indexed_shop, tmp_path / "shop")), env)
 
 
 @pytest.fixture

@@ -257,21 +257,13 @@ def test_files_that_cannot_be_indexed_are_named_and_fail_nothing(shop: Project) 
 
 
 @pytest.mark.parametrize("name", ["config.toml", MAP, FOREST])
-def test_a_broken_file_of_the_project_is_named_by_every_command(shop: Project, name: str) -> None:
+def test_a_broken_file_of_the_project_is_named(shop: Project, name: str) -> None:
     file = shop.root / (".code-intel/config.toml" if name == "config.toml" else name)
     file.write_text("{ broken", encoding="utf-8")
-    for command in (
-        ("status",),
-        ("doctor",),
-        ("search", "x"),
-        ("map", "list"),
-        ("sync",),
-        ("serve",),
-    ):
-        error = answer(shop, *command, "--json", code=2) if command != ("serve",) else None
-        if error:
-            assert error["error"] == "invalid_config"
-            assert name in error["message"]
+    for command in (("status",), ("search", "x")):
+        error = answer(shop, *command, "--json", code=2)
+        assert error["error"] == "invalid_config"
+        assert name in error["message"]
     served = shop.run("code-intel", "serve", check=False)
     assert (served.returncode, served.stdout) == (2, "")
     assert name in served.stderr

@@ -177,7 +177,7 @@ def test_our_block_in_gitignore_comes_once_and_goes(bare: Project, ignore: bytes
     assert (file.read_bytes() if file.exists() else b"").strip() == ignore.strip()
 
 
-@pytest.mark.parametrize("name", ["quo'te\"s $HOME", "日本語 プロジェクト", "-dash", "a\nb"])
+@pytest.mark.parametrize("name", ["quo'te\"s $HOME 日本語", "-dash\nb"])
 def test_a_project_may_have_any_name(tmp_path: Path, env: dict[str, str], name: str) -> None:
     root = tmp_path / "in" / name
     root.mkdir(parents=True)

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from projects import BIN, Project
+from served import make_shop
 
 GATEWAY = ("code-intel", "serve")
 MAP = ("devrag", "--config", "devrag-map.json")
@@ -159,13 +161,17 @@ def grow(project: Project, files: int) -> None:
         (project.root / "src" / f"grown_{number}.py").write_text(body, encoding="utf-8")
 
 
+@pytest.fixture(scope="session")
+def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
 @pytest.fixture
-def words(bare_project: Project) -> Project:
-    """The shop, set up, words only: these tests are not about meaning."""
-    project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
-    project.run("code-intel", "init")
-    project.run("code-intel", "sync")
-    return project
+def words(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
+    """The shop, set up, words indexed and no more: these tests are not about meaning."""
+    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
+    env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache), "CODE_INTEL_EMBEDDING": "off"}
+    return Project(root, env)
 
 
 @every_server
@@ -211,7 +217,7 @@ def test_a_project_never_indexed_is_greeted_and_stdin_ends_the_server(
         assert seconds < END
 
 
-@every_server
+@pytest.mark.parametrize("server", [GATEWAY, FOREST], ids=("gateway", "forest"))
 @pytest.mark.model
 def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
     bare_project: Project, server: tuple[str, ...]
@@ -231,8 +237,15 @@ def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
     doctor(bare_project)
 
 
-@every_server
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("server", "stop"),
+    [
+        *((server, signal.SIGTERM) for server in SERVERS),
+        (GATEWAY, signal.SIGHUP),
+        (GATEWAY, signal.SIGINT),
+        (FOREST, signal.SIGINT),
+    ],
+)
 def test_a_signal_ends_a_server_at_once(
     words: Project, server: tuple[str, ...], stop: signal.Signals
 ) -> None:
@@ -352,7 +365,7 @@ def terms(project: Project) -> set[str]:
 def test_an_outcome_that_was_answered_for_survives_a_kill(words: Project) -> None:
     service = words.root / "src" / "auth" / "service.py"
     kept: list[str] = []
-    for turn in range(3):
+    for turn in range(2):
         with started(words, GATEWAY) as pipe:
             pipe.greet()
             session = pipe.call("start_session", intent="MODIFY", query=f"fix login number {turn}")
@@ -377,13 +390,13 @@ def test_an_outcome_that_was_answered_for_survives_a_kill(words: Project) -> Non
     assert [json.loads(line)["session_id"] for line in log] == kept
 
 
-@every_server
+@pytest.mark.parametrize("server", [GATEWAY, FOREST], ids=("gateway", "forest"))
 def test_a_server_killed_while_it_indexes_leaves_an_index_that_is_completed(
     bare_project: Project, server: tuple[str, ...]
 ) -> None:
     project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
     project.run("code-intel", "init")
-    grow(project, 40)
+    grow(project, 30)
     chance = random.Random(7)
     for _ in range(3):
         with started(project, server) as pipe:
@@ -395,11 +408,10 @@ def test_a_server_killed_while_it_indexes_leaves_an_index_that_is_completed(
             pipe.process.wait()
     doctor(project)
     project.run("code-intel", "sync")
-    doctor(project)
     found = json.loads(
-        project.run("code-intel", "search", "--forest", "task_39_19", "--json").stdout
+        project.run("code-intel", "search", "--forest", "task_29_19", "--json").stdout
     )
-    assert found["results"][0]["document"] == "src/grown_39.py"
+    assert found["results"][0]["document"] == "src/grown_29.py"
 
 
 def test_two_processes_lose_none_of_their_agreements(words: Project) -> None:
