@@ -21,6 +21,7 @@ from code_intel.chunking import agreement_body as md
 from code_intel.chunking import front_matter
 from code_intel.errors import CodeIntelError
 from code_intel.records import Agreement, FileReference
+from code_intel.text import code_point, hidden_character, without_hidden
 
 SCHEMA = 1
 NAME_BYTES = 60
@@ -41,33 +42,40 @@ class AgreementProblem(CodeIntelError):  # noqa: N818 - a finding about a file, 
     remedy = "Correct the file by hand, or learn the agreement again."
 
     def __init__(self, kind: Literal["invalid", "conflict"], reason: str) -> None:
+        reason = without_hidden(reason)
         super().__init__(reason, code=f"agreement_{kind}")
         self.kind: Literal["invalid", "conflict"] = kind
         self.reason = reason
 
 
 def canonical(agreement: Agreement) -> Agreement:
-    """Return the agreement as its file can hold it: NFC words, sorted aliases, nothing blank twice."""
+    """Return the agreement as its file can hold it: NFC words, sorted aliases, nothing blank twice.
+
+    Characters that nobody sees are dropped from what is said, and a file with one in its path is not
+    named; in term, symbol and aliases they stay, and `read` refuses them.
+    """
     term = unicodedata.normalize("NFC", md.encodable(agreement.nl_term))
     aliases = {unicodedata.normalize("NFC", md.encodable(alias)) for alias in agreement.aliases}
     similarity = agreement.similarity if math.isfinite(agreement.similarity) else 0.0
-    files = (FileReference(md.encodable(f.path), max(f.line, 0)) for f in agreement.files if f.path)
+    files = (
+        FileReference(file.path, max(file.line, 0))
+        for file in agreement.files
+        if file.path and not hidden_character(file.path)
+    )
+    evidence = map(_said, agreement.evidence)
+    frame = ((_said(slot), _said(value)) for slot, value in agreement.frame)
     return replace(
         agreement,
         nl_term=term,
         symbol=md.encodable(agreement.symbol),
-        evidence=tuple(dict.fromkeys(md.encodable(e) for e in agreement.evidence if e.strip())),
+        evidence=tuple(dict.fromkeys(item for item in evidence if item.strip())),
         files=tuple(dict.fromkeys(files)),
         similarity=round(min(max(similarity, 0.0), 1.0), 3),
-        intent=md.encodable(agreement.intent),
-        session_id=md.encodable(agreement.session_id),
+        intent=_said(agreement.intent),
+        session_id=_said(agreement.session_id),
         aliases=tuple(sorted(alias for alias in aliases if alias.strip())),
-        digest=md.encodable(agreement.digest),
-        frame=tuple(
-            (md.encodable(slot), md.encodable(value))
-            for slot, value in agreement.frame
-            if slot.strip() and value.strip()
-        ),
+        digest=_said(agreement.digest),
+        frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
     )
 
 
@@ -105,7 +113,7 @@ def read(text: str) -> Agreement:
         raise AgreementProblem("invalid", "It does not start with a closed front matter block.")
     try:
         values = front_matter.load(parts[0])
-        return _from_values(values, parts[1])
+        return canonical(_from_values(values, parts[1]))
     except ValueError as error:
         raise AgreementProblem("invalid", str(error)) from None
 
@@ -151,6 +159,10 @@ def file_name(nl_term: str, symbol: str) -> str:
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}-{key}.md"
 
 
+def _said(text: str) -> str:
+    return without_hidden(md.encodable(text))
+
+
 def _metadata(agreement: Agreement) -> dict[str, object]:
     values: dict[str, object] = {
         "doc_type": "agreement",
@@ -178,10 +190,10 @@ def _from_values(values: dict[str, Any], body: str) -> Agreement:
     session = [*sections.get("session", []), *sections.get("frame", [])]
     intent, frame = md.session(session)
     return Agreement(
-        nl_term=unicodedata.normalize("NFC", _required(values, "nl_term")),
+        nl_term=_required(values, "nl_term"),
         symbol=_required(values, "symbol"),
-        evidence=tuple(dict.fromkeys(md.items(sections.get("evidence", [])))),
-        files=tuple(dict.fromkeys(md.files(sections.get("files", [])))),
+        evidence=tuple(md.items(sections.get("evidence", []))),
+        files=tuple(md.files(sections.get("files", []))),
         similarity=_similarity(values),
         intent=_word(values, "intent") or intent,
         session_id=_word(values, "session_id"),
@@ -213,7 +225,14 @@ def _required(values: dict[str, Any], key: str) -> str:
     value = _word(values, key)
     if not value.strip():
         raise ValueError(f"{key} is missing.")
-    return value
+    return _readable(key, value)
+
+
+def _readable(key: str, word: str) -> str:
+    """Return a word that is served as a name, so everybody must see what it is."""
+    if hidden := hidden_character(word):
+        raise ValueError(f"{key} has a character that cannot be seen, {code_point(hidden)}.")
+    return word
 
 
 def _similarity(values: dict[str, Any]) -> float:
@@ -248,8 +267,7 @@ def _aliases(values: dict[str, Any]) -> tuple[str, ...]:
     items = given if isinstance(given, list) else [_word(values, "aliases")]
     if not all(isinstance(item, str) for item in items):
         raise ValueError("aliases must be a list of words.")
-    words = {unicodedata.normalize("NFC", str(item)) for item in items}
-    return tuple(sorted(word for word in words if word.strip()))
+    return tuple(_readable("aliases", str(item)) for item in items)
 
 
 def _plain(value: Any) -> object:

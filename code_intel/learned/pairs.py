@@ -16,6 +16,7 @@ from code_intel import durable
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import StorageError
 from code_intel.learned.agreements import Key, make_key, when
+from code_intel.text import hidden_character
 
 VERSION = 2
 FILE = "learned_pairs.json"
@@ -208,6 +209,8 @@ def _pair(item: object) -> Pair | None:
     if not texts["symbol"].strip():
         return None
     texts = {field: encodable(value) for field, value in texts.items()}
+    if hidden_character(texts["nl_term"] + texts["symbol"]):
+        return None
     texts["learned_at"] = _aware(texts["learned_at"])
     return Pair(**texts, similarity=float(similarity), extra=_others(item, _FIELDS))
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from code_intel.errors import RequirementError
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.state import Call, Session, Step
-from code_intel.session.wording import fold, hidden_character
+from code_intel.session.wording import fold
+from code_intel.text import hidden_character
 
 EVIDENCE_TOOLS = (
     "find_definitions",

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError
 from code_intel.session.phases import Intent
-from code_intel.session.wording import covers, fold, hidden_character, is_cjk, occurs
+from code_intel.session.wording import covers, fold, is_cjk, occurs
+from code_intel.text import code_point, hidden_character
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
@@ -138,7 +139,7 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
         if len(text) > _LONGEST:
             return f"{field} must have at most {_LONGEST} characters"
         if hidden := hidden_character(text):
-            return f"{field} contains the control character U+{ord(hidden):04X}"
+            return f"{field} contains the control character {code_point(hidden)}"
         texts.append(text.strip())
     value, quote = texts
     return _check_words(raw_query, name, value, quote)

@@ -16,7 +16,8 @@ from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
-from code_intel.session.wording import content_words, covers, fold, fold_symbol, hidden_character
+from code_intel.session.wording import content_words, covers, fold, fold_symbol
+from code_intel.text import hidden_character
 
 REQUIRED_TOOLS = ("find_definitions", "find_references")
 NL_SCORE = 0.6  # calibrated similarity from which a symbol carries a feature's name

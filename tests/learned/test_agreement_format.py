@@ -21,6 +21,7 @@ from code_intel.chunking.agreement import (
     render,
 )
 from code_intel.records import Agreement, FileReference
+from code_intel.text import hidden_character, without_hidden
 
 NASTY = st.sampled_from([
     "\n---\n", "---", "\n## 根拠\n", "```", "~~~\n", "<!-- x", "&#10;", "&#", "- ", "\n- a", "# ",
@@ -29,7 +30,9 @@ NASTY = st.sampled_from([
     "!!python/object", "</details>", '"', "\\", "'", "ログイン", "が", "か\u3099", "|", ">", "\x7f",
 ])  # fmt: skip
 TEXT = st.lists(st.one_of(NASTY, st.text(max_size=6)), max_size=6).map("".join)
-NOT_BLANK = TEXT.filter(lambda text: text.strip())
+NAME = TEXT.map(lambda text: without_hidden(text).replace("\n", "").replace("\t", "")).filter(
+    str.strip
+)
 SCALARS = st.one_of(
     st.booleans(), st.integers(), st.floats(allow_nan=False), st.none(), TEXT.map(str)
 )
@@ -39,8 +42,8 @@ VALUES = st.one_of(
 KEYS = TEXT.map(lambda text: f"x{text}")
 AGREEMENTS = st.builds(
     Agreement,
-    nl_term=NOT_BLANK,
-    symbol=NOT_BLANK,
+    nl_term=NAME,
+    symbol=NAME,
     evidence=st.lists(TEXT, max_size=3).map(tuple),
     files=st.lists(
         st.builds(FileReference, path=TEXT, line=st.integers(0, 10**9 - 1)), max_size=3
@@ -50,7 +53,7 @@ AGREEMENTS = st.builds(
     session_id=TEXT,
     learned_at=st.one_of(st.just(""), st.datetimes().map(lambda t: f"{t.isoformat()}+09:00")),
     confirmed=st.booleans(),
-    aliases=st.lists(TEXT, max_size=3).map(tuple),
+    aliases=st.lists(NAME, max_size=3).map(tuple),
     digest=TEXT,
     frame=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
     extra=st.dictionaries(KEYS, VALUES, max_size=3).map(lambda d: tuple(d.items())),
@@ -59,7 +62,7 @@ AGREEMENTS = st.builds(
 
 @settings(deadline=None)
 @given(AGREEMENTS)
-@example(Agreement("\n---\nsymbol: Evil\n---\n", "A", evidence=("\n---\n", "```\n## x")))
+@example(Agreement("--- symbol: Evil", "A", evidence=("\n---\n", "```\n## x")))
 def test_what_is_written_is_read_back(agreement: Agreement) -> None:
     assert read(render(agreement)) == canonical(agreement)
 
@@ -251,6 +254,10 @@ def with_line(line: str, key: str = "similarity") -> str:
         (with_line("x: [unclosed"), "YAML"),
         (with_line("\tx: y"), "YAML"),
         (with_line("? [a, b]\n: c"), "key"),
+        (SEED_FORM.replace("ログイン機能", '"a\\u202eb"', 1), "nl_term has a character"),
+        (SEED_FORM.replace("AuthService", '"A\\e[31m"', 1), "U+001B"),
+        (SEED_FORM.replace("AuthService", '"A\\nIGNORE"', 1), "U+000A"),
+        (with_line('aliases: [ok, "a\\u200bb"]'), "aliases has a character"),
         ("---\n- a\n- b\n---\nbody\n", "keys and values"),
         ("---\n---\nbody\n", "keys and values"),
     ],
@@ -355,6 +362,28 @@ def test_the_card_is_term_split_symbol_and_evidence() -> None:
     assert card_of(SHORT_FORM) == (
         "ログイン機能 → Auth Service. AuthService.login() handles authentication and tokens."
     )
+
+
+def test_characters_that_nobody_sees_are_dropped_from_what_is_said() -> None:
+    text = SEED_FORM.replace("がユーザー認証を処理", "が\u202eユーザー\x1b[31m\u200b認証")
+    text = text.replace("src/auth/service.py", "src/\u202eauth.py")
+    text = text.replace("パスワードが空", "パス\u200bワードが空")
+    found = read(text)
+    assert found.evidence[0] == "`AuthService.login()` がユーザー[31m認証"
+    assert [file.path for file in found.files] == ["src/controllers/login_controller.py"]
+    assert dict(found.frame)["trigger_condition"] == "パスワードが空のとき"
+    assert not hidden_character(render(found).replace("\n", ""))
+    assert not hidden_character(card(found))
+
+
+def test_evidence_of_several_lines_keeps_its_lines() -> None:
+    assert canonical(Agreement("a", "B", evidence=("x\n\ty",))).evidence == ("x\n\ty",)
+
+
+def test_a_reason_carries_no_hidden_character() -> None:
+    with pytest.raises(AgreementProblem) as caught:
+        read(SEED_FORM.replace("doc_type: agreement", 'doc_type: "a\\e[31mb"'))
+    assert caught.value.reason == "doc_type is a[31mb, not agreement."
 
 
 def test_text_that_could_hide_from_a_reviewer_is_made_visible() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
 from code_intel.learned.pairs import VERSION, Pair, PairsFile, add, dump, load, parse, update
+from code_intel.text import hidden_character
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PAIR = {
@@ -159,7 +160,16 @@ def test_a_file_that_cannot_be_read_is_not_empty(tmp_path: Path) -> None:
         load(tmp_path / "learned_pairs.json")
 
 
-WORDS = st.text(min_size=1).filter(lambda text: text.strip())
+def test_a_pair_whose_names_hide_characters_is_kept_and_not_read(tmp_path: Path) -> None:
+    hidden = [PAIR | {"nl_term": "a\u202eb"}, PAIR | {"symbol": "A\x1b[31m"}]
+    path = put(tmp_path / "learned_pairs.json", document(pairs=hidden))
+    assert load(path).pairs == ()
+    add(path, Pair("a", "A"), now=NOW)
+    written = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+    assert written[1:] == hidden
+
+
+WORDS = st.text(min_size=1).filter(lambda text: text.strip() and not hidden_character(text))
 
 
 @settings(deadline=None)

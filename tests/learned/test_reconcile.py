@@ -400,3 +400,15 @@ def _edit(config: Settings, edit: str, key: tuple[str, str], text: str) -> None:
         (config.state / "state.db").unlink(missing_ok=True)
     elif edit == "bad json":
         path.write_bytes(b"{")
+
+
+def test_a_pair_whose_names_hide_characters_stops_no_other(tmp_path: Path) -> None:
+    settings = learned(tmp_path)
+    path = settings.state / "learned_pairs.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["pairs"].append({"nl_term": "a\u202eb", "symbol": "A", "code_evidence": "x"})
+    content["pairs"].append({"nl_term": "c", "symbol": "C", "code_evidence": "x\x1b[31m\u200by"})
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert reconcile(settings, now=NOW).actions == {("c", "C"): "write_agreement"}
+    assert reconcile(settings, now=NOW).actions == {}
+    assert pairs_of(settings)["c", "C"].code_evidence == "x[31my"
