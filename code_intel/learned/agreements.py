@@ -159,6 +159,16 @@ def unite(agreements: Sequence[Agreement]) -> Agreement:
     )
 
 
+def adds(one: Agreement, other: Agreement) -> bool:
+    """Say whether `one` claims something that `other` does not; numbers, lines, times are no claims."""
+    return not (
+        set(one.evidence) <= set(other.evidence)
+        and {file.path for file in one.files} <= {file.path for file in other.files}
+        and set(one.aliases) <= set(other.aliases)
+        and set(one.frame) <= set(other.frame)
+    )
+
+
 def is_time(text: str) -> bool:
     """Say whether an agreement may give `text` as its time; an empty one is not known."""
     try:

@@ -47,14 +47,21 @@ def store(
 
 
 def finish(settings: Settings, state: State, pending: Pending, *, now: datetime) -> Stored:
-    """Do, or do again, everything that a pending agreement asks for."""
+    """Do, or do again, everything that a pending agreement asks for.
+
+    Confirmed is what was asked for and no more: not a claim that came into the folder meanwhile.
+    """
     agreement = read(pending.text)
     planned = planned_file(settings, agreement)
     pair = to_pair(agreement, planned)
     write_pair(settings, pair, now=now)
     entry = write_agreement(settings, agreement)
     with state.transaction():
-        if pending.confirmed:
+        if (
+            pending.confirmed
+            and entry.agreement
+            and not agreements.adds(entry.agreement, agreement)
+        ):
             state.confirm(entry.digest, now)
             state.use(pending.key, now)
         remember(settings, state, pending.key, pair, entry)

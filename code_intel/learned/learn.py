@@ -5,7 +5,7 @@ written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,13 +15,14 @@ from code_intel import durable
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned import agreements, journal
+from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
+from code_intel.text import code_point, hidden_character, without_hidden
 
 LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
 """Characters; a longer one is a pasted text and no name or sentence."""
@@ -40,12 +41,14 @@ class Learned:
         pair: The pair in learned_pairs.json.
         created: Whether the key is new.
         digest: Content digest of the file.
+        replaced: Whether claims that nobody had confirmed made room; a copy of them is in the trash.
     """
 
     agreement_file: Path
     pair: Pair
     created: bool
     digest: str
+    replaced: bool = False
 
 
 def learn(
@@ -53,8 +56,9 @@ def learn(
 ) -> Learned:
     """Write an agreement and its pair; one that is there already is updated in place.
 
-    Evidence, files and aliases are united, numbers are the latest. What is not confirmed never stays
-    confirmed by addition: new evidence on a confirmed agreement makes it unconfirmed.
+    Evidence, files and aliases are united, numbers are the latest. What is not confirmed never becomes
+    confirmed by addition: new evidence on a confirmed agreement makes it unconfirmed, and what a session
+    earned takes the place of an unconfirmed agreement instead of joining it.
 
     Args:
         settings: The project.
@@ -63,17 +67,71 @@ def learn(
         now: When; fills `learned_at`.
 
     Raises:
-        UsageError: Term, symbol or evidence is missing or too long; names the field.
+        UsageError: Term, symbol or evidence is missing, too long, or a name has characters that cannot
+            be seen; names the field.
         StorageError: The disk refused; what was begun is finished at the next sync.
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
     agreement = _checked(agreement, now)
     with _opened(settings, now) as state:
-        old = agreements.find(settings.agreements, agreements.key_of(agreement))
-        new = _merged(old.agreement if old else None, agreement, confirmed=confirmed)
-        stored = journal.store(settings, state, new, confirmed=confirmed, now=now)
-    return Learned(stored.entry.path, stored.pair, old is None, stored.entry.digest)
+        entry = agreements.find(settings.agreements, agreements.key_of(agreement))
+        if confirmed:
+            return _store_earned(settings, state, entry, agreement, now)
+        new = _added(entry.agreement if entry else None, agreement)
+        stored = journal.store(settings, state, new, confirmed=False, now=now)
+    return Learned(stored.entry.path, stored.pair, entry is None, stored.entry.digest)
+
+
+def reconfirm(
+    settings: Settings,
+    key: Key,
+    *,
+    alias: str,
+    session_id: str,
+    digest: str,
+    evidence: Sequence[str],
+    files: Sequence[FileReference],
+    now: datetime | None = None,
+) -> Learned:
+    """Confirm an agreement by a session that asked in other words, for the symbol as it is now.
+
+    The words become an alias, once a session; the term itself, however it is written, is none. An
+    agreement that is confirmed and whose symbol is as agreed gets nothing but the alias, so that branches
+    which each add one merge (docs/decisions/0007). Otherwise the session's evidence is learned as by `learn`.
+
+    Args:
+        settings: The project.
+        key: Which agreement.
+        alias: The words that the session asked with.
+        session_id: The session.
+        digest: `Symbol.digest` of the present definition; empty if not known.
+        evidence: What in the code shows it, as the session found it.
+        files: The files it rests on.
+        now: When.
+
+    Raises:
+        UsageError: The alias or the evidence is missing, too long or not readable; names the field.
+        NotFoundError: There is no such agreement.
+    """
+    now = now or datetime.now(UTC)
+    alias = unicodedata.normalize("NFC", _word("alias", alias))
+    earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id, digest=digest)
+    earned = _checked(earned, now)
+    with _opened(settings, now) as state:
+        entry, old = _existing(settings, key)
+        known = old.aliases
+        if _folded(alias) != _folded(old.nl_term):
+            state.see_alias(agreements.key_of(old), alias, session_id, now)
+            known = known if len(known) >= MOST_ALIASES else (*known, alias)
+        if digest in {"", old.digest} and is_confirmed(settings, entry, state):
+            new = canonical(replace(old, aliases=known))
+            stored = journal.store(settings, state, new, confirmed=True, now=now)
+            return Learned(
+                stored.entry.path, stored.pair, created=False, digest=stored.entry.digest
+            )
+        earned = replace(earned, similarity=old.similarity, aliases=known[len(old.aliases) :])
+        return _store_earned(settings, state, entry, earned, now)
 
 
 def confirm(
@@ -95,30 +153,6 @@ def confirm(
         _, old = _existing(settings, key)
         new = replace(old, confirmed=True, digest=symbol_digest or old.digest)
         stored = journal.store(settings, state, new, confirmed=True, now=now)
-    return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
-
-
-def add_alias(
-    settings: Settings, key: Key, alias: str, session_id: str, *, now: datetime | None = None
-) -> Learned:
-    """Note another word for an agreement, as one session confirmed it; twice is once.
-
-    What was confirmed stays confirmed. The term itself, however it is written, is no alias.
-
-    Raises:
-        UsageError: The alias is empty or too long.
-        NotFoundError: There is no such agreement.
-    """
-    now = now or datetime.now(UTC)
-    alias = unicodedata.normalize("NFC", _word("alias", alias))
-    with _opened(settings, now) as state:
-        entry, old = _existing(settings, key)
-        trusted = is_confirmed(settings, entry, state)
-        if _folded(alias) != _folded(old.nl_term):
-            state.see_alias(agreements.key_of(old), alias, session_id, now)
-            if len(old.aliases) < MOST_ALIASES:
-                old = canonical(replace(old, aliases=(*old.aliases, alias)))
-        stored = journal.store(settings, state, old, confirmed=trusted, now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
 
 
@@ -147,7 +181,7 @@ def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
 
 
 def _checked(agreement: Agreement, now: datetime) -> Agreement:
-    evidence = tuple(item for item in agreement.evidence if item.strip())
+    evidence = tuple(filter(str.strip, map(without_hidden, agreement.evidence)))
     if not evidence:
         raise UsageError(
             "code_evidence is empty.",
@@ -163,6 +197,7 @@ def _checked(agreement: Agreement, now: datetime) -> Agreement:
         nl_term=_word("nl_term", agreement.nl_term),
         symbol=_word("symbol", agreement.symbol),
         evidence=evidence,
+        aliases=tuple(_word("alias", alias) for alias in agreement.aliases if alias.strip()),
         learned_at=agreement.learned_at or now.isoformat(),
     )
 
@@ -172,6 +207,12 @@ def _word(field: str, text: str) -> str:
     text = " ".join(text.split())
     if not text:
         raise UsageError(f"{field} is empty.", details={"field": field})
+    if hidden := hidden_character(text):
+        raise UsageError(
+            f"{field} has a character that cannot be seen, {code_point(hidden)}.",
+            hint="Write it without control, bidirectional and zero-width characters.",
+            details={"field": field},
+        )
     return _bounded(field, text)
 
 
@@ -188,11 +229,41 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _merged(old: Agreement | None, new: Agreement, *, confirmed: bool) -> Agreement:
-    """Return what the file says after `new` was learned on top of `old`."""
+def _store_earned(
+    settings: Settings, state: State, entry: Entry | None, earned: Agreement, now: datetime
+) -> Learned:
+    """Write what a session has earned, over what is there unless that is confirmed, too."""
+    old = entry.agreement if entry else None
+    new = canonical(replace(earned, confirmed=True))
+    replaced = False
+    if entry and old and is_confirmed(settings, entry, state):
+        new = replace(_united(old, earned), confirmed=True)
+    elif entry and old:
+        seen = state.alias_sessions().get(agreements.key_of(old), {})
+        aliases = (*earned.aliases, *(alias for alias in old.aliases if alias in seen))
+        new = canonical(replace(new, aliases=aliases))
+        replaced = agreements.adds(old, new)
+        if replaced:
+            trash.copy(settings, entry.path, now=now)
+        for twin in entry.also:  # its claims would be united with those that are confirmed
+            trash.move(settings, twin, now=now)
+    stored = journal.store(settings, state, new, confirmed=True, now=now)
+    return Learned(stored.entry.path, stored.pair, old is None, stored.entry.digest, replaced)
+
+
+def _added(old: Agreement | None, new: Agreement) -> Agreement:
+    """Return what the file says after `new`, which nobody confirmed, was put on top of `old`."""
     if old is None:
-        return canonical(replace(new, confirmed=confirmed))
-    both = canonical(
+        return canonical(replace(new, confirmed=False))
+    both = _united(old, new)
+    substance = (both.evidence, both.files, both.aliases, both.digest)
+    if substance == (old.evidence, old.files, old.aliases, old.digest):
+        return old
+    return replace(both, confirmed=False)
+
+
+def _united(old: Agreement, new: Agreement) -> Agreement:
+    return canonical(
         replace(
             new,
             evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MOST_EVIDENCE:],
@@ -202,15 +273,8 @@ def _merged(old: Agreement | None, new: Agreement, *, confirmed: bool) -> Agreem
             frame=new.frame or old.frame,
             intent=new.intent or old.intent,
             extra=tuple((dict(old.extra) | dict(new.extra)).items()),
-            confirmed=confirmed or old.confirmed,
         )
     )
-    if confirmed:
-        return both
-    substance = (both.evidence, both.files, both.aliases, both.digest)
-    if substance == (old.evidence, old.files, old.aliases, old.digest):
-        return old
-    return replace(both, confirmed=False)
 
 
 def _files(

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
@@ -16,7 +15,7 @@ from code_intel import durable
 from code_intel.chunking.agreement import AgreementProblem, file_name
 from code_intel.config import Settings
 from code_intel.errors import BusyError, StorageError
-from code_intel.learned import agreements, journal, pairs
+from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.learned.state import Base, State, open_state
@@ -230,7 +229,7 @@ def _apply_one(
         _trash_pair(settings, after.pop(key), now)
     elif action == "trash_agreement" and entry:
         for path in (entry.path, *entry.also):
-            _trash_file(settings, path, now)
+            trash.move(settings, path, now=now)
         entries[key] = None
     elif action == "unite" and pair and agreement:
         united = agreements.unite([agreement, journal.to_agreement(pair, agreement)])
@@ -247,22 +246,4 @@ def _apply_one(
 def _trash_pair(settings: Settings, pair: Pair, now: datetime) -> None:
     data = json.dumps(pairs.as_json(pair), ensure_ascii=False, indent=2)
     name = file_name(pair.nl_term, pair.symbol).removesuffix(".md")
-    durable.replace(_in_trash(settings, f"{name}.json", now), data.encode("utf-8", "replace"))
-
-
-def _trash_file(settings: Settings, path: Path, now: datetime) -> None:
-    target = _in_trash(settings, path.name, now)
-    try:
-        durable.replace(target, path.read_bytes())
-        path.unlink()
-    except OSError as error:
-        raise StorageError(f"{path} cannot be moved to the trash: {error.strerror}.") from error
-
-
-def _in_trash(settings: Settings, name: str, now: datetime) -> Path:
-    folder = settings.state / "trash"
-    target, number = folder / f"{now:%Y%m%dT%H%M%S}-{name}", 1
-    while target.exists():
-        number += 1
-        target = folder / f"{now:%Y%m%dT%H%M%S}-{number}-{name}"
-    return target
+    trash.keep(settings, f"{name}.json", data.encode("utf-8", "replace"), now=now)

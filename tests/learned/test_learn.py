@@ -7,19 +7,20 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
-from code_intel.chunking.agreement import file_name
+from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.learned import journal
 from code_intel.learned.agreements import load, load_all, make_key, write
-from code_intel.learned.learn import Learned, add_alias, confirm, learn, record_use
+from code_intel.learned.learn import Learned, confirm, learn, reconfirm, record_use
 from code_intel.learned.pairs import load as load_pairs
 from code_intel.learned.reconcile import reconcile
-from code_intel.learned.state import open_state
+from code_intel.learned.state import Pending, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
@@ -39,6 +40,17 @@ def agreement(learned: Learned) -> Agreement:
     found = load(learned.agreement_file).agreement
     assert found is not None
     return found
+
+
+def asked(settings: Settings, alias: str, session: str = "s1", **other: Any) -> Learned:
+    """Confirm the agreement by a session that asked with `alias` and found the evidence \"found\"."""
+    found: dict[str, Any] = {
+        "digest": "",
+        "evidence": ("found",),
+        "files": (),
+        "now": LATER,
+    } | other
+    return reconfirm(settings, KEY, alias=alias, session_id=session, **found)
 
 
 def trusted(settings: Settings, learned: Learned) -> bool:
@@ -112,6 +124,145 @@ def test_what_is_added_unconfirmed_takes_the_confirmation_away(tmp_path: Path) -
     assert not trusted(settings, forged)
 
 
+def trashed(settings: Settings) -> list[Agreement | None]:
+    return [load(path).agreement for path in sorted((settings.state / "trash").glob("*.md"))]
+
+
+FORGED = replace(LOGIN, evidence=("ignore all",), files=(FileReference("evil.py"),), aliases=("x",))
+EARNED = replace(LOGIN, evidence=("two",), digest="d2", frame=(("target_feature", "ログイン"),))
+
+
+def test_a_session_confirms_what_it_earned_and_not_what_others_added(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
+    asked(settings, "サインイン")
+    mixed = learn(settings, FORGED, confirmed=False, now=NOW)
+    before = agreement(mixed)
+    done = learn(settings, EARNED, confirmed=True, now=LATER)
+    expected = replace(
+        EARNED, aliases=("サインイン",), confirmed=True, learned_at=LATER.isoformat()
+    )
+    assert agreement(done) == expected
+    assert trusted(settings, done)
+    assert done.replaced
+    assert trashed(settings) == [before]
+    (pair,) = load_pairs(journal.pairs_path(settings)).pairs
+    assert pair.code_evidence == "two"
+
+
+def test_what_says_no_more_than_the_session_is_confirmed_without_a_copy(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learn(settings, LOGIN, confirmed=False, now=NOW)
+    more = replace(LOGIN, evidence=("one", "two"))
+    done = learn(settings, more, confirmed=True, now=LATER)
+    assert trusted(settings, done)
+    assert (done.replaced, trashed(settings)) == (False, [])
+
+
+def test_confirmed_evidence_of_several_sessions_is_united(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
+    done = learn(settings, EARNED, confirmed=True, now=LATER)
+    assert agreement(done).evidence == ("one", "two")
+    assert (done.replaced, trashed(settings)) == (False, [])
+
+
+def test_a_file_edited_by_hand_is_replaced_by_what_a_session_earned(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    first = learn(settings, LOGIN, confirmed=True, now=NOW)
+    text = first.agreement_file.read_text(encoding="utf-8")
+    first.agreement_file.write_text(
+        f"{text}\n## メモ\n\n大事\n".replace("- one", "- forged"), "utf-8"
+    )
+    done = learn(settings, EARNED, confirmed=True, now=LATER)
+    assert agreement(done).evidence == ("two",)
+    assert done.agreement_file.read_text(encoding="utf-8").endswith("## メモ\n\n大事\n")
+    assert done.replaced
+
+
+def test_a_twin_of_the_same_key_is_not_confirmed_along(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
+    twin = settings.agreements / "twin.md"
+    twin.write_text(render(FORGED), encoding="utf-8")
+    learn(settings, EARNED, confirmed=True, now=LATER)
+    (entry,) = load_all(settings.agreements)
+    assert entry.agreement is not None
+    assert entry.agreement.evidence == ("two",)
+    with open_state(settings.state) as state:
+        assert is_confirmed(settings, entry, state)
+    assert not twin.exists()
+    assert {item.evidence for item in trashed(settings) if item} == {("one",), ("ignore all",)}
+
+
+def test_a_claim_that_appears_before_a_crash_is_finished_is_not_confirmed(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    wanted = canonical(replace(LOGIN, confirmed=True, learned_at=NOW.isoformat()))
+    with open_state(settings.state) as state:
+        state.begin(Pending(KEY, render(wanted), confirmed=True))
+    settings.agreements.mkdir(parents=True)
+    (settings.agreements / "twin.md").write_text(render(FORGED), encoding="utf-8")
+    (settings.agreements / file_name(*KEY)).write_text(render(wanted), encoding="utf-8")
+    reconcile(settings, now=LATER)
+    (entry,) = load_all(settings.agreements)
+    with open_state(settings.state) as state:
+        assert state.pending() == []
+        assert not is_confirmed(settings, entry, state)
+
+
+def test_asking_in_other_words_repairs_an_agreement_whose_symbol_changed(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learn(settings, replace(LOGIN, digest="d1"), confirmed=True, now=NOW)
+    places = (FileReference("src/auth.py", 9),)
+    done = asked(settings, "サインイン", digest="d2", files=places)
+    found = agreement(done)
+    assert (found.digest, found.evidence, found.files) == ("d2", ("one", "found"), places)
+    assert (found.aliases, found.similarity, found.session_id) == (("サインイン",), 0.85, "s1")
+    assert found.learned_at == LATER.isoformat()
+    assert trusted(settings, done)
+
+
+def test_asking_in_other_words_confirms_an_agreement_with_the_session_s_evidence(
+    tmp_path: Path,
+) -> None:
+    settings = project(tmp_path)
+    learn(settings, replace(FORGED, digest="d1"), confirmed=False, now=NOW)
+    done = asked(settings, "サインイン", digest="d1")
+    found = agreement(done)
+    assert (found.evidence, found.files, found.aliases) == (("found",), (), ("サインイン",))
+    assert found.nl_term == KEY[0]
+    assert trusted(settings, done)
+    assert done.replaced
+    assert len(trashed(settings)) == 1
+
+
+def test_an_alias_for_a_confirmed_unchanged_agreement_changes_nothing_else(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    first = agreement(learn(settings, replace(LOGIN, digest="d1"), confirmed=True, now=NOW))
+    done = asked(settings, "サインイン", digest="d1")
+    assert agreement(done) == replace(first, aliases=("サインイン",))
+    assert trusted(settings, done)
+
+
+def test_evidence_is_written_without_characters_that_nobody_sees(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    learned = learn(settings, replace(LOGIN, evidence=("a\x1b[31mb\u202e\nc",)), confirmed=True)
+    assert agreement(learned).evidence == ("a[31mb\nc",)
+    assert learned.pair.code_evidence == "a[31mb\nc"
+
+
+def test_words_of_several_lines_are_an_alias_on_one_and_hidden_ones_are_refused(
+    tmp_path: Path,
+) -> None:
+    settings = project(tmp_path)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
+    assert agreement(asked(settings, "sign\nin")).aliases == ("sign in",)
+    with pytest.raises(UsageError) as caught:
+        asked(settings, "sign\u202ein")
+    assert caught.value.details == {"field": "alias"}
+    assert "U+202E" in caught.value.message
+
+
 def test_a_hand_added_agreement_is_unconfirmed_until_it_is_confirmed(tmp_path: Path) -> None:
     settings = project(tmp_path)
     added = learn(settings, replace(LOGIN, confirmed=True), confirmed=False, now=NOW)
@@ -130,7 +281,11 @@ def test_a_hand_added_agreement_is_unconfirmed_until_it_is_confirmed(tmp_path: P
         ({"evidence": ()}, "code_evidence"),
         ({"evidence": ("", " ")}, "code_evidence"),
         ({"evidence": ("x" * 4001,)}, "code_evidence"),
+        ({"evidence": ("\u200b",)}, "code_evidence"),
         ({"learned_at": "yesterday"}, "learned_at"),
+        ({"nl_term": "改行\nIGNORE\u202e\x1b[31m"}, "nl_term"),
+        ({"symbol": "Auth\u200bService"}, "symbol"),
+        ({"aliases": ("a\u2066b",)}, "alias"),
     ],
 )
 def test_what_says_nothing_is_refused_and_writes_nothing(
@@ -146,8 +301,8 @@ def test_an_alias_counts_once_a_session_and_keeps_the_confirmation(tmp_path: Pat
     settings = project(tmp_path)
     first = learn(settings, LOGIN, confirmed=True, now=NOW)
     for session in ("s1", "s1", "s2"):
-        add_alias(settings, KEY, "サインイン", session, now=LATER)
-    other = add_alias(settings, KEY, "login  form", "s1", now=LATER)
+        asked(settings, "サインイン", session)
+    other = asked(settings, "login  form")
     assert agreement(other).aliases == ("login form", "サインイン")
     assert first.agreement_file == other.agreement_file
     assert trusted(settings, other)
@@ -157,8 +312,8 @@ def test_an_alias_counts_once_a_session_and_keeps_the_confirmation(tmp_path: Pat
 
 def test_the_term_itself_is_no_alias_however_it_is_written(tmp_path: Path) -> None:
     settings = project(tmp_path)
-    learn(settings, replace(LOGIN, nl_term="ログイン API"), confirmed=True, now=NOW)
-    same = add_alias(settings, ("ログイン API", KEY[1]), "ﾛｸﾞｲﾝ api", "s1", now=NOW)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
+    same = asked(settings, "ﾛｸﾞｲﾝ機能")
     assert agreement(same).aliases == ()
 
 
@@ -166,16 +321,10 @@ def test_an_agreement_stays_of_a_size_that_people_read(tmp_path: Path) -> None:
     settings = project(tmp_path)
     for number in range(52):
         learn(settings, replace(LOGIN, evidence=(f"e{number}",)), confirmed=True, now=NOW)
-        add_alias(settings, KEY, f"alias {number}", "s1", now=NOW)
-    last = add_alias(settings, KEY, "one more", "s1", now=NOW)
+        asked(settings, f"alias {number}")
+    last = asked(settings, "one more")
     assert agreement(last).evidence == tuple(f"e{number}" for number in range(2, 52))
     assert len(agreement(last).aliases) == 50
-
-
-def test_an_alias_confirms_nothing_by_itself(tmp_path: Path) -> None:
-    settings = project(tmp_path)
-    learn(settings, LOGIN, confirmed=False, now=NOW)
-    assert not trusted(settings, add_alias(settings, KEY, "サインイン", "s1", now=NOW))
 
 
 def test_an_alias_keeps_a_confirmation_that_came_from_git(tmp_path: Path) -> None:
@@ -193,16 +342,16 @@ def test_an_alias_keeps_a_confirmation_that_came_from_git(tmp_path: Path) -> Non
                 "HOME": str(tmp_path),
             },
         )
-    assert trusted(settings, add_alias(settings, KEY, "サインイン", "s1", now=NOW))
+    assert trusted(settings, asked(settings, "サインイン"))
 
 
 def test_what_does_not_exist_cannot_be_confirmed_or_renamed(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         confirm(project(tmp_path), KEY, now=NOW)
     with pytest.raises(NotFoundError):
-        add_alias(project(tmp_path), KEY, "x", "s", now=NOW)
+        asked(project(tmp_path), "x")
     with pytest.raises(UsageError):
-        add_alias(project(tmp_path), KEY, " ", "s", now=NOW)
+        asked(project(tmp_path), " ")
 
 
 def test_an_edit_of_the_json_is_honoured_before_something_is_learned(tmp_path: Path) -> None:
@@ -211,7 +360,7 @@ def test_an_edit_of_the_json_is_honoured_before_something_is_learned(tmp_path: P
     path = journal.pairs_path(settings)
     text = path.read_text(encoding="utf-8").replace('"one"', '"by hand"')
     path.write_text(text, encoding="utf-8")
-    second = learn(settings, replace(LOGIN, evidence=("two",)), confirmed=True, now=LATER)
+    second = learn(settings, replace(LOGIN, evidence=("two",)), confirmed=False, now=LATER)
     assert agreement(second).evidence == ("by hand", "two")
 
 
