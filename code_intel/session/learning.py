@@ -28,7 +28,8 @@ CONDITIONS: tuple[Condition, ...] = (
     ),
     Condition(
         lambda session, _: bool(_earned(session)),
-        "no confirmed symbol was found by find_definitions or find_references in this session",
+        "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
+        "find_references in this session",
     ),
     Condition(
         lambda _, git_changed: git_changed is not False,
@@ -53,10 +54,15 @@ def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]
     return True, ""
 
 
-def pairs_to_learn(session: Session) -> tuple[tuple[str, str], ...]:
-    """Return the (nl_term, symbol) pairs to learn: confirmed, corroborated, not yet learned."""
+def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tuple[str, str], ...]:
+    """Return the (nl_term, symbol) pairs to learn: confirmed, corroborated, not yet learned.
+
+    With `corroborated` False also those that no find_definitions or find_references call of this
+    session has found: for a user who insists, never for a confirmed agreement.
+    """
     term = session.frame.value("target_feature") if session.frame else ""
-    pairs = ((term, name) for name in _earned(session)) if term else ()
+    confirmed = [symbol.name for symbol in session.symbols if symbol.confirmed]
+    pairs = ((term, name) for name in (_earned(session) if corroborated else confirmed) if term)
     return tuple(pair for pair in pairs if pair not in session.learned)
 
 
