@@ -16,7 +16,7 @@ from code_intel.session.phases import Event
 from code_intel.session.state import Record
 
 FIRST = "0" * 64  # `prev` of the first line
-_LONGEST_LINE = 60_000  # bytes: one write below the size up to which appends stay whole
+LONGEST_LINE = 60_000  # bytes: one write below the size up to which appends stay whole
 
 
 class Chain(NamedTuple):
@@ -29,7 +29,7 @@ class Chain(NamedTuple):
 
 
 def encode(
-    seq: int, now: datetime, event: Event, data: Any, prev: str
+    seq: int, now: datetime, event: Event, data: Any, prev: str, *, longest: int = LONGEST_LINE
 ) -> tuple[Record, bytes, str]:
     """Return the record as a reader will see it, its line, and its hash.
 
@@ -41,9 +41,9 @@ def encode(
         body = _canonical(row)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{event} cannot be journaled: {error}.") from error
-    if len(body) > _LONGEST_LINE:
+    if len(body) > longest:
         raise UsageError(
-            f"{event} has {len(body)} bytes; a session takes {_LONGEST_LINE} at once.",
+            f"{event} has {len(body)} bytes; a session takes {longest} at once.",
             hint="Send less text, or in several calls.",
         )
     digest = hashlib.sha256(body).hexdigest()

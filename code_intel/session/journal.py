@@ -7,10 +7,11 @@ lock sees the journal as of some moment.
 import errno
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import SessionError, StorageError, UsageError
@@ -24,7 +25,9 @@ Clock = Callable[[], datetime]
 Token = Callable[[], str]
 
 KEPT = 1000  # journals in a folder; the least recently used go first
+MOST_BASELINE = 500  # files a session remembers as changed before it began
 _LONGEST_QUERY = 20_000  # characters
+_LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
 _ID = re.compile(r"session_[0-9]{8}_[0-9]{6}_[0-9a-f]{8}")
 
 
@@ -83,8 +86,12 @@ def create(
     *,
     clock: Clock = utc_now,
     token: Token = random_token,
+    baseline: Mapping[str, str] = MappingProxyType({}),
 ) -> Session:
     """Start a session; `folder` is made if missing, journals beyond `KEPT` are pruned.
+
+    `baseline` has the content hash of every file that is changed already, by path relative to the
+    root: what was changed before is none of this session's work. `MOST_BASELINE` of them are kept.
 
     Raises:
         UsageError: The query is empty or too long.
@@ -106,8 +113,9 @@ def create(
                 "intent": intent.value,
                 "query": query,
                 "root": str(root),
+                "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
             }
-            record, line, _ = encode(1, now, Event.STARTED, data, FIRST)
+            record, line, _ = encode(1, now, Event.STARTED, data, FIRST, longest=_LONGEST_START)
             session = apply(None, record)
             try:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
