@@ -3,15 +3,16 @@
 Evidence counts when the session's own call log bears it out: `corroborate`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
+from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.state import Call, Session, Step
-from code_intel.session.wording import fold
+from code_intel.session.wording import fold, fold_symbol
 from code_intel.text import hidden_character
 
 EVIDENCE_TOOLS = (
@@ -118,9 +119,12 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
     return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason})
 
 
-def corroborate(evidence: Evidence, calls: Iterable[Call]) -> bool:
-    """Whether one of `calls` is the evidence: same tool and target, succeeded, found something."""
-    return any(_is_call(evidence, call) for call in calls)
+def corroborate(evidence: Evidence, calls: Iterable[Call], *, greenfield: bool = False) -> bool:
+    """Whether one of `calls` is the evidence: same tool and target, succeeded, found something.
+
+    With `greenfield` a search_text that found nothing is one, too: nothing is what there is.
+    """
+    return any(_is_call(evidence, call, greenfield=greenfield) for call in calls)
 
 
 def calls_since_phase(session: Session) -> tuple[Call, ...]:
@@ -139,7 +143,7 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
     advance(session.phase, Event.VERIFIED)
     calls = calls_since_phase(session)
     problems = [
-        *_answer_problems(answers, calls),
+        *_answer_problems(session, answers, calls),
         *_beside_the_point(session, answers),
         *_unsettled(session, answers),
     ]
@@ -157,7 +161,9 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
     confirmed = tuple(item.hypothesis for item in answers if item.status == "confirmed")
     rejected = tuple(item.hypothesis for item in answers if item.status == "rejected")
     event = Event.VERIFIED if confirmed else Event.REFUTED
-    proven = tuple(corroborate(item.evidence, calls) for item in answers)
+    proven = tuple(
+        corroborate(item.evidence, calls, greenfield=session.greenfield) for item in answers
+    )
     return Verification(
         Step(event, _settlement(session, answers, calls)),
         advance(session.phase, event),
@@ -167,9 +173,10 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
     )
 
 
-def _is_call(evidence: Evidence, call: Call) -> bool:
+def _is_call(evidence: Evidence, call: Call, *, greenfield: bool = False) -> bool:
     same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
-    return same and call.counts
+    empty = greenfield and call.tool == "search_text" and call.asks
+    return same and (call.counts or empty)
 
 
 def _settlement(
@@ -181,26 +188,58 @@ def _settlement(
     symbols = [
         item.symbol for item in session.hypotheses if item.symbol and fold(item.text) in settled
     ]
-    files = [
-        file
-        for item in answers
-        if item.status == "confirmed"
-        for file in map(session.relative, item.evidence.files)
-        if any(_is_call(item.evidence, call) and file in call.files for call in calls)
-    ]
+    confirmed = [item for item in answers if item.status == "confirmed"]
+    files = [file for item in confirmed for file in _opened(session, item, calls)]
+    planned = [file for item in confirmed for file in _planned(session, item.evidence)]
     return {
         "answers": [
             {
                 "hypothesis": item.hypothesis,
                 "status": item.status,
                 "evidence": item.evidence._asdict(),
-                "corroborated": corroborate(item.evidence, calls),
+                "corroborated": corroborate(item.evidence, calls, greenfield=session.greenfield),
             }
             for item in answers
         ],
-        "files": files,
+        "files": list(dict.fromkeys(files)),
+        "planned": list(dict.fromkeys(planned)),
         "symbols": symbols,
     }
+
+
+def _opened(session: Session, item: Answer, calls: Sequence[Call]) -> list[str]:
+    """Return the files a confirmation explores, all of them found by calls of this session.
+
+    Those its evidence names; for a map hit also where its symbol is defined; and when that gives
+    none, all that the evidence's own call has found.
+    """
+    found = [file for call in calls if _is_call(item.evidence, call) for file in call.opens]
+    named = [file for file in map(session.relative, item.evidence.files) if file in found]
+    symbol = _symbol_of(session, item)
+    defined = [
+        file
+        for call in session.calls
+        if symbol and call.tool == "find_definitions" and _bare(call.target) == _bare(symbol)
+        for file in call.opens
+    ]
+    return named + defined or found
+
+
+def _planned(session: Session, evidence: Evidence) -> list[str]:
+    """Return the new files a confirmation announces: only where nothing exists yet."""
+    if not session.greenfield:
+        return []
+    return [file for file in map(session.relative, evidence.files) if may_be_planned(file)]
+
+
+def _symbol_of(session: Session, item: Answer) -> str:
+    """Return the map's symbol that a hypothesis is about, or the empty string."""
+    key = fold(item.hypothesis)
+    return next((known.symbol for known in session.hypotheses if fold(known.text) == key), "")
+
+
+def _bare(symbol: str) -> str:
+    return fold(fold_symbol(symbol)).replace("::", ".").rpartition(".")[2]
 
 
 def _hypothesis_problems(hypotheses: Sequence[tuple[str, str]]) -> list[str]:
@@ -221,7 +260,9 @@ def _hypothesis_problems(hypotheses: Sequence[tuple[str, str]]) -> list[str]:
     return problems
 
 
-def _answer_problems(answers: Sequence[Answer], calls: Sequence[Call]) -> list[str]:
+def _answer_problems(
+    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+) -> list[str]:
     problems: list[str] = []
     for item in answers:
         said, evidence = f"{item.hypothesis[:80]!r}", item.evidence
@@ -231,20 +272,35 @@ def _answer_problems(answers: Sequence[Answer], calls: Sequence[Call]) -> list[s
             problems.append(f"evidence of {said}: {evidence.tool!r} is no evidence tool")
         elif not evidence.target.strip() or not evidence.result.strip():
             problems.append(f"evidence of {said}: target and result must say something")
-        elif item.status == "confirmed" and not corroborate(evidence, calls):
-            problems.append(
-                f"evidence of {said}: no successful {evidence.tool} call for "
-                f"{evidence.target!r} has been made in this phase"
-            )
+        elif item.status == "confirmed":
+            problems += _unproven(session, said, evidence, calls)
     return problems
+
+
+def _unproven(
+    session: Session, said: str, evidence: Evidence, calls: Sequence[Call]
+) -> Iterator[str]:
+    if not corroborate(evidence, calls, greenfield=session.greenfield):
+        asked = any(
+            call.ok and call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
+            for call in calls
+        )
+        yield (
+            f"evidence of {said}: {evidence.tool} found nothing for {evidence.target!r}, or it is "
+            "too short to say anything"
+            if asked
+            else f"evidence of {said}: no successful {evidence.tool} call for "
+            f"{evidence.target!r} has been made in this phase"
+        )
+    elif not corroborate(evidence, calls) and not _planned(session, evidence):
+        yield f"evidence of {said}: nothing exists yet; name in files what you are going to create"
 
 
 def _beside_the_point(session: Session, answers: Sequence[Answer]) -> list[str]:
     """Return confirmations of a map hit whose evidence was not asked about its symbol."""
-    symbols = {fold(item.text): item.symbol for item in session.hypotheses if item.symbol}
     problems: list[str] = []
     for item in answers:
-        symbol = symbols.get(fold(item.hypothesis), "")
+        symbol = _symbol_of(session, item)
         name = fold(symbol).rpartition(".")[2]
         if item.status == "confirmed" and name not in fold(item.evidence.target):
             problems.append(f"evidence of {item.hypothesis[:80]!r}: ask about {symbol} itself")

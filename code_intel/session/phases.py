@@ -124,8 +124,12 @@ UNGATED = (
     "get_outcome_stats",
     "add_agreement",
     "list_agreements",
+    "add_explored_files",
 )
-"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code."""
+"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code.
+
+`add_explored_files` has its effect in READY; elsewhere it says how files are opened there.
+"""
 
 _FINDERS = (
     "query",
@@ -156,6 +160,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "find_definitions",
             "find_references",
             "submit_semantic",
+            "revert_to_exploration",
         ),
         Phase.VERIFICATION: (
             "query",
@@ -164,26 +169,40 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "find_references",
             "analyze_structure",
             "submit_verification",
+            "revert_to_exploration",
         ),
-        Phase.READY: (*_FINDERS, "search_map", "search_smart", "search_forest"),
+        Phase.READY: (
+            *_FINDERS,
+            "search_map",
+            "search_smart",
+            "search_forest",
+            "revert_to_exploration",
+        ),
     }
 )
-"""Gated tools by phase, beside `UNGATED`. A submission is allowed only where its event is."""
+"""Gated tools by phase, beside `UNGATED`. A tool that moves is allowed only where its event is."""
 
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
 """Rows of `ALLOWED` that open only once the map has missed in this session (seed 004 §4.3)."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
-        Phase.EXPLORATION: "Explore with find_definitions and find_references, then call "
+        Phase.EXPLORATION: "Ask search_smart, explore with find_definitions and find_references, "
+        "confirm what carries out the target feature with confirm_symbol_relevance, then call "
         "submit_understanding.",
-        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your hypotheses.",
+        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your hypotheses; "
+        "or revert_to_exploration, supply what was missing and submit again.",
         Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
         "find_references or search_text, then call submit_verification.",
-        Phase.READY: "Write to the explored files; call record_outcome when done.",
+        Phase.READY: "Ask check_write_target before each edit of an explored file "
+        "(add_explored_files opens others you have looked at); confirm_symbol_relevance, unless "
+        "done, makes the symbol learnable; call record_outcome when done.",
     }
 )
-"""What a session in each phase does next, in one sentence."""
+"""What a session in each phase does next, in one sentence; `guidance.next_step` knows the session."""
+
+LOOK = "find_definitions, find_references or search_text (path=…)"
+"""The tools that look at a file, as hints name them."""
 
 
 class Gated(Protocol):

@@ -20,8 +20,10 @@ from code_intel.session.state import (
     Record,
     Session,
 )
+from code_intel.session.wording import fold
 
 VERSION = 1  # of the journal's format
+_LONGEST_EVIDENCE = 2000  # characters kept of what a verification showed
 SUBMITTED = 0.5  # confidence of a symbol somebody merely names (seed 004 §4.5)
 
 
@@ -75,6 +77,7 @@ def _start(record: Record) -> Session:
         seq=record.seq,
         phase_seq=record.seq,
         risk=assess_risk(intent, None),
+        baseline=data.get("baseline", {}),
         phase_history=(PhaseChange(record.seq, record.at, "", phase, record.event),),
         ready_by="question" if phase is Phase.READY else "",
     )
@@ -95,6 +98,7 @@ def _moved(session: Session, record: Record, phase: Phase) -> Session:
         explored_files=_still_explored(session, phase),
         # Back in EXPLORATION the map's answer no longer carries the session.
         short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
+        greenfield=session.greenfield and phase is not Phase.EXPLORATION,
     )
 
 
@@ -173,7 +177,9 @@ def _understood(session: Session, record: Record) -> Session:
         for item in data["symbols"]
     ]
     session = _with_files(_with_symbols(session, symbols), data["files"])
-    return session._replace(missing=tuple(data["missing"]))
+    return session._replace(
+        missing=tuple(data["missing"]), greenfield=data.get("greenfield", False)
+    )
 
 
 def _supposed(session: Session, record: Record) -> Session:
@@ -185,9 +191,24 @@ def _supposed(session: Session, record: Record) -> Session:
 
 
 def _verified(session: Session, record: Record) -> Session:
-    session = _with_files(session, record.data["files"])
-    proven = (session.symbol(name) for name in record.data["symbols"])
-    return _with_symbols(session, [known._replace(confirmed=True) for known in proven if known])
+    data = record.data
+    session = _with_files(session, data["files"])
+    planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
+    session = session._replace(planned_files=tuple(planned))
+    shown = {
+        fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_LONGEST_EVIDENCE]
+        for item in data["answers"]
+    }
+    evidence = {item.symbol: shown.get(fold(item.text), "") for item in session.hypotheses}
+    proven = (session.symbol(name) for name in data["symbols"])
+    return _with_symbols(
+        session,
+        [
+            known._replace(confirmed=True, evidence=evidence.get(known.name, ""))
+            for known in proven
+            if known
+        ],
+    )
 
 
 def _refuted(session: Session, record: Record) -> Session:

@@ -4,20 +4,38 @@ Three ends: a formal slip or an unused tool is refused and nothing moves; what i
 hypothesis leads to SEMANTIC; everything met leads to READY.
 """
 
-import os
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.session.frame import Slot, SlotSource
+from code_intel.session.guidance import hint_for
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.risk import Risk
-from code_intel.session.state import Session, Step
+from code_intel.session.state import FOREST_TOOLS, Session, Step
+from code_intel.session.submission import (
+    LEAST_NAME,
+    Submission,
+    UnderstandingFacts,
+    consistency_errors,
+    is_confusable,
+    names,
+    names_one,
+    shown,
+)
 from code_intel.session.wording import content_words, covers, fold, fold_symbol
-from code_intel.text import hidden_character
+
+__all__ = [
+    "Submission",
+    "Understanding",
+    "UnderstandingFacts",
+    "missing",
+    "need_for",
+    "slot_evidenced",
+    "submit_understanding",
+]
 
 REQUIRED_TOOLS = ("find_definitions", "find_references")
 NL_SCORE = 0.6  # calibrated similarity from which a symbol carries a feature's name
@@ -32,9 +50,6 @@ SLOT_TOOLS = (
 )
 """Tools whose results are facts about the code, and so may evidence a slot."""
 
-FOREST_TOOLS = ("search_forest", "search_smart")
-
-_LEAST_NAME = 2  # characters; a shorter symbol is contained in everything
 _LEAST_SHARED = 3  # characters of a term or symbol contained in the other
 
 
@@ -58,32 +73,6 @@ WRITE_NEEDS: Mapping[Risk, Need] = MappingProxyType(
 READ_NEED = Need(1, 0, 1, 0)
 
 
-class Submission(NamedTuple):
-    """What submit_understanding claims."""
-
-    symbols_identified: tuple[str, ...]
-    entry_points: tuple[str, ...] = ()
-    files_analyzed: tuple[str, ...] = ()
-    existing_patterns: tuple[str, ...] = ()
-    notes: str = ""
-
-
-class UnderstandingFacts(NamedTuple):
-    """What the index and the disk say about a submission; keys are the submission's own spelling.
-
-    Attributes:
-        defined: Symbols that our own index defines.
-        existing_files: Files that exist inside the root.
-        learned: Symbols that a valid agreement pairs with the target feature.
-        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
-    """
-
-    defined: frozenset[str] = frozenset()
-    existing_files: frozenset[str] = frozenset()
-    learned: frozenset[str] = frozenset()
-    scores: Mapping[str, float] = MappingProxyType({})
-
-
 class Understanding(NamedTuple):
     """A verdict; append `step`, then the session is in `next_phase`.
 
@@ -92,6 +81,9 @@ class Understanding(NamedTuple):
         next_phase: Where it leads.
         confidence: `high` when nothing is missing, else `low`.
         missing: `key: have/need` and the like.
+        hint: How to supply what is missing, in a few sentences; empty when nothing is.
+        unseen_files: Files that exist but that no call of this session has returned: not counted,
+            not explored.
         unknown_symbols: Symbols the index does not define, or that only the forest has named: kept
             as HYPOTHESIS, not counted.
         confusable: Those of them that mix look-alike alphabets.
@@ -103,6 +95,8 @@ class Understanding(NamedTuple):
     missing: tuple[str, ...]
     unknown_symbols: tuple[str, ...] = ()
     confusable: tuple[str, ...] = ()
+    unseen_files: tuple[str, ...] = ()
+    hint: str = ""
 
 
 def need_for(intent: Intent, risk: Risk) -> Need:
@@ -129,16 +123,18 @@ def submit_understanding(
             slips[0] if slips else f"Not explored yet: {tools[0]}.",
             hint="Correct what consistency_errors lists, then submit again."
             if slips
-            else "Use the tools: a call counts once it succeeds and finds something. Then submit again.",
+            else f"{hint_for(lacking)} Then submit again.",
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": slips,
+                "unseen_files": list(_unseen(session, submission, facts)),
                 "current_phase": session.phase.value,
             },
         )
-    names = _names(submission)
+    claimed = names(submission)
     known = set(_known(session, submission, facts))
-    unknown = tuple(name for name in names if name not in known)
+    unknown = tuple(name for name in claimed if name not in known)
+    unseen = _unseen(session, submission, facts)
     event = Event.DOUBTED if lacking else Event.UNDERSTOOD
     step = Step(
         event,
@@ -148,13 +144,14 @@ def submit_understanding(
                     "name": name,
                     "source": (SlotSource.FACT if name in known else SlotSource.HYPOTHESIS).value,
                 }
-                for name in names
+                for name in claimed
             ],
-            "files": [session.relative(file) for file in submission.files_analyzed],
+            "files": list(_seen(session, submission, facts)),
             "entry_points": list(submission.entry_points),
             "patterns": list(submission.existing_patterns),
             "notes": submission.notes,
             "missing": lacking,
+            "greenfield": _is_greenfield(session, facts),
         },
     )
     return Understanding(
@@ -164,6 +161,8 @@ def submit_understanding(
         tuple(lacking),
         unknown,
         tuple(name for name in unknown if is_confusable(name)),
+        unseen,
+        hint_for(lacking),
     )
 
 
@@ -171,16 +170,17 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
     """Return what a submission lacks, as `key: have/need`; empty when everything is met."""
     need = need_for(session.intent, session.risk)
     known = _known(session, submission, facts)
-    files = [file for file in submission.files_analyzed if file in facts.existing_files]
-    entries = [entry for entry in _distinct(submission.entry_points) if _names_one(entry, known)]
+    entries = [entry for entry in _distinct(submission.entry_points) if names_one(entry, known)]
     rows = (
         ("symbols_identified", len(known), need.symbols),
         ("entry_points", len(entries), need.entry_points),
-        ("files_analyzed", len(_distinct(tuple(files))), need.files),
+        ("files_analyzed", len(_seen(session, submission, facts)), need.files),
         ("existing_patterns", len(_distinct(submission.existing_patterns)), need.patterns),
     )
     lacking = [f"{key}: {have}/{wanted}" for key, have, wanted in rows if have < wanted]
-    if unused := [tool for tool in REQUIRED_TOOLS if not session.used(tool)]:
+    if unseen := _unseen(session, submission, facts):
+        lacking.append(f"files_seen: {', '.join(map(shown, unseen))} returned by no call")
+    if unused := _unused_tools(session, facts):
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
         f"slot_evidence: {slot} not evidenced"
@@ -188,19 +188,13 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
         if not slot_evidenced(session, slot)
     ]
     if not _feature_named(session, known, facts):
-        lacking.append("nl_symbol_mapping: no symbol is known to carry out the target feature")
-    if unknown := [name for name in _names(submission) if name not in known]:
-        lacking.append(f"unverified_symbols: {', '.join(map(_shown, unknown))}")
+        lacking.append(
+            "nl_symbol_mapping: no symbol is known to carry out the target feature; "
+            "confirm_symbol_relevance says which one does"
+        )
+    if unknown := [name for name in names(submission) if name not in known]:
+        lacking.append(f"unverified_symbols: {', '.join(map(shown, unknown))}")
     return lacking
-
-
-def consistency_errors(submission: Submission, facts: UnderstandingFacts) -> list[str]:
-    """Return the formal slips of a submission: what its author can correct without exploring."""
-    return [
-        error
-        for check in (_bad_texts, _duplicates, _unknown_files, _stray_entries, _loose_patterns)
-        for error in check(submission, facts)
-    ]
 
 
 def slot_evidenced(session: Session, slot: str) -> bool:
@@ -230,16 +224,42 @@ def slot_evidenced(session: Session, slot: str) -> bool:
     return False
 
 
-def is_confusable(name: str) -> bool:
-    """Whether a name mixes Latin letters with look-alikes of another alphabet."""
-    scripts = {unicodedata.name(char, "").split(" ")[0] for char in name if char.isalpha()}
-    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
+    """Return the required tools not yet used; where no symbol can be read, searching will do."""
+    if facts.symbols_readable:
+        return [tool for tool in REQUIRED_TOOLS if not session.used(tool)]
+    # That a search found nothing is all there is to find in an empty project.
+    searched = any(call.tool == "search_text" and call.asks for call in session.calls)
+    return [] if searched else ["search_text"]
 
 
-def _names(submission: Submission) -> tuple[str, ...]:
-    """Return the symbols as folded names, each once."""
-    names = (fold_symbol(name) for name in submission.symbols_identified)
-    return tuple(dict.fromkeys(name for name in names if name))
+def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
+    """Whether something new is to be made where the index, the disk and the calls show nothing."""
+    nothing = not (facts.symbols_readable or facts.existing_files)
+    return (
+        session.intent is Intent.IMPLEMENT
+        and nothing
+        and not any(call.files for call in session.calls)
+    )
+
+
+def _seen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
+    """Return the analysed files that exist and that this session has looked at, relative."""
+    seen = session.seen_files
+    return tuple(file for file in _existing(session, submission, facts) if file in seen)
+
+
+def _unseen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
+    """Return the analysed files that exist, but that only the caller says to have looked at."""
+    seen = session.seen_files
+    return tuple(file for file in _existing(session, submission, facts) if file not in seen)
+
+
+def _existing(
+    session: Session, submission: Submission, facts: UnderstandingFacts
+) -> tuple[str, ...]:
+    files = (session.relative(file) for file in submission.files_analyzed if facts.exists(file))
+    return tuple(dict.fromkeys(files))
 
 
 def _known(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
@@ -248,28 +268,15 @@ def _known(session: Session, submission: Submission, facts: UnderstandingFacts) 
     guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
     return tuple(
         name
-        for name in _names(submission)
+        for name in names(submission)
         if name in defined
-        and len(name) >= _LEAST_NAME
+        and len(name) >= LEAST_NAME
         and (name not in guessed or session.corroborated(name))
     )
 
 
 def _distinct(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in map(fold, texts) if len(text) >= _LEAST_NAME))
-
-
-def _names_one(entry: str, names: tuple[str, ...]) -> bool:
-    """Whether an entry point, `auth.login()` or `AuthService.login`, speaks of one of `names`."""
-    parts = [fold(part) for part in re.split(r"[.(:/#\s]+", entry)]
-    words = [fold(word) for name in names for word in re.split(r"[.:#]+", name)]
-    return any(
-        part in word or word in part
-        for part in parts
-        if len(part) >= _LEAST_NAME
-        for word in words
-        if len(word) >= _LEAST_NAME
-    )
+    return tuple(dict.fromkeys(text for text in map(fold, texts) if len(text) >= LEAST_NAME))
 
 
 def _feature_named(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:
@@ -297,54 +304,3 @@ def _share_words(term: str, symbol: str) -> bool:
 def _speaks_of(slot: Slot, text: str) -> bool:
     words = content_words(slot.value) | content_words(slot.quote)
     return bool(words & content_words(text)) or covers(text, slot.value) is True
-
-
-def _shown(text: str) -> str:
-    """Return `text` with everything but plain letters of its own alphabet escaped if it deceives."""
-    if hidden_character(text) or is_confusable(text):
-        return text.encode("ascii", "backslashreplace").decode("ascii")
-    return text
-
-
-def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
-    del facts
-    fields = ("symbols_identified", "entry_points", "files_analyzed", "existing_patterns")
-    for field in fields:
-        for text in getattr(submission, field):
-            if len(text.strip()) < _LEAST_NAME:
-                yield f"{field}: {text!r} is too short to name anything"
-            elif field != "existing_patterns" and hidden_character(text):
-                yield f"{field}: {text!a} contains a control character"
-
-
-def _duplicates(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
-    del facts
-    for field, key in (("symbols_identified", fold_symbol), ("files_analyzed", _file_key)):
-        seen: set[str] = set()
-        for text in getattr(submission, field):
-            if key(text) in seen:
-                yield f"{field}: {_shown(text)} is listed twice"
-            seen.add(key(text))
-
-
-def _file_key(path: str) -> str:
-    return os.path.normpath(path.strip())
-
-
-def _unknown_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
-    for file in submission.files_analyzed:
-        if file not in facts.existing_files:
-            yield f"files_analyzed: {_shown(file)} does not exist in the project"
-
-
-def _stray_entries(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
-    del facts
-    for entry in submission.entry_points:
-        if not _names_one(entry, submission.symbols_identified):
-            yield f"entry_points: {_shown(entry)} names none of symbols_identified"
-
-
-def _loose_patterns(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
-    del facts
-    if submission.existing_patterns and not submission.files_analyzed:
-        yield "existing_patterns: needs at least one of files_analyzed"

@@ -6,16 +6,21 @@ interpreter start and `dataclasses` alone costs a third of it (docs/decisions/00
 """
 
 import os
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from code_intel.session.frame import Frame, SlotSource
+from code_intel.session.frame import Frame, SlotSource, display_width
+from code_intel.session.paths import plain_path
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
-from code_intel.session.wording import fold_symbol
+from code_intel.session.wording import fold_symbol, says_something
 
 CORROBORATING = frozenset({"find_definitions", "find_references"})
+FOREST_TOOLS = ("search_forest", "search_smart")
+MOST_OPENED = 30  # files one call may open: whoever finds more has looked at none of them
+_FRAGMENT = 3  # columns below which a name that is merely contained in others is a fragment
 
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
 """What led to READY; empty while the session is not there."""
@@ -63,9 +68,24 @@ class Call(NamedTuple):
     slot: str = ""
 
     @property
+    def asks(self) -> bool:
+        """Whether it succeeded, and asked for more than a fragment that is found everywhere."""
+        if not self.ok or not says_something(self.target, pattern=self.tool == "search_text"):
+            return False
+        name = re.split(r"[.:#]+", fold_symbol(self.target))[-1]
+        if self.tool not in CORROBORATING or display_width(name) >= _FRAGMENT:
+            return True
+        return name in {fold_symbol(symbol).rpartition(".")[2] for symbol in self.symbols}
+
+    @property
     def counts(self) -> bool:
-        """Whether it may serve as evidence: it succeeded and found something."""
-        return self.ok and self.found > 0
+        """Whether it may serve as evidence: it asked for something and found it."""
+        return self.asks and self.found > 0
+
+    @property
+    def opens(self) -> tuple[str, ...]:
+        """The files it has looked at: those it found, none when it found too many."""
+        return self.files if self.counts and len(self.files) <= MOST_OPENED else ()
 
 
 class MappedSymbol(NamedTuple):
@@ -113,6 +133,9 @@ class Session(NamedTuple):
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
         learned: (nl_term, symbol) pairs this session has already taught.
+        baseline: Content hashes of the files that were changed before it began, by path.
+        greenfield: Whether the last submit_understanding found nothing to understand yet.
+        planned_files: Files that may be created although no folder of theirs was explored.
         refuted: Symbols the map proposed and verification rejected.
         warnings: What was wrong with the journal when it was read; not part of the state.
     """
@@ -140,6 +163,9 @@ class Session(NamedTuple):
     short_circuit: Mapping[str, Any] = MappingProxyType({})
     learned: tuple[tuple[str, str], ...] = ()
     refuted: tuple[str, ...] = ()
+    baseline: Mapping[str, str] = MappingProxyType({})
+    greenfield: bool = False
+    planned_files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -151,9 +177,39 @@ class Session(NamedTuple):
         """Return a mapped symbol by name."""
         return next((known for known in self.symbols if known.name == name), None)
 
+    @property
+    def seen_files(self) -> frozenset[str]:
+        """The files this session has looked at: its calls returned them, or they are explored.
+
+        Those of a forest search are a guess until one of its symbols has been corroborated.
+        """
+        looked = (
+            call.opens
+            for call in self.calls
+            if call.tool not in FOREST_TOOLS or any(map(self.corroborated, call.symbols))
+        )
+        return frozenset(self.explored_files).union(*looked)
+
     def used(self, tool: str) -> bool:
-        """Whether a call of `tool` succeeded and found something in this session."""
-        return any(call.tool == tool and call.counts for call in self.calls)
+        """Whether a call of `tool` succeeded and found something in this session.
+
+        That a symbol defined here is used nowhere is something found, too.
+        """
+        return any(
+            call.tool == tool and (call.counts or self._is_unused(call)) for call in self.calls
+        )
+
+    def _is_unused(self, call: Call) -> bool:
+        return (
+            call.tool == "find_references"
+            and call.asks
+            and any(
+                _names(found, fold_symbol(call.target))
+                for other in self.calls
+                if other.tool == "find_definitions" and other.counts
+                for found in other.symbols
+            )
+        )
 
     def corroborated(self, symbol: str) -> bool:
         """Whether find_definitions or find_references found `symbol` in this session.
@@ -161,14 +217,18 @@ class Session(NamedTuple):
         `login` is found with `AuthService.login`, not the other way round.
         """
         return any(
-            found == symbol or found.endswith(f".{symbol}")
+            _names(fold_symbol(found), symbol)
             for call in self.calls
             if call.tool in CORROBORATING and call.counts
-            for found in (fold_symbol(call.target), *call.symbols)
+            for found in call.symbols
         )
 
     def relative(self, path: str) -> str:
-        """Return a path as calls record it: relative to the root where it lies below it."""
-        plain = os.path.normpath(path)
-        inside = plain.removeprefix(self.root.rstrip(os.sep) + os.sep)
-        return inside.replace(os.sep, "/")
+        """Return a path as calls record it: plain, relative to the root where it lies below it."""
+        root = self.root.replace(os.sep, "/").rstrip("/")
+        return plain_path(path).removeprefix(f"{root}/")
+
+
+def _names(found: str, symbol: str) -> bool:
+    """Whether a symbol that was found is `symbol`, perhaps within its scopes."""
+    return found == symbol or found.endswith(f".{symbol}")

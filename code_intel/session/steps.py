@@ -4,32 +4,48 @@ Events that need a judgement come from requirements, evidence and short_circuit.
 """
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from code_intel.errors import SessionError, UsageError
-from code_intel.session.frame import merge, validate_frame
-from code_intel.session.phases import Event, advance
+from code_intel.errors import PhaseError, SessionError, UsageError
+from code_intel.session.frame import Frame, merge, validate_frame
+from code_intel.session.phases import LOOK, Event, Phase
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
-from code_intel.session.wording import fold_symbol
+from code_intel.session.wording import fold, fold_symbol
 
 MOST_LISTED = 100  # files or symbols kept of one call: a journal line stays small
 _LONGEST_TEXT = 2000  # characters of evidence
 _LONGEST_TARGET = 500
 _UNMEASURED = 0.7  # confidence of a confirmed symbol whose similarity nobody measured
+_MAP_MOVES = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
 OUTCOMES = ("success", "failure", "partial")
+
+_OPENED_BY: Mapping[Phase, str] = MappingProxyType(
+    {
+        Phase.EXPLORATION: "List the files in files_analyzed of submit_understanding.",
+        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION evidence names the files.",
+        Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
+    }
+)
+"""How files are opened before READY, by phase."""
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
     """Validate a query frame and note it; set again, it may only raise the risk.
 
+    What the session has earned was earned for its target feature, so that one settles: see
+    `_settled`. Other slots may still be added or replaced.
+
     Returns:
         One step, or two when the higher risk takes an earned READY back.
 
     Raises:
-        SessionError: `validation_failed`, see `frame.validate_frame`.
+        SessionError: `validation_failed`, see `frame.validate_frame`; or the target feature has
+            settled and would change.
     """
     frame = merge(session.frame, validate_frame(session.query, slots))
+    _check_feature(session, frame)
     risk = assess_risk(session.intent, frame)
     if session.frame is not None:
         risk = higher(risk, session.risk)
@@ -42,6 +58,36 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
     if raised and session.intent.writes and session.ready_by in {"map", "understanding"}:
         return framed, Step(Event.RISK_RAISED, {})
     return (framed,)
+
+
+def _check_feature(session: Session, frame: Frame) -> None:
+    """Refuse another target feature once the session has come anywhere with this one."""
+    old = session.frame.value("target_feature") if session.frame else ""
+    why = _settled(session, old)
+    if not why or fold(frame.value("target_feature")) == fold(old):
+        return
+    raise SessionError(
+        f"target_feature cannot change any more: {why}.",
+        code="validation_failed",
+        hint="Call start_session for another feature, and set_query_frame before searching; "
+        "the other slots may still be added here.",
+        details={"validation_errors": [{"slot": "target_feature", "error": why}]},
+    )
+
+
+def _settled(session: Session, feature: str) -> str:
+    """Return why the target feature stands, or the empty string.
+
+    Without one a first may still be named, except where the raw query has had its answer: else the
+    answer to one question would become an alias for another.
+    """
+    if any(change.event in _MAP_MOVES for change in session.phase_history):
+        return "the map has already answered this session's words"
+    if any(symbol.confirmed for symbol in session.symbols):
+        return "a symbol has been confirmed for it"
+    if feature and session.phase is not Phase.EXPLORATION:
+        return f"the session is in {session.phase}"
+    return ""
 
 
 def called(
@@ -132,20 +178,27 @@ def confirm_symbols(
 
 
 def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]) -> Step:
-    """Add files to what may be written in READY: existing ones that a call of this session found.
+    """Add files to what may be written in READY: existing ones that this session has looked at.
 
     Raises:
         PhaseError: The session is not in READY.
-        UsageError: A file does not exist, or no call has found it.
+        UsageError: No file, or one that does not exist or that `Session.seen_files` lacks.
     """
-    advance(session.phase, Event.EXPLORED)
-    seen = {file for call in session.calls if call.counts for file in call.files}
-    good = seen & {session.relative(file) for file in existing}
+    if session.phase is not Phase.READY:
+        raise PhaseError(
+            f"Files are added in READY; the session is in {session.phase}.",
+            hint=_OPENED_BY[session.phase],
+            details={"current_phase": session.phase.value},
+        )
+    good = session.seen_files & {session.relative(file) for file in existing}
     files = list(dict.fromkeys(map(session.relative, files)))
-    if refused := [file for file in files if file not in good]:
+    refused = [file for file in files if file not in good]
+    if refused or not files:
         raise UsageError(
-            f"{refused[0]} does not exist or has not been found by any call of this session.",
-            hint="Look the file up with find_definitions or search_text first.",
+            f"{refused[0]} does not exist, or no call of this session has looked at it."
+            if refused
+            else "files is empty.",
+            hint=f"Look at the file with {LOOK} first.",
             details={"field": "files", "refused": refused},
         )
     return Step(Event.EXPLORED, {"files": files})

@@ -46,6 +46,9 @@ _SHORTEST_CUT = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
 """Where a compound may be cut: least characters before and after, so that both are words."""
 
 
+_LEAST_SAID = 2  # word characters; what has fewer is found in every file
+
+
 class Run(NamedTuple):
     """A stretch of one script; `start` is its place in the text with nothing between runs."""
 
@@ -73,6 +76,18 @@ def fold_symbol(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().split("(", 1)[0].strip()
 
 
+def says_something(text: str, *, pattern: bool = False) -> bool:
+    """Whether `text` asks for something: it has two word characters.
+
+    Of a regular expression every alternative must have them, beside classes and what is optional.
+    """
+    if pattern:
+        text = re.sub(r"\\[A-Za-z]|\[[^\]]*\]|\(\?\w+\)|\{[\d,]*\}", " ", text)
+        text = re.sub(r"\([^()]*\)[?*]|\w[?*]", " ", text)
+    parts = text.split("|") if pattern else [text]
+    return all(len(re.findall(r"[^\W_]", part)) >= _LEAST_SAID for part in parts)
+
+
 def occurs(quote: str, text: str) -> bool:
     """Whether `quote` is a substring of `text`, whatever the spelling and the spaces."""
     return fold(quote).replace(" ", "") in fold(text).replace(" ", "")
@@ -81,12 +96,6 @@ def occurs(quote: str, text: str) -> bool:
 def is_cjk(text: str) -> bool:
     """Whether `text` has Han, kana or Hangul in it."""
     return bool(re.search(_CJK, text))
-
-
-def hidden_character(text: str) -> str:
-    """Return the first control, format or surrogate character of `text`, or the empty string."""
-    hidden = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-    return next((char for char in text if unicodedata.category(char) in hidden), "")
 
 
 def content_words(text: str) -> frozenset[str]:

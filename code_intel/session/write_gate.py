@@ -1,20 +1,26 @@
 """May this session write to that file (docs/decisions/0008).
 
-Only in READY, only files that were explored, by their real path. What a shell command writes, the
-gate cannot see.
+Only in READY, only files that were explored, by their real path; of an empty project, new files
+where they were announced. What a shell command writes, the gate cannot see.
 """
 
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.session.phases import NEXT_STEP, Phase
+from code_intel.session.guidance import next_step
+from code_intel.session.phases import LOOK, Phase
 from code_intel.session.state import Session
 
-PROTECTED = (".git", ".code-intel/sessions")
-"""Never written by an agent, explored or not: history, and the record of what was earned."""
+PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json")
+"""Patterns of paths below the root that no agent writes, explored or not: the record of what was
+earned, and what decides which files are indexed and served. `.git` is one at any depth."""
+
+WRITABLE = ".code-intel/agreements/*"
+"""What people and agents may edit of the protected folder: knowledge, reviewed in git."""
 
 
 class WriteVerdict(NamedTuple):
@@ -70,7 +76,7 @@ def check_write(
     explored = session.explored_files
     if rule is None:
         return WriteVerdict(allowed=True, error="", explored_files=explored, hint="")
-    hint = rule.hint or NEXT_STEP[session.phase]
+    hint = rule.hint or next_step(session)
     return WriteVerdict(allowed=False, error=rule.error, explored_files=explored, hint=hint)
 
 
@@ -80,8 +86,19 @@ def _is_outside(target: _Target) -> bool:
 
 
 def _is_protected(target: _Target) -> bool:
-    inside = target.real.relative_to(target.root).as_posix().casefold()
-    return any(inside == name or inside.startswith(f"{name}/") for name in PROTECTED)
+    named = target.lexical if target.lexical.is_relative_to(target.root) else target.real
+    return any(_belongs_to_us(path.relative_to(target.root)) for path in (named, target.real))
+
+
+def _belongs_to_us(inside: Path) -> bool:
+    parts = [part.casefold() for part in inside.parts]
+    if ".git" in parts or parts == [".code-intel"]:
+        return True
+    # fnmatch lets `*` cross folders: that of devrag-*.json must not.
+    text = "/".join(parts)
+    return any(
+        fnmatchcase(text, pattern) and (len(parts) == 1 or "/" in pattern) for pattern in PROTECTED
+    ) and not fnmatchcase(text, WRITABLE)
 
 
 def _is_unexplored(target: _Target) -> bool:
@@ -100,6 +117,8 @@ def _is_in_unexplored_folder(target: _Target) -> bool:
         folder = folder.parent
     if _has_link(folder, target.root):
         return True
+    if target.real.parent in {path.parent for path in _planned(target)}:
+        return False
     # An explored file at the top opens the top itself, not every new tree below it.
     if _real(folder) == target.root and target.real.parent != target.root:
         return True
@@ -130,7 +149,16 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def _explored(target: _Target) -> list[Path]:
     """Return the real paths of the explored files that lie inside the root."""
-    paths = (_real(target.root / file) for file in target.session.explored_files)
+    return _inside(target, target.session.explored_files)
+
+
+def _planned(target: _Target) -> list[Path]:
+    """Return the real paths of the files that were announced."""
+    return _inside(target, target.session.planned_files)
+
+
+def _inside(target: _Target, files: Iterable[str]) -> list[Path]:
+    paths = (_real(target.root / file) for file in files)
     return [path for path in paths if target.root in path.parents]
 
 
@@ -142,6 +170,8 @@ def _caseless(path: Path) -> str:
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
+_LOOK_AND_ADD = f"look at the file with {LOOK}, then call add_explored_files."
+
 UNUSABLE = Rule("path_outside_root", lambda _: True, "Name a file inside the project.")
 
 RULES: tuple[Rule, ...] = (
@@ -152,16 +182,21 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("not_ready", lambda target: target.session.phase is not Phase.READY),
     Rule("path_outside_root", _is_outside, UNUSABLE.hint),
-    Rule("protected_path", _is_protected, "This belongs to git or to code-intel; leave it alone."),
+    Rule(
+        "protected_path",
+        _is_protected,
+        "This belongs to git or to code-intel (its state, .mcp.json, devrag-*.json), which decide "
+        "what is indexed and served: leave it alone, or ask the user to change it.",
+    ),
     Rule(
         "nothing_explored",
-        lambda target: not target.session.explored_files,
-        "No file was explored in this session; look at the file, then add it to the explored ones.",
+        lambda target: not (target.session.explored_files or target.session.planned_files),
+        f"No file was explored in this session; {_LOOK_AND_ADD}",
     ),
     Rule(
         "file_not_explored",
         _is_unexplored,
-        "Look at this file with the session's tools, then add it to the explored ones.",
+        f"Not explored in this session; {_LOOK_AND_ADD}",
     ),
     Rule(
         "new_files_not_allowed",
@@ -171,7 +206,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "folder_not_explored",
         _is_in_unexplored_folder,
-        "Create new files below a folder that holds an explored file, not through a link.",
+        "Create new files below a folder that holds an explored file, not through a link: look at a "
+        f"file there with {LOOK}, then call add_explored_files.",
     ),
 )
 """Reasons to deny, in the order in which they are told."""

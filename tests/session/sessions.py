@@ -77,7 +77,7 @@ def explored(session: Session) -> Session:
         steps.called(
             "find_definitions", "AuthService", found=1, files=FILES[:1], symbols=["AuthService"]
         ),
-        steps.called("find_references", "AuthService", found=2, files=FILES[1:3]),
+        steps.called("find_references", "AuthService", found=3, files=FILES[1:]),
     )
 
 

@@ -121,7 +121,7 @@ def test_an_error_in_a_transaction_writes_nothing(tmp_path: Path) -> None:
 def test_steps_of_a_transaction_see_each_other(tmp_path: Path) -> None:
     session = new(tmp_path)
     with journal.transaction(tmp_path, session.id) as held:
-        held.append(steps.called("query", "x", found=1))
+        held.append(steps.called("query", "login", found=1))
         assert held.session.used("query")
         held.append(steps.called("search_text", "y", found=1))
     assert len(journal.load(tmp_path, session.id).calls) == 2

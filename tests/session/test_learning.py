@@ -42,7 +42,7 @@ def test_a_pair_is_learned_once() -> None:
         (earned()._replace(ready_by="map"), True, "READY was not reached"),
         (earned()._replace(intent=Intent.INVESTIGATE), True, "only reads"),
         (earned()._replace(frame=None), True, "target_feature"),
-        (earned()._replace(calls=()), True, "no confirmed symbol"),
+        (earned()._replace(calls=()), True, "no symbol was both confirmed"),
         (after(earned(), steps.revert()), True, "READY was not reached"),
     ],
 )
@@ -83,7 +83,7 @@ def test_an_unknown_outcome_is_refused() -> None:
 
 
 def test_a_file_found_later_may_be_added_in_ready_an_unseen_one_not() -> None:
-    session = after(earned(), steps.called("search_text", "x", found=1, files=["src/late.py"]))
+    session = after(earned(), steps.called("search_text", "late", found=1, files=["src/late.py"]))
     step = steps.add_explored(session, ["src/late.py"], ["src/late.py", "src/unseen.py"])
     assert "src/late.py" in after(session, step).explored_files
     for file, existing in (("src/unseen.py", ["src/unseen.py"]), ("src/late.py", [])):

@@ -110,7 +110,7 @@ def test_a_required_tool_counts_only_when_it_found_something(
     other = ({"find_definitions", "find_references"} - {tool}).pop()
     session = after(
         low_risk(),
-        steps.called(other, "AuthService", found=1),
+        steps.called(other, "AuthService", found=1, files=FILES),
         steps.called(tool, "nonsense", ok=bool(failure["ok"]), found=failure["found"]),
     )
     with pytest.raises(RequirementError) as caught:
@@ -118,6 +118,7 @@ def test_a_required_tool_counts_only_when_it_found_something(
     error = caught.value.as_dict()
     assert error["missing_requirements"] == [f"required_tools: missing {tool}"]
     assert "Use the tools" in error["hint"]
+    assert error["unseen_files"] == []
     assert error["current_phase"] == "EXPLORATION"
 
 

@@ -1,0 +1,53 @@
+"""What a session does next, said so that whoever follows it to the letter gets through."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from code_intel.session.phases import LOOK, NEXT_STEP, Phase
+from code_intel.session.state import MOST_OPENED, Session
+
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "required_tools": "Use the tools that required_tools names: a call counts once it succeeds "
+        "and finds something",
+        "symbols_identified": "Name more symbols that find_definitions finds",
+        "unverified_symbols": "Find each of unverified_symbols with find_definitions and spell it as "
+        "the code does, or leave it out",
+        "entry_points": "Name in entry_points the functions the flow starts from, each one of "
+        "symbols_identified",
+        "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
+        "files_seen": f"Look at the files of files_seen with {LOOK}: a file counts once a call of "
+        f"this session returned it, among at most {MOST_OPENED} files",
+        "existing_patterns": "Say in existing_patterns which conventions of the code you keep",
+        "slot_evidence": "Evidence a slot by search_text with its words, or by "
+        "confirm_symbol_relevance: a confirmed symbol evidences target_feature, and each slot whose "
+        "words code_evidence uses",
+        "nl_symbol_mapping": "Call confirm_symbol_relevance with the symbols that carry out the "
+        "target feature, above all when its words are in another language than the code",
+    }
+)
+"""How each kind of missing requirement is supplied, the tools first that all others need."""
+
+_READ_ONLY = "Answer from what was found; more is found with search_smart and " + LOOK + "."
+_UNFRAMED = "Call set_query_frame, so that the session knows its target feature. "
+_PLANNED = (
+    "Create the files announced in evidence, then look at them with find_definitions, call "
+    "add_explored_files and confirm_symbol_relevance, and record_outcome when done."
+)
+
+
+def next_step(session: Session) -> str:
+    """Return what the session does next, in a sentence or two."""
+    if session.phase is Phase.READY and not session.intent.writes:
+        return _READ_ONLY
+    if session.phase is Phase.READY and session.planned_files and not session.explored_files:
+        return _PLANNED
+    framed = session.frame is not None and session.frame.value("target_feature")
+    start = _UNFRAMED if session.intent.writes and not framed else ""
+    return start + NEXT_STEP[session.phase]
+
+
+def hint_for(missing: Iterable[str]) -> str:
+    """Return how to supply what a submission lacks; empty when it lacks nothing."""
+    keys = {item.split(":", 1)[0] for item in missing}
+    return " ".join(f"{remedy}." for key, remedy in REMEDIES.items() if key in keys)
