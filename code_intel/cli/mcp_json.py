@@ -34,14 +34,15 @@ def merged(text: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def without(text: str, names: Collection[str]) -> str:
-    """Return `text` without these entries, and without `mcpServers` if that leaves it empty."""
+    """Return `text` as it was before `merged`: an `mcpServers` that came with the entries goes too."""
     servers = _servers(text)
     if servers is None:
         return text
+    was_there = _filled_in(text, servers.value)
     for name in names:
         text = _removed(text, servers.value, name)
     found, _ = _members(text, servers.value)
-    return text if found else _removed(text, text.index("{"), SERVERS)
+    return text if found or was_there else _removed(text, text.index("{"), SERVERS)
 
 
 def _servers(text: str) -> Member | None:
@@ -73,7 +74,7 @@ def _next(text: str, place: int) -> int:
 
 
 def _appended(text: str, opening: int, depth: int, name: str, value: object) -> str:
-    found, closing = _members(text, opening)
+    found, _ = _members(text, opening)
     line = "\r\n" if "\r\n" in text else "\n"
     step = re.match(r"\s*\{\r?\n([ \t]+)", text.lstrip("\ufeff"))
     indent = step[1] if step else "  "
@@ -81,7 +82,12 @@ def _appended(text: str, opening: int, depth: int, name: str, value: object) -> 
     block = line.join(indent * (depth - 1) + row for row in block.split("\n"))
     if found:
         return f"{text[: found[-1].end]},{line}{block}{text[found[-1].end :]}"
-    return f"{text[: opening + 1]}{line}{block}{line}{indent * (depth - 1)}{text[closing:]}"
+    return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
+
+
+def _filled_in(text: str, opening: int) -> bool:
+    """Whether the first member stands where `_appended` puts it in an object that was empty."""
+    return text[opening + 1] == '"'
 
 
 def _removed(text: str, opening: int, name: str) -> str:
@@ -94,4 +100,5 @@ def _removed(text: str, opening: int, name: str) -> str:
         return text[: found[place - 1].end] + text[found[place].end :]
     if len(found) > 1:
         return text[: found[0].start] + text[found[1].start :]
-    return text[: opening + 1] + text[closing:]
+    rest = found[0].end if _filled_in(text, opening) else closing
+    return text[: opening + 1] + text[rest:]

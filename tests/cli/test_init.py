@@ -1,6 +1,8 @@
 """`init`: a plan that is applied as printed, merged into what people wrote, and taken back."""
 
 import json
+import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.cli import mcp_json
+from code_intel.cli import ignore_block, mcp_json
 from projects import Project
 
 SERVERS = ("code-intel", "devrag-map", "devrag-forest")
@@ -71,6 +73,14 @@ def test_what_init_made_in_an_empty_folder_is_gone_after_remove(bare: Project) -
         "\ufeff" + HAND_WRITTEN,
         '{"mcpServers":{"one":{"command":"x"}}}',
         '{"a": 1}\n',
+        "{}",
+        "{}\n",
+        " { }\n",
+        "{\n}",
+        '{"mcpServers": {}}',
+        '{"mcpServers": {\n  }, "a": 1}\n',
+        "",
+        "\n",
         '{\n\t"mcpServers": {\n\t\t"one": {}\n\t}\n}\n',
     ],
 )
@@ -79,7 +89,7 @@ def test_what_people_wrote_into_mcp_json_stays_to_the_byte(bare: Project, before
     file.write_bytes(before.encode())
     init(bare)
     after = file.read_bytes().decode()
-    old, new = json.loads(before.lstrip("\ufeff")), json.loads(after.lstrip("\ufeff"))
+    old, new = json.loads(before.lstrip("\ufeff\n") or "{}"), json.loads(after.lstrip("\ufeff"))
     foreign = list(old.get("mcpServers", {}))
     assert list(new["mcpServers"]) == [*foreign, *SERVERS]
     assert [key for key in new if key != "mcpServers"] == [
@@ -88,7 +98,7 @@ def test_what_people_wrote_into_mcp_json_stays_to_the_byte(bare: Project, before
     for name in foreign:
         assert new["mcpServers"][name] == old["mcpServers"][name]
     for line in before.splitlines():
-        assert line.strip().rstrip("},") in after
+        assert line.strip().rstrip("}, ") in after
     init(bare, "--remove")
     assert file.read_bytes().decode() == before
 
@@ -149,23 +159,104 @@ def test_servers_installed_elsewhere_are_named_absolutely_and_still_taken_back(
     assert tree(bare.root) == {}
 
 
+def untracked(project: Project) -> Project:
+    project.git("rm", "-rq", "--cached", ".")
+    return project
+
+
 def test_remove_keeps_agreements_and_what_was_edited(shop: Project) -> None:
-    shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
+    untracked(shop).run(
+        "code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it"
+    )
     (shop.root / "devrag-map.json").write_text(
         (shop.root / "devrag-map.json").read_text("utf-8").replace("300", "400"), encoding="utf-8"
     )
-    ignored = (shop.root / ".gitignore").read_text("utf-8")
     init(shop, "--remove")
     left = tree(shop.root)
     assert "devrag-map.json" in left
     assert "devrag-forest.json" not in left
     assert ".mcp.json" not in left
     assert any(name.startswith(".code-intel/agreements/") for name in left)
-    assert "code-intel" in ignored
     assert "code-intel" not in (shop.root / ".gitignore").read_text("utf-8")
+    assert {".code-intel/state.db", ".code-intel/.gitignore"} <= left.keys()
+    assert ".code-intel/vectors-map.db" not in left
 
 
-@pytest.mark.parametrize("ignore", [b"", b"*.pyc\n", b"*.pyc", b"a\r\nb\r\n", b"\xff\n"])
+def test_what_git_tracks_stays_and_says_so(shop: Project) -> None:
+    before = tree(shop.root)
+    rows = {row["file"]: row for row in init(shop, "--remove")["changes"]}
+    for name in ("devrag-map.json", "devrag-forest.json", ".mcp.json", ".gitignore"):
+        assert (rows[name]["action"], rows[name]["why"]) == ("keep", "tracked by git")
+        assert tree(shop.root)[name] == before[name]
+    assert "vectors-forest.db" not in tree(shop.root)
+
+
+def test_a_tracked_gitignore_gives_our_block_back_unless_it_was_committed(bare: Project) -> None:
+    (bare.root / ".gitignore").write_text("*.pyc\n", encoding="utf-8")
+    bare.git("init", "-q")
+    bare.git("add", "-A")
+    bare.git("commit", "-qm", "Before")
+    before = tree(bare.root)
+    init(bare)
+    init(bare, "--remove")
+    assert tree(bare.root) == before
+
+
+def test_a_project_that_learned_nothing_is_as_it_was(bare: Project) -> None:
+    (bare.root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
+    before = tree(bare.root)
+    init(bare)
+    bare.run("code-intel", "sync")
+    bare.run("code-intel", "search", "hello")
+    assert (bare.root / ".code-intel" / "state.db").exists()
+    init(bare, "--remove")
+    assert tree(bare.root) == before
+
+
+def test_remove_takes_the_database_and_nothing_that_is_called_alike(bare: Project) -> None:
+    for config in ("devrag-map.json", "devrag-forest.json"):
+        name = {"db_path": f"./{config[7:10]}.db", "document_patterns": ["*.py"]}
+        (bare.root / config).write_text(json.dumps(name), encoding="utf-8")
+    mine = {"map.db.devrag-bak": b"1", "map.dbnotes.md": b"2", "for.db-old": b"3"}
+    for file, data in mine.items():
+        (bare.root / file).write_bytes(data)
+    before = tree(bare.root)
+    init(bare)
+    bare.run("code-intel", "sync")
+    assert (bare.root / "for.db").exists()
+    init(bare, "--remove")
+    assert tree(bare.root) == before
+
+
+def test_a_database_of_another_program_stays(bare: Project) -> None:
+    init(bare)
+    with sqlite3.connect(bare.root / "vectors-forest.db") as other:
+        other.execute("CREATE TABLE documents(id)")
+    other.close()
+    init(bare, "--remove")
+    assert list(tree(bare.root)) == ["vectors-forest.db"]
+
+
+def test_databases_in_the_project_are_hidden_from_git_wherever_they_are(bare: Project) -> None:
+    (bare.root / "devrag-forest.json").write_text(
+        '{"db_path": "./data/my [x].db"}', encoding="utf-8"
+    )
+    (bare.root / "devrag-map.json").write_text('{"db_path": "../map.db"}', encoding="utf-8")
+    bare.git("init", "-q")
+    init(bare)
+    bare.run("code-intel", "sync")
+    assert (bare.root / "data" / "my [x].db").exists()
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=all"],
+        cwd=bare.root, capture_output=True, text=True, encoding="utf-8", check=True,
+    ).stdout  # fmt: skip
+    assert ".db" not in listed
+
+
+IGNORES = [b"", b"*.pyc\n", b"*.pyc", b"a\r\nb\r\n", b"a\r\nb", b"\xff\n", b"\n"]
+
+
+@pytest.mark.parametrize("ignore", IGNORES)
 def test_our_block_in_gitignore_comes_once_and_goes(bare: Project, ignore: bytes) -> None:
     file = bare.root / ".gitignore"
     file.write_bytes(ignore)
@@ -174,7 +265,32 @@ def test_our_block_in_gitignore_comes_once_and_goes(bare: Project, ignore: bytes
     assert file.read_bytes().startswith(ignore)
     assert file.read_bytes().count(b"vectors-forest.db") == 1
     init(bare, "--remove")
-    assert (file.read_bytes() if file.exists() else b"").strip() == ignore.strip()
+    assert file.read_bytes() == ignore
+
+
+@given(st.none() | st.binary(max_size=20), st.lists(st.sampled_from(["a.db*", "b/c.db*"])))
+def test_a_block_put_in_and_taken_out_leaves_every_byte(
+    before: bytes | None, lines: list[str]
+) -> None:
+    merged = ignore_block.merged(before, lines)
+    assert ignore_block.merged(merged, lines) == merged
+    assert merged is None or ignore_block.without(merged) == before
+
+
+def test_links_stay_links_and_what_they_name_is_written_and_given_back(
+    bare: Project, tmp_path: Path
+) -> None:
+    for name, text in ((".gitignore", "*.pyc"), (".mcp.json", '{"a": 1}')):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (bare.root / name).symlink_to(tmp_path / name)
+    init(bare)
+    assert "code-intel" in (tmp_path / ".gitignore").read_text("utf-8")
+    assert "code-intel" in (tmp_path / ".mcp.json").read_text("utf-8")
+    init(bare, "--remove")
+    assert (bare.root / ".gitignore").is_symlink()
+    assert (bare.root / ".mcp.json").is_symlink()
+    assert (tmp_path / ".gitignore").read_text("utf-8") == "*.pyc"
+    assert (tmp_path / ".mcp.json").read_text("utf-8") == '{"a": 1}'
 
 
 @pytest.mark.parametrize("name", ["quo'te\"s $HOME 日本語", "-dash\nb"])
@@ -236,6 +352,6 @@ def test_entries_put_in_are_there_and_taken_out_are_gone(
     assert json.loads(merged) == {**document, "mcpServers": old | new}
     assert list(json.loads(merged)["mcpServers"]) == [*old, *new]
     again = mcp_json.without(merged, list(new))
-    if old and new:
+    if new:
         assert again == text
     assert json.loads(again).get("mcpServers", {}) == old
