@@ -122,15 +122,14 @@ class Settings:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """Return the project that `start` (default: CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR, cwd) is in.
+    """Return the project that `start` (default: where you are) is in.
 
     The nearest folder upwards with `.code-intel`, a devrag config or `.git`; else `start` itself.
 
     Raises:
         UsageError: `start` is no folder.
     """
-    given = start or os.environ.get("CODE_INTEL_ROOT") or os.environ.get("CLAUDE_PROJECT_DIR")
-    here = Path(given or ".").absolute()
+    here = (start or Path()).absolute()
     if not here.is_dir():
         raise UsageError(f"{here} is not a folder.", details={"field": "project"})
     for marks in ((STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG), (".git",)):
@@ -138,6 +137,20 @@ def find_root(start: Path | None = None) -> Path:
             if any((folder / mark).exists() for mark in marks):
                 return folder
     return here
+
+
+def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the project a gateway serves: CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR, or where it starts.
+
+    Clients set these for the servers they start; a terminal that inherits them asks where it is.
+
+    Raises:
+        UsageError: It is no folder.
+    """
+    environ = os.environ if environ is None else environ
+    return find_root(
+        Path(environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or ".")
+    )
 
 
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:

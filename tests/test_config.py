@@ -12,6 +12,7 @@ from code_intel.config import (
     SETTINGS,
     default_config,
     find_root,
+    find_served_root,
     load_index_config,
     load_settings,
 )
@@ -218,3 +219,19 @@ def test_a_project_that_is_no_folder_is_a_usage_error(tmp_path: Path) -> None:
     for path in (written(tmp_path / "file", ""), tmp_path / "missing"):
         with pytest.raises(UsageError, match="is not a folder"):
             find_root(path)
+
+
+def test_a_server_is_told_its_project_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("own", "claude", "cwd"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "cwd")
+    told = {
+        "CODE_INTEL_ROOT": str(tmp_path / "own"),
+        "CLAUDE_PROJECT_DIR": str(tmp_path / "claude"),
+    }
+    assert find_served_root(told) == tmp_path / "own"
+    assert find_served_root({**told, "CODE_INTEL_ROOT": ""}) == tmp_path / "claude"
+    assert find_served_root({}) == tmp_path / "cwd"
+    assert find_root() == tmp_path / "cwd"

@@ -1,7 +1,8 @@
 """Ask the map first and, when it does not know, the forest.
 
-The terminal belongs to no session: nothing moves, nothing is recorded. `-` as the query reads one
-query a line from standard input and answers one JSON object a line.
+The terminal belongs to no session: nothing moves, nothing is recorded. Without a query one is made
+from the project and printed. `-` as the query reads one query a line from standard input and answers
+one JSON object a line.
 """
 
 import argparse
@@ -10,22 +11,25 @@ import sys
 from typing import Any
 
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import add_project, is_set_up, project_of, setting_up
+from code_intel.cli.question import first_question
 from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.records import SearchAnswer
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
-from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.shelf import Shelf, open_project, project_sync
 
 SURE = 0.7
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="+", help="a question, words or a symbol; - reads lines")
+    parser.add_argument("query", nargs="*", help="a question, words or a symbol; - reads lines")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--map", action="store_true", help="only the map of agreements")
     where.add_argument("--forest", action="store_true", help="only the source")
-    parser.add_argument("--top-k", type=_positive, default=5, metavar="N", help="hits (default 5)")
+    parser.add_argument(
+        "--top-k", type=hits_wanted, default=5, metavar="N", help="hits (default 5)"
+    )
     add_project(parser)
 
 
@@ -33,19 +37,20 @@ def run(args: argparse.Namespace) -> int:
     """Answer; 1 when nothing was found."""
     settings = project_of(args)
     if not settings.forest.db_path.exists():
+        before = "" if is_set_up(settings) else f"`{setting_up(settings)}`, then "
         raise NotFoundError(
-            f"{settings.root} is not indexed yet.",
-            hint="Run `code-intel init` if it is not set up, then `code-intel sync`.",
+            f"{settings.root} is not indexed yet.", hint=f"Run {before}`{project_sync(settings)}`."
         )
-    shelves = open_project(settings)
+    shelves = open_project(settings, readonly=True)
     try:
         if args.query == ["-"]:
             for line in filter(None, map(str.strip, sys.stdin)):
                 print(json.dumps(_one(shelves, line, args), ensure_ascii=False), flush=True)
             return 0
-        query = " ".join(args.query)
+        query = " ".join(args.query) if args.query else first_question(shelves[1].index)
         source, answer = ask(shelves, query, args)
-        emit(args, _data(source, answer), _text(source, answer))
+        asked = "" if args.query else f"Question: {query}\n"
+        emit(args, {"query": query, **_data(source, answer)}, asked + _text(source, answer))
         return 0 if answer.hits else 1
     finally:
         for shelf in shelves:
@@ -91,7 +96,8 @@ def _text(source: str, answer: SearchAnswer) -> str:
     return body + index_text(answer.index)
 
 
-def _positive(text: str) -> int:
+def hits_wanted(text: str) -> int:
+    """Read the value of `--top-k`."""
     if not text.isdecimal() or not 1 <= int(text) <= 100:  # noqa: PLR2004 - as the tools have it
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 to 100")
     return int(text)

@@ -53,7 +53,8 @@ def agree(project: Project, term: str = "送料計算", symbol: str = "shipping_
         (("doctor", "--json"), 0),
         (("sync", "--json", "--words-only"), 0),
         (("init", "--dry-run", "--json"), 0),
-        (("search", "--json"), 2),
+        (("search", "--json"), 0),
+        (("search", "--json", "--"), 0),
         (("search", "x", "--top-k", "0", "--json"), 2),
         (("search", "x", "--top-k", "x", "--json"), 2),
         (("search", "x", "--map", "--forest", "--json"), 2),
@@ -90,6 +91,9 @@ def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
         (("search",), 2, "missing_argument", ""),
         (("search", "--config", FOREST), 2, "missing_argument", ""),
         (("search", "x", "--top-k", "many"), 2, "invalid_argument", ""),
+        (("search", "x", "--config", FOREST, "--top-k", "0"), 2, "invalid_argument", ""),
+        (("search", "x", "--config", FOREST, "--top-k=-5"), 2, "invalid_argument", ""),
+        (("search", "x", "--config", FOREST, "--top-k", "100000"), 2, "invalid_argument", ""),
         (("search", "x", "--config"), 2, "invalid_argument", "config"),
         (("search", "x", "--config", "missing.json"), 2, "invalid_argument", "config"),
         (("--config=bad.json", "search", "x"), 2, "invalid_config", ""),
@@ -267,3 +271,49 @@ def test_a_broken_file_of_the_project_is_named(shop: Project, name: str) -> None
     served = shop.run("code-intel", "serve", check=False)
     assert (served.returncode, served.stdout) == (2, "")
     assert name in served.stderr
+
+
+def test_without_a_query_the_project_is_asked_about_itself(shop: Project) -> None:
+    data = answer(shop, "search", "--json")
+    assert data["query"].startswith("how does ")
+    symbol = data["query"].split()[2]
+    assert symbol.isidentifier()
+    assert any(symbol in (row.get("symbol") or "") + row["chunk"] for row in data["results"])
+    text = shop.run("code-intel", "search").stdout
+    assert text.startswith(f"Question: {data['query']}\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "asked"),
+    [
+        ("README.md", "# Ferry\n\nTimes of the ferry.\n", "what is in README.md"),
+        ("notes.txt", "ferry\n", "what is in notes.txt"),
+        ("a.py", "class Ferry:\n    pass\n\n\ndef f():\n    pass\n", "how does Ferry work"),
+        ("b.py", 'def g():\n    pass\n\n\ndef f():\n    """Sail."""\n', "how does f work"),
+    ],
+)
+def test_the_first_question_fits_what_there_is(
+    bare: Project, file: str, text: str, asked: str
+) -> None:
+    (bare.root / file).write_text(text, encoding="utf-8")
+    bare.run("code-intel", "init")
+    answer(bare, "sync", "--json")
+    data = answer(bare, "search", "--json")
+    assert data["query"] == asked
+    assert data["results"][0]["document"] == file
+
+
+def test_nothing_indexed_leaves_nothing_to_ask(bare: Project) -> None:
+    bare.run("code-intel", "init")
+    assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
+    answer(bare, "sync", "--json")
+    assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
+
+
+def test_the_terminal_asks_where_it_is_whatever_servers_are_told(
+    shop: Project, bare: Project
+) -> None:
+    told = {"CODE_INTEL_ROOT": str(bare.root), "CLAUDE_PROJECT_DIR": str(bare.root)}
+    inside = Project(shop.root, {**shop.env, **told})
+    assert answer(inside, "status", "--json")["project"] == str(shop.root)
+    assert answer(inside, "search", "shipping fee", "--json")["results"]

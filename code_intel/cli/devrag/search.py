@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output, refusal
+from code_intel.cli.search import hits_wanted
 from code_intel.errors import CodeIntelError
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search import found
@@ -15,7 +16,9 @@ from code_intel.tools.shelf import Shelf, open_shelf
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("query", help="a question, words or a symbol; - reads lines")
-    parser.add_argument("--top-k", type=int, metavar="N", help="hits (default: search_top_k)")
+    parser.add_argument(
+        "--top-k", type=hits_wanted, metavar="N", help="hits (default: search_top_k)"
+    )
     parser.add_argument("--directory", "--path", default="", help="only below this folder")
     parser.add_argument(
         "--file-pattern", default="", help="only files whose name matches this glob"
@@ -25,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Answer one query, or one a line."""
-    shelf = open_shelf(args.config)
+    shelf = open_shelf(args.config, readonly=True)
     try:
         if args.query != "-":
             answer = _ask(shelf, args.query, args)
@@ -46,5 +49,5 @@ def _envelope(shelf: Shelf, query: str, args: argparse.Namespace) -> dict[str, A
 
 
 def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
-    limit = max(1, args.top_k or shelf.index.config.top_k)
+    limit = args.top_k or shelf.index.config.top_k
     return found(query, shelf.search(query, limit, args.directory, args.file_pattern))

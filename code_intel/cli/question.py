@@ -1,0 +1,68 @@
+"""A question for those who have none yet, made from the project itself."""
+
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+from code_intel.chunking import decode, parse_file, words
+from code_intel.config import FOREST_CONFIG, MAP_CONFIG
+from code_intel.errors import NotFoundError
+from code_intel.index.facade import Index
+from code_intel.index.rows import DocumentRow
+from code_intel.records import Symbol
+
+LOOKED_AT = 20
+"""Documents that are read for symbols, the most imported first."""
+SYMBOLS = 200
+MENTIONS = 100
+"""Where counting the chunks that name a symbol ends."""
+_OURS = frozenset({FOREST_CONFIG, MAP_CONFIG, ".mcp.json", ".gitignore"})
+_TYPES = frozenset({"class", "interface", "enum", "type", "struct", "trait"})
+
+
+def first_question(forest: Index) -> str:
+    """Ask, in words, for a documented symbol that much of the source mentions; else for a document.
+
+    Raises:
+        NotFoundError: Nothing is indexed.
+    """
+    documents = [d for d in forest.store.documents() if PurePosixPath(d.path).name not in _OURS]
+    if not documents:
+        raise NotFoundError(
+            f"Nothing of {forest.config.folder} is indexed, so there is nothing to ask.",
+            hint="Name a question, or run `code-intel sync` once there are files.",
+        )
+    imported = Counter(_target(target) for _, target in forest.store.imports())
+    documents.sort(key=lambda d: (d.priority, -imported[_module(d.path)], -d.lines, d.path))
+    symbols = [s for d in documents[:LOOKED_AT] for s in _symbols(forest, d)][:SYMBOLS]
+    if symbols:
+        chosen = max(symbols, key=lambda symbol: _worth(forest, symbol))
+        return f"how does {chosen.qualified} work"
+    prose = next((d for d in documents if d.path.endswith(".md")), documents[0])
+    return f"what is in {PurePosixPath(prose.path).name}"
+
+
+def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
+    """Return what a document offers to others."""
+    try:
+        text = decode((Path(forest.config.folder) / document.path).read_bytes())
+    except OSError:  # gone since
+        return []
+    found = parse_file(document.path, text or "").symbols
+    return [s for s in found if s.name == s.qualified and not s.name.startswith(("_", "test"))]
+
+
+def _worth(forest: Index, symbol: Symbol) -> tuple[bool, bool, int]:
+    whole = max(words(symbol.name), key=len, default="")
+    mentions = len(forest.store.word_hits([whole], "body", MENTIONS))
+    compound = len(words(symbol.name)) > 1
+    return bool(symbol.doc), symbol.kind in _TYPES or compound, mentions
+
+
+def _module(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem in {"__init__", "index", "mod"} else pure.stem
+
+
+def _target(target: str) -> str:
+    """Return the last name of an import: `service` of `./auth/service.js` and of `auth.service`."""
+    return PurePosixPath(target).stem if "/" in target else target.rpartition(".")[2]
