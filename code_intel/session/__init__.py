@@ -9,16 +9,18 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
         held.append(verdict.step)
 
     journal        JournalFile Transaction create load transaction append list_sessions prune
-    phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP advance allowed_tools
-                   check_allowed
+    phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP LOOK advance
+                   allowed_tools check_allowed
+    guidance       next_step hint_for REMEDIES
+    paths          plain_path may_be_planned
     state          Session Step Record Call MappedSymbol Hypothesis Outcome
     replay         apply replay
     frame          Frame Slot SlotSource SLOTS validate_frame merge missing_slots
                    investigation_guidance
     risk           Risk assess_risk higher
     steps          set_frame called confirm_symbols add_explored revert learned outcome
-    requirements   Submission UnderstandingFacts Understanding submit_understanding missing
-                   slot_evidenced
+    submission     Submission UnderstandingFacts consistency_errors is_confusable
+    requirements   Understanding submit_understanding missing slot_evidenced
     evidence       Reason Evidence Answer Verification allowed_reasons submit_semantic corroborate
                    calls_since_phase submit_verification
     short_circuit  MapFacts Verdict GUARDS judge map_step

@@ -36,12 +36,24 @@ _PLANNED = (
 )
 
 
+UNREADABLE = (
+    "The index reads no symbols here: call submit_semantic with what you take to be so, and prove it "
+    "in VERIFICATION with search_text."
+)
+GREENFIELD = (
+    "Where nothing exists yet, a search_text that finds nothing is evidence; name in the evidence's "
+    "files what you are going to create."
+)
+
+
 def next_step(session: Session) -> str:
     """Return what the session does next, in a sentence or two."""
     if session.phase is Phase.READY and not session.intent.writes:
         return _READ_ONLY
     if session.phase is Phase.READY and session.planned_files and not session.explored_files:
         return _PLANNED
+    if session.phase is Phase.VERIFICATION and session.greenfield:
+        return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
     framed = session.frame is not None and session.frame.value("target_feature")
     start = _UNFRAMED if session.intent.writes and not framed else ""
     return start + NEXT_STEP[session.phase]

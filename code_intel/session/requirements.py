@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.session.frame import Slot, SlotSource
-from code_intel.session.guidance import hint_for
+from code_intel.session.guidance import GREENFIELD, UNREADABLE, hint_for
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.risk import Risk
 from code_intel.session.state import FOREST_TOOLS, Session, Step
@@ -123,7 +123,7 @@ def submit_understanding(
             slips[0] if slips else f"Not explored yet: {tools[0]}.",
             hint="Correct what consistency_errors lists, then submit again."
             if slips
-            else f"{hint_for(lacking)} Then submit again.",
+            else f"{hint_for(lacking if facts.symbols_readable else tools)} Then submit again.",
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": slips,
@@ -162,8 +162,17 @@ def submit_understanding(
         unknown,
         tuple(name for name in unknown if is_confusable(name)),
         unseen,
-        hint_for(lacking),
+        _hint(session, facts, lacking),
     )
+
+
+def _hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> str:
+    """Return how to go on from a verdict."""
+    if not lacking:
+        return ""
+    if facts.symbols_readable:
+        return f"{hint_for(lacking)} For that, revert_to_exploration; or call submit_semantic."
+    return f"{UNREADABLE} {GREENFIELD}" if _is_greenfield(session, facts) else UNREADABLE
 
 
 def missing(session: Session, submission: Submission, facts: UnderstandingFacts) -> list[str]:
@@ -234,13 +243,9 @@ def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
 
 
 def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
-    """Whether something new is to be made where the index, the disk and the calls show nothing."""
-    nothing = not (facts.symbols_readable or facts.existing_files)
-    return (
-        session.intent is Intent.IMPLEMENT
-        and nothing
-        and not any(call.files for call in session.calls)
-    )
+    """Whether something new is to be made in a project that has no code to understand yet."""
+    nothing = facts.nothing_defined or not facts.existing_files
+    return session.intent is Intent.IMPLEMENT and nothing and not facts.symbols_readable
 
 
 def _seen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:

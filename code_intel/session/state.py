@@ -7,7 +7,7 @@ interpreter start and `dataclasses` alone costs a third of it (docs/decisions/00
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -183,10 +183,11 @@ class Session(NamedTuple):
 
         Those of a forest search are a guess until one of its symbols has been corroborated.
         """
+        found = self._found(CORROBORATING)
         looked = (
             call.opens
             for call in self.calls
-            if call.tool not in FOREST_TOOLS or any(map(self.corroborated, call.symbols))
+            if call.tool not in FOREST_TOOLS or not found.isdisjoint(call.symbols)
         )
         return frozenset(self.explored_files).union(*looked)
 
@@ -200,35 +201,28 @@ class Session(NamedTuple):
         )
 
     def _is_unused(self, call: Call) -> bool:
-        return (
-            call.tool == "find_references"
-            and call.asks
-            and any(
-                _names(found, fold_symbol(call.target))
-                for other in self.calls
-                if other.tool == "find_definitions" and other.counts
-                for found in other.symbols
-            )
-        )
+        name = fold_symbol(call.target).replace("::", ".")
+        honest = call.tool == "find_references" and call.ok
+        return honest and name in self._found({"find_definitions"})
 
     def corroborated(self, symbol: str) -> bool:
         """Whether find_definitions or find_references found `symbol` in this session.
 
         `login` is found with `AuthService.login`, not the other way round.
         """
-        return any(
-            _names(fold_symbol(found), symbol)
-            for call in self.calls
-            if call.tool in CORROBORATING and call.counts
-            for found in call.symbols
-        )
+        return symbol in self._found(CORROBORATING)
+
+    def _found(self, tools: Container[str]) -> frozenset[str]:
+        """Return the symbols that calls of `tools` have found, with and without their scopes."""
+        names: set[str] = set()
+        for call in self.calls:
+            if call.tool in tools and call.counts:
+                for symbol in map(fold_symbol, call.symbols):
+                    parts = symbol.split(".")
+                    names.update(".".join(parts[at:]) for at in range(len(parts)))
+        return frozenset(names)
 
     def relative(self, path: str) -> str:
         """Return a path as calls record it: plain, relative to the root where it lies below it."""
         root = self.root.replace(os.sep, "/").rstrip("/")
         return plain_path(path).removeprefix(f"{root}/")
-
-
-def _names(found: str, symbol: str) -> bool:
-    """Whether a symbol that was found is `symbol`, perhaps within its scopes."""
-    return found == symbol or found.endswith(f".{symbol}")

@@ -32,7 +32,9 @@ class UnderstandingFacts(NamedTuple):
         learned: Symbols that a valid agreement pairs with the target feature.
         scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
         symbols_readable: Whether the index can know symbols here. False when none of the analysed
-            files is in a language whose symbols it reads, or it defines nothing at all.
+            files is in a language whose symbols it reads, or, with no file named, it defines
+            nothing at all.
+        nothing_defined: Whether it defines nothing at all, whatever was analysed.
     """
 
     defined: frozenset[str] = frozenset()
@@ -40,6 +42,7 @@ class UnderstandingFacts(NamedTuple):
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
     symbols_readable: bool = True
+    nothing_defined: bool = False
 
     def exists(self, file: str) -> bool:
         """Whether a file of the submission exists, however it was spelled."""

@@ -13,8 +13,13 @@ from code_intel.session.evidence import (
     submit_semantic,
     submit_verification,
 )
-from code_intel.session.phases import Phase
-from code_intel.session.requirements import submit_understanding
+from code_intel.session.learning import may_learn
+from code_intel.session.phases import Intent, Phase
+from code_intel.session.requirements import (
+    Submission,
+    UnderstandingFacts,
+    submit_understanding,
+)
 from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Call, Session
 from session.sessions import FACTS, FILES, after, explored, low_risk, map_facts, submission
@@ -35,7 +40,12 @@ def verifying() -> Session:
 
 
 def proven(session: Session) -> Session:
-    return after(session, steps.called("find_definitions", "AuthService", found=1, files=FILES[:1]))
+    return after(
+        session,
+        steps.called(
+            "find_definitions", "AuthService", found=1, files=FILES[:1], symbols=["AuthService"]
+        ),
+    )
 
 
 def both(first: str, second: str) -> list[Answer]:
@@ -207,6 +217,8 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     symbol = ready.symbol("AuthService")
     assert symbol is not None
     assert symbol.confirmed
+    assert symbol.evidence == PROOF.result
+    assert may_learn(ready, git_changed=True) == (True, "")
 
 
 def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
@@ -244,3 +256,75 @@ def test_submissions_out_of_phase_are_refused() -> None:
         submit_semantic(low_risk(), [(FIRST, "high")], "architecture_unknown")
     with pytest.raises(PhaseError):
         submit_verification(low_risk(), both("confirmed", "rejected"))
+
+
+@pytest.mark.parametrize("target", [".", "e", " ", "a|", "\\w+", "[a-z]+", "(login)?"])
+def test_a_target_that_matches_everything_is_no_evidence(target: str) -> None:
+    session = after(verifying(), steps.called("search_text", target, found=9, files=FILES))
+    claim = Evidence("search_text", target, "seen", FILES)
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    with pytest.raises(RequirementError):
+        submit_verification(session, answers)
+
+
+def test_evidence_found_in_too_many_files_confirms_but_opens_none() -> None:
+    many = [f"src/{number}.py" for number in range(31)]
+    call = steps.called("search_text", "login", found=31, files=many)
+    session = after(verifying(), call)
+    before = session.explored_files
+    claim = Evidence("search_text", "login", "everywhere", tuple(many))
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    assert after(session, submit_verification(session, answers).step).explored_files == before
+
+
+def test_a_map_hit_whose_files_are_gone_opens_where_its_symbol_is_defined() -> None:
+    session = likely()._replace(explored_files=())
+    session = proven(session)
+    (hypothesis,) = session.hypotheses
+    claim = Evidence("find_definitions", "AuthService", "still there")
+    ready = after(
+        session, submit_verification(session, [Answer(hypothesis.text, "confirmed", claim)]).step
+    )
+    assert ready.explored_files == FILES[:1]
+
+
+def test_a_confirmation_that_names_no_files_opens_those_its_call_has_found() -> None:
+    session = after(verifying(), steps.called("search_text", "late", found=1, files=["src/z.py"]))
+    claim = Evidence("search_text", "late", "one line")
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    ready = after(session, submit_verification(session, answers).step)
+    assert "src/z.py" in ready.explored_files
+
+
+NEW = "src/shop.py is where the cart will live"
+
+
+def green_field(intent: Intent = Intent.IMPLEMENT) -> Session:
+    """A session in VERIFICATION that has found an empty project."""
+    session = after(low_risk(intent), steps.called("search_text", "cart"))
+    facts = UnderstandingFacts(symbols_readable=False)
+    session = after(session, submit_understanding(session, Submission(()), facts).step)
+    session = after(session, submit_semantic(session, [(NEW, "high")], "architecture_unknown"))
+    return after(session, steps.called("search_text", "shop"))
+
+
+def test_in_an_empty_project_an_empty_search_opens_the_files_that_are_announced() -> None:
+    session = green_field()
+    claim = Evidence(
+        "search_text",
+        "shop",
+        "nothing exists yet",
+        ("src/shop.py", "/p/main.py", "../x.py", ".github/x.yml", "/etc/passwd", "src/.env", ""),
+    )
+    verdict = submit_verification(session, [Answer(NEW, "confirmed", claim)])
+    ready = after(session, verdict.step)
+    assert (ready.phase, ready.explored_files) == (Phase.READY, ())
+    assert ready.planned_files == ("src/shop.py", "main.py")
+
+
+def test_an_empty_search_proves_nothing_where_code_exists_or_nothing_is_announced() -> None:
+    bare = Evidence("search_text", "shop", "nothing exists yet")
+    named = bare._replace(files=("src/shop.py",))
+    for session, claim in ((green_field(), bare), (green_field(Intent.MODIFY), named)):
+        with pytest.raises(RequirementError):
+            submit_verification(session, [Answer(NEW, "confirmed", claim)])

@@ -17,8 +17,20 @@ from code_intel.session.frame import (
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.risk import Risk, assess_risk
-from code_intel.session.wording import covers, fold
-from session.sessions import FACTS, QUERY, after, explored, framed, low_risk, started, submission
+from code_intel.session.short_circuit import judge, map_step
+from code_intel.session.state import Session
+from code_intel.session.wording import covers, fold, says_something
+from session.sessions import (
+    FACTS,
+    QUERY,
+    after,
+    explored,
+    framed,
+    low_risk,
+    map_facts,
+    started,
+    submission,
+)
 
 LITERAL = [
     ("ログイン機能", "ログイン機能"),
@@ -262,6 +274,108 @@ def test_a_risk_raised_in_ready_takes_an_earned_ready_back() -> None:
     assert raised.risk is Risk.MEDIUM
     assert raised.phase is Phase.EXPLORATION
     assert framed(session, trigger_condition="when empty").phase is Phase.READY
+
+
+def answered(score: float = 0.75, query: str = "") -> Session:
+    """A session whose words the map has answered."""
+    session = started() if query else low_risk()
+    step = map_step(
+        session,
+        judge(map_facts(session, score)),
+        query=query or session.own_words,
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=score,
+        symbol_defined=True,
+    )
+    assert step is not None
+    return after(session, step)
+
+
+def confirmed(session: Session) -> Session:
+    step, _ = steps.confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
+    return after(session, step)
+
+
+SETTLED = {
+    "the map has led to VERIFICATION": answered(0.75),
+    "the map has led to READY": answered(0.95),
+    "the map has answered and was given up on": after(answered(), steps.revert("no")),
+    "the map has answered the raw query": answered(query=QUERY),
+    "a symbol is confirmed": confirmed(low_risk()),
+    "a symbol is confirmed for a frame without a feature": confirmed(
+        framed(started(), observed_issue="エラー画面が真っ白")
+    ),
+    "understanding has led to READY": after(
+        explored(low_risk()), submit_understanding(explored(low_risk()), submission(), FACTS).step
+    ),
+    "understanding has led to SEMANTIC": after(
+        explored(low_risk()), submit_understanding(explored(low_risk()), submission(1), FACTS).step
+    ),
+}
+
+
+@pytest.mark.parametrize("session", SETTLED.values(), ids=SETTLED)
+def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
+    session: Session,
+) -> None:
+    before = session.frame.value("target_feature") if session.frame else ""
+    with pytest.raises(SessionError) as caught:
+        steps.set_frame(session, {"target_feature": slot("エラー画面", "エラー画面")})
+    error = caught.value.as_dict()
+    assert error["error"] == "validation_failed"
+    assert "target_feature" in error["message"]
+    assert error["validation_errors"][0]["slot"] == "target_feature"
+    assert "start_session" in error["hint"]
+    added = after(
+        session, *steps.set_frame(session, {"trigger_condition": slot("when empty", "when empty")})
+    )
+    assert added.frame is not None
+    assert added.frame.value("target_feature") == before
+    assert added.frame.value("trigger_condition") == "when empty"
+
+
+def test_the_same_target_feature_may_be_set_again_at_any_time() -> None:
+    for session in (answered(), confirmed(low_risk())):
+        steps.set_frame(session, {"target_feature": slot("ログイン", "ログイン")})
+
+
+def test_before_anything_was_earned_the_target_feature_may_be_corrected() -> None:
+    corrected = framed(explored(low_risk()), target_feature="エラー画面")
+    assert corrected.own_words == "エラー画面"
+
+
+def test_a_first_target_feature_may_come_late_where_nothing_was_answered_yet() -> None:
+    session = explored(started())
+    doubted = after(session, submit_understanding(session, submission(), FACTS).step)
+    assert doubted.phase is Phase.SEMANTIC
+    assert framed(doubted, target_feature="ログイン").own_words == "ログイン"
+    assert framed(started(Intent.QUESTION), target_feature="ログイン").own_words == "ログイン"
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "says"),
+    [
+        ("login", False, True),
+        ("認証", False, True),
+        ("db", False, True),
+        (".", False, False),
+        ("a", False, False),
+        ("_", False, False),
+        ("a.*b", True, True),
+        (r"\blogin\b", True, True),
+        ("login|logout", True, True),
+        ("login|", True, False),
+        ("a|e|i", True, False),
+        (r"\w+\s\d", True, False),
+        ("[a-z]{2,9}", True, False),
+        ("(?i)e", True, False),
+        ("(login)?", True, False),
+        ("colou?r", True, True),
+    ],
+)
+def test_whether_a_text_asks_for_anything(text: str, *, pattern: bool, says: bool) -> None:
+    assert says_something(text, pattern=pattern) is says
 
 
 def slot(value: str, quote: str) -> dict[str, str]:

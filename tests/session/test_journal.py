@@ -20,7 +20,11 @@ from code_intel.session.chain import read
 from code_intel.session.evidence import Answer, Evidence, submit_semantic, submit_verification
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.replay import replay
-from code_intel.session.requirements import submit_understanding
+from code_intel.session.requirements import (
+    Submission,
+    UnderstandingFacts,
+    submit_understanding,
+)
 from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session, Step
 from session.sessions import FACTS, FILES, QUERY, SYMBOLS, Ticking, map_facts, submission, tokens
@@ -41,6 +45,14 @@ def test_a_created_session_is_loaded_as_it_was(tmp_path: Path) -> None:
     assert session.id == "session_20260102_030406_00000001"
     assert journal.load(tmp_path / "sessions", session.id) == session
     assert session.root == "/project"
+
+
+def test_what_had_changed_before_is_kept_with_the_session(tmp_path: Path) -> None:
+    assert new(tmp_path / "clean").baseline == {}
+    baseline = {f"ソース/{number:04}/{'x' * 100}.py": "f" * 64 for number in range(600)}
+    session = journal.create(tmp_path, Intent.MODIFY, QUERY, ROOT, baseline=baseline)
+    assert journal.load(tmp_path, session.id).baseline == session.baseline
+    assert session.baseline == dict(list(baseline.items())[: journal.MOST_BASELINE])
 
 
 def test_two_sessions_of_one_second_are_two(tmp_path: Path) -> None:
@@ -325,6 +337,7 @@ def test_the_most_recently_used_come_first_and_the_least_are_pruned(tmp_path: Pa
     assert journal.list_sessions(tmp_path / "nowhere") == ()
 
 
+EMPTY = UnderstandingFacts(symbols_readable=False)
 STEPS = st.one_of(
     st.builds(
         steps.called,
@@ -342,18 +355,22 @@ STEPS = st.one_of(
         st.sampled_from(steps.OUTCOMES),
         st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2),
     ),
-    st.sampled_from(["frame", "confirm", "map", "understand", "suppose", "verify", "explore"]),
+    st.sampled_from(
+        ["frame", "reframe", "confirm", "map", "understand", "new", "suppose", "verify", "explore"]
+    ),
 )
 
 
 def taken(session: Session, choice: Step | str) -> list[Step]:
     """Return the steps a choice stands for; the session may still refuse them."""
     quote = {"value": "ログイン", "quote": "ログイン"}
+    other = {"value": "エラー画面", "quote": "エラー画面"}
     evidence = Evidence("find_definitions", "AuthService", "there", FILES[:1])
     if isinstance(choice, Step):
         return [choice]
     moves: dict[str, Callable[[], Iterable[Step | None]]] = {
         "frame": lambda: steps.set_frame(session, {"target_feature": quote}),
+        "reframe": lambda: steps.set_frame(session, {"target_feature": other}),
         "confirm": lambda: steps.confirm_symbols(session, SYMBOLS[:1], "見た", defined=SYMBOLS)[:1],
         "map": lambda: [
             map_step(
@@ -366,13 +383,17 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
             )
         ],
         "understand": lambda: [submit_understanding(session, submission(), FACTS).step],
+        "new": lambda: [submit_understanding(session, Submission(()), EMPTY).step],
         "suppose": lambda: [
             submit_semantic(session, [("it is so", "low")], "architecture_unknown")
         ],
         "verify": lambda: [
             submit_verification(
                 session,
-                [Answer(item.text, "rejected", evidence) for item in session.hypotheses],
+                [
+                    Answer(item.text, ("confirmed", "rejected")[session.seq % 2], evidence)
+                    for item in session.hypotheses
+                ],
             ).step
         ],
         "explore": lambda: [steps.add_explored(session, FILES[:1], FILES)],

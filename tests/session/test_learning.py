@@ -2,7 +2,7 @@
 
 import pytest
 
-from code_intel.errors import SessionError, UsageError
+from code_intel.errors import PhaseError, SessionError, UsageError
 from code_intel.session import steps
 from code_intel.session.learning import may_learn, pairs_to_learn
 from code_intel.session.phases import Intent, Phase
@@ -90,5 +90,21 @@ def test_a_file_found_later_may_be_added_in_ready_an_unseen_one_not() -> None:
         with pytest.raises(UsageError) as caught:
             steps.add_explored(session, [file], existing)
         assert caught.value.details["refused"] == [file]
-    with pytest.raises(SessionError):
-        steps.add_explored(low_risk(), ["src/late.py"], ["src/late.py"])
+    with pytest.raises(UsageError):
+        steps.add_explored(session, [], [])
+
+
+@pytest.mark.parametrize("phase", set(Phase) - {Phase.READY})
+def test_files_are_added_in_ready_only_and_the_refusal_says_how_else(phase: Phase) -> None:
+    with pytest.raises(PhaseError, match="in READY") as caught:
+        steps.add_explored(low_risk()._replace(phase=phase), ["src/late.py"], ["src/late.py"])
+    assert caught.value.details["current_phase"] == phase
+    assert "submit_" in caught.value.hint
+
+
+def test_who_insists_gets_confirmed_pairs_that_no_call_has_found() -> None:
+    session = earned()._replace(calls=())
+    assert pairs_to_learn(session) == ()
+    assert pairs_to_learn(session, corroborated=False) == (("ログイン", "AuthService"),)
+    learned = after(session, steps.learned("ログイン", "AuthService"))
+    assert pairs_to_learn(learned, corroborated=False) == ()

@@ -1,11 +1,13 @@
 """The phase table: docs/decisions/0008 and seed 004 §1.3, §5.1."""
 
+import re
 from collections.abc import Mapping
 
 import pytest
 
 from code_intel.errors import PhaseError, UsageError
 from code_intel.session import steps
+from code_intel.session.guidance import next_step
 from code_intel.session.phases import (
     ALLOWED,
     NEXT_STEP,
@@ -124,6 +126,7 @@ def test_a_submission_is_allowed_exactly_where_its_event_is(phase: Phase) -> Non
         "submit_understanding": Event.UNDERSTOOD,
         "submit_semantic": Event.SUPPOSED,
         "submit_verification": Event.VERIFIED,
+        "revert_to_exploration": Event.REVERTED,
     }
     for tool, event in rows.items():
         assert (tool in ALLOWED[phase]) == (event in TRANSITIONS[phase])
@@ -134,3 +137,23 @@ def test_an_illegal_event_changes_nothing() -> None:
     with pytest.raises(PhaseError):
         after(session, steps.revert("never left"))
     assert session == low_risk()
+
+
+@pytest.mark.parametrize("intent", Intent)
+@pytest.mark.parametrize("phase", Phase)
+def test_the_next_step_names_allowed_tools_and_tells_only_writers_to_write(
+    intent: Intent, phase: Phase
+) -> None:
+    session = low_risk(intent)._replace(phase=phase, map_missed=True)
+    said = next_step(session)
+    tools = {tool for row in ALLOWED.values() for tool in row} | set(UNGATED)
+    named = {tool for tool in tools if re.search(rf"\b{tool}\b", said)}
+    assert named
+    assert named <= set(allowed_tools(session))
+    if phase is Phase.READY and not intent.writes:
+        assert not re.search("write|edit|explored", said)
+
+
+def test_a_writing_session_without_a_target_feature_is_told_to_name_it() -> None:
+    assert next_step(started()).startswith("Call set_query_frame")
+    assert "set_query_frame" not in next_step(low_risk())

@@ -5,17 +5,19 @@ import pytest
 from code_intel.errors import PhaseError, RequirementError
 from code_intel.session import steps
 from code_intel.session.frame import SlotSource
+from code_intel.session.guidance import REMEDIES, hint_for
+from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
-    is_confusable,
     missing,
     slot_evidenced,
     submit_understanding,
 )
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
+from code_intel.session.submission import is_confusable
 from session.sessions import (
     FACTS,
     FILES,
@@ -275,3 +277,184 @@ def test_facts_are_empty_unless_handed_in() -> None:
     session = explored(low_risk())
     with pytest.raises(RequirementError):
         submit_understanding(session, submission(), UnderstandingFacts())
+
+
+@pytest.mark.parametrize(
+    ("call", "opens"),
+    [
+        (steps.called("search_text", "late", found=1, files=["src/late.py"]), True),
+        (steps.called("search_text", ".", found=1, files=["src/late.py"]), False),
+        (steps.called("search_text", "late", ok=False, found=1, files=["src/late.py"]), False),
+        (steps.called("search_forest", "late", found=1, files=["src/late.py"]), False),
+        (
+            steps.called(
+                "search_forest", "x y", found=1, files=["src/late.py"], symbols=["AuthService"]
+            ),
+            True,
+        ),
+        (
+            steps.called(
+                "search_text",
+                "import",
+                found=31,
+                files=["src/late.py", *(f"src/{number}.py" for number in range(30))],
+            ),
+            False,
+        ),
+        (
+            steps.called(
+                "search_text",
+                "import",
+                found=30,
+                files=["src/late.py", *(f"src/{number}.py" for number in range(29))],
+            ),
+            True,
+        ),
+    ],
+)
+def test_a_file_counts_when_a_call_has_returned_it_among_few(call: Step, *, opens: bool) -> None:
+    session = after(explored(low_risk()), call)
+    claim = submission()._replace(files_analyzed=(FILES[0], "src/late.py"))
+    facts = FACTS._replace(existing_files=frozenset({FILES[0], "src/late.py"}))
+    verdict = submit_understanding(session, claim, facts)
+    assert verdict.unseen_files == (() if opens else ("src/late.py",))
+    assert verdict.next_phase is (Phase.READY if opens else Phase.SEMANTIC)
+    assert ("src/late.py" in after(session, verdict.step).explored_files) == opens
+    if not opens:
+        assert verdict.missing == (
+            "files_analyzed: 1/2",
+            "files_seen: src/late.py returned by no call",
+        )
+        for tool in ("find_definitions", "find_references", "search_text (path="):
+            assert tool in verdict.hint
+
+
+def test_files_of_a_map_hit_count_as_seen() -> None:
+    session = explored(low_risk())._replace(explored_files=("src/agreed.py",))
+    claim = submission()._replace(files_analyzed=(FILES[0], "src/agreed.py"))
+    facts = FACTS._replace(existing_files=frozenset(claim.files_analyzed))
+    assert submit_understanding(session, claim, facts).missing == ()
+
+
+@pytest.mark.parametrize("spelled", ["src/auth.py:34", "./src/auth.py:3-9", "/p/src/auth.py#L7"])
+def test_a_file_may_be_named_with_a_place_in_it(spelled: str) -> None:
+    session = explored(low_risk())
+    claim = submission()._replace(files_analyzed=(spelled, FILES[1]))
+    for existing in ((spelled, FILES[1]), (*FILES, "/p/src/auth.py")):
+        facts = FACTS._replace(existing_files=frozenset(existing))
+        ready = after(session, submit_understanding(session, claim, facts).step)
+        assert (ready.phase, ready.explored_files) == (Phase.READY, FILES[:2])
+
+
+@pytest.mark.parametrize("tool", ["find_definitions", "find_references"])
+@pytest.mark.parametrize("target", ["e", ".", "au", "Auth.e", "()"])
+def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> None:
+    call = steps.called(tool, target, found=9, files=FILES, symbols=["AuthService.login"])
+    session = after(low_risk(), call)
+    assert not session.used(tool)
+    assert session.seen_files == frozenset()
+    assert not session.corroborated("login")
+
+
+def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
+    session = after(
+        low_risk(),
+        steps.called("find_definitions", "db", found=1, symbols=["Shop.db"]),
+        steps.called("find_references", "db", found=1, symbols=["db"]),
+    )
+    assert session.used("find_definitions")
+    assert session.used("find_references")
+
+
+@pytest.mark.parametrize("target", ["AuthService", "AuthService.login", "login", "Auth::login()"])
+def test_a_symbol_used_nowhere_has_been_looked_up_all_the_same(target: str) -> None:
+    defined = steps.called(
+        "find_definitions",
+        "login",
+        found=1,
+        symbols=["AuthService", "AuthService.login", "Auth.login"],
+    )
+    nowhere = steps.called("find_references", target, found=0)
+    assert after(low_risk(), defined, nowhere).used("find_references")
+    assert not after(low_risk(), nowhere).used("find_references")
+    failed = steps.called("find_references", target, ok=False, found=0)
+    assert not after(low_risk(), defined, failed).used("find_references")
+
+
+UNREADABLE = UnderstandingFacts(symbols_readable=False)
+
+
+@pytest.mark.parametrize("intent", [Intent.MODIFY, Intent.INVESTIGATE])
+@pytest.mark.parametrize("found", [0, 2])
+def test_where_no_symbols_can_be_read_a_search_is_enough_to_go_on(
+    intent: Intent, found: int
+) -> None:
+    facts = UNREADABLE._replace(existing_files=frozenset({"main.tf"}))
+    claim = Submission((), (), ("main.tf",))
+    session = low_risk(intent)
+    with pytest.raises(RequirementError) as caught:
+        submit_understanding(session, claim, facts)
+    assert "required_tools: missing search_text" in caught.value.details["missing_requirements"]
+    call = steps.called("search_text", "bucket", found=found, files=["main.tf"][:found])
+    session = after(session, call)
+    verdict = submit_understanding(session, claim, facts)
+    assert verdict.next_phase is Phase.SEMANTIC
+    assert "search_text" in verdict.hint
+    assert not after(session, verdict.step).greenfield
+
+
+@pytest.mark.parametrize(
+    ("intent", "facts", "greenfield"),
+    [
+        (Intent.IMPLEMENT, UNREADABLE, True),
+        (Intent.MODIFY, UNREADABLE, False),
+        (Intent.IMPLEMENT, UNREADABLE._replace(existing_files=frozenset({"main.tf"})), False),
+        (
+            Intent.IMPLEMENT,
+            UNREADABLE._replace(existing_files=frozenset({"README.md"}), nothing_defined=True),
+            True,
+        ),
+        (Intent.IMPLEMENT, UnderstandingFacts(existing_files=frozenset({"README.md"})), False),
+    ],
+)
+def test_only_something_new_where_nothing_is_defined_is_a_green_field(
+    intent: Intent, facts: UnderstandingFacts, *, greenfield: bool
+) -> None:
+    session = explored(low_risk(intent))
+    session = after(session, steps.called("search_text", "anything", found=0))
+    claim = Submission((), (), tuple(facts.existing_files))
+    doubted = after(session, submit_understanding(session, claim, facts).step)
+    assert doubted.greenfield is greenfield
+    assert not after(doubted, steps.revert("again")).greenfield
+
+
+@pytest.mark.parametrize("key", ["nl_symbol_mapping", "slot_evidence"])
+def test_what_a_confirmed_symbol_helps_with_says_so(key: str) -> None:
+    assert "confirm_symbol_relevance" in hint_for([f"{key}: anything"])
+
+
+def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:
+    session = explored(high_risk())
+    claim = submission(5, 2, 4, 2)
+    verdict = submit_understanding(session, claim, NOTHING_KNOWN)
+    assert {item.split(":")[0] for item in verdict.missing} == {
+        "nl_symbol_mapping",
+        "slot_evidence",
+    }
+    for tool in ("confirm_symbol_relevance", "revert_to_exploration"):
+        assert tool in verdict.hint
+    session = after(session, verdict.step, steps.revert("confirm first"))
+    step, _ = steps.confirm_symbols(
+        session, ["AuthService"], "失敗するとエラー画面を出す", defined=SYMBOLS
+    )
+    session = after(session, step)
+    ready = after(session, submit_understanding(session, claim, NOTHING_KNOWN).step)
+    assert ready.phase is Phase.READY
+    assert may_learn(ready, git_changed=True) == (True, "")
+
+
+def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
+    claim = Submission(("Ghost",), (), ("src/errors.py",))
+    session = high_risk()
+    lacking = missing(session, claim, FACTS._replace(learned=frozenset()))
+    assert {item.split(":")[0] for item in lacking} == set(REMEDIES)

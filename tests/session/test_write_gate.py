@@ -53,16 +53,29 @@ def test_an_explored_file_may_be_written_however_it_is_spelled(root: Path, path:
         (".git/config", "protected_path"),
         (".GIT/hooks/pre-commit", "protected_path"),
         (".code-intel/sessions/x.jsonl", "protected_path"),
+        (".code-intel", "protected_path"),
+        (".code-intel/config.toml", "protected_path"),
+        (".Code-Intel/learned_pairs.json", "protected_path"),
+        (".code-intel/agreements", "protected_path"),
+        (".code-intel/agreements/x.md", "folder_not_explored"),
+        (".mcp.json", "protected_path"),
+        ("devrag-map.json", "protected_path"),
+        ("devrag-Forest.json", "protected_path"),
+        ("src/devrag-map.json.py/x.py", ""),
+        ("src/devrag-map.json", ""),
+        ("src/.git", "protected_path"),
+        ("src/vendor/.git/hooks/x", "protected_path"),
+        ("src/.gitignore", ""),
         ("~/x.py", "folder_not_explored"),
         ("file:///etc/passwd", "folder_not_explored"),
     ],
 )
-def test_everything_else_is_denied_with_a_reason_and_a_hint(
+def test_everything_else_but_new_files_beside_it_is_denied_with_a_reason_and_a_hint(
     root: Path, path: str, error: str
 ) -> None:
     verdict = check_write(ready(), root, path)
-    assert (verdict.allowed, verdict.error) == (False, error)
-    assert verdict.hint
+    assert (verdict.allowed, verdict.error) == (not error, error)
+    assert bool(verdict.hint) == bool(error)
     assert verdict.explored_files == ("src/util.py",)
 
 
@@ -137,6 +150,41 @@ def test_ready_without_explored_files_writes_nothing(root: Path) -> None:
 def test_an_explored_file_deleted_since_may_be_written_again(root: Path) -> None:
     (root / "src/util.py").unlink()
     assert check_write(ready(), root, "src/util.py", allow_new=False).allowed
+
+
+def test_an_explored_agreement_may_be_written_but_no_config(root: Path) -> None:
+    files = (".code-intel/agreements/login.md", ".code-intel/config.toml", "devrag-map.json")
+    for file in files:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("x", encoding="utf-8")
+    session = ready(*files)
+    errors = [check_write(session, root, file).error for file in files]
+    assert errors == ["", "protected_path", "protected_path"]
+
+
+def test_a_link_below_git_is_git(root: Path) -> None:
+    (root / ".git/hook").symlink_to("../src/util.py")
+    assert check_write(ready(), root, ".git/hook").error == "protected_path"
+
+
+def test_an_announced_file_may_be_created_with_its_neighbours_and_nothing_else(root: Path) -> None:
+    session = ready()._replace(explored_files=(), planned_files=("app/shop.py", "src/util.py"))
+    for path, error in (
+        ("app/shop.py", ""),
+        ("app/cart.py", ""),
+        ("app/deeper/x.py", "folder_not_explored"),
+        ("main.py", "folder_not_explored"),
+        ("other/x.py", "folder_not_explored"),
+        ("src/util.py", "file_not_explored"),
+    ):
+        assert check_write(session, root, path).error == error, path
+    (root / "app").symlink_to("lib")
+    assert check_write(session, root, "app/cart.py").error == "folder_not_explored"
+
+
+def test_hints_name_the_tools_that_open_a_file(root: Path) -> None:
+    for session, path in ((ready(), "lib/util.py"), (ready(), "lib/new.py")):
+        assert "add_explored_files" in check_write(session, root, path).hint
 
 
 @given(st.text(max_size=20))
