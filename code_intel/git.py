@@ -32,19 +32,28 @@ def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | No
     return answer.stdout
 
 
-def changed_since(folder: Path, since: str, files: Sequence[str]) -> bool | None:
-    """Whether any of `files` differs from HEAD or was committed since `since` (ISO 8601).
+def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | None:
+    """Return the files that differ from HEAD or are new, relative to `folder`; of `files`, if any.
 
     None where git cannot tell.
     """
-    if not files:
-        return False
+    flags = ("--porcelain", "--untracked-files=all", "--no-renames", "-z")
     try:
-        status = run(folder, "status", "--porcelain", "--untracked-files=all", "-z", "--", *files)
-        if status is None:
-            return None
-        return bool(status) or bool(
-            run(folder, "log", "-1", "--format=%H", f"--since={since}", "--", *files)
-        )
+        top = run(folder, "rev-parse", "--show-prefix")
+        listed = run(folder, "status", *flags, "--", *(files or (".",)))
     except TimeoutError:
         return None
+    if top is None or listed is None:
+        return None
+    prefix = os.fsdecode(top).strip()
+    names = (os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry)
+    return tuple(name.removeprefix(prefix) for name in names)
+
+
+def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
+    """Whether a commit later than `since` (ISO 8601) touched any of `files`."""
+    try:
+        log = run(folder, "log", "-1", "--format=%H", f"--since={since}", "--", *files)
+    except TimeoutError:
+        return False
+    return bool(log)

@@ -18,6 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
+from code_intel.tools.answers import bounded
 from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def _wire(tool: Tool) -> types.Tool:
 def _success(answer: Answer) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=dict(answer.data),
+        structured_content=bounded(answer.data),
     )
 
 

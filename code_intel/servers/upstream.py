@@ -159,7 +159,7 @@ def _file(text: str) -> FileReference:
 def _freshness(value: Mapping[str, Any]) -> Freshness:
     state = value.get("state")
     return Freshness(
-        state=state if state in {"fresh", "stale", "building"} else "fresh",
+        state=state if state in {"fresh", "stale", "building", "missing"} else "fresh",
         files=_whole(value.get("files")),
         pending=_whole(value.get("pending")),
         degraded=_texts(value.get("degraded")),

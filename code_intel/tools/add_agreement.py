@@ -11,7 +11,7 @@ from code_intel.learned.learn import Learned, learn
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.map_index import refresh_map
+from code_intel.tools.freshen import refresh_map
 from code_intel.tools.symbol_facts import definitions_of
 
 

@@ -6,7 +6,7 @@ character a token, which overestimates for the models in use.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from code_intel.records import Definition, FileReference, Freshness, Hit
@@ -15,6 +15,8 @@ BUDGET = 2000
 """Tokens a search answer may take."""
 CAP = 8000
 """Tokens the rows of any answer may take, so that all of it stays below 10,000."""
+HARD_CAP = 10_000
+"""Tokens no answer of any tool exceeds."""
 LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
 """From how many tokens on at least how many lines of a chunk are shown, of at most how many characters."""
 
@@ -67,6 +69,31 @@ def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping
             break
         kept.append(row)
     return kept
+
+
+def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
+    """Return `data` within `cap` tokens: the longest list is halved until it fits, and that is said."""
+    if tokens(json.dumps(data, ensure_ascii=False)) <= cap:
+        return dict(data)
+    cut: dict[str, Any] = json.loads(json.dumps(data, ensure_ascii=False))
+    while tokens(json.dumps(cut, ensure_ascii=False)) > cap:
+        longest = max(_lists(cut), key=lambda found: tokens(json.dumps(found)), default=None)
+        if longest is None:
+            break
+        del longest[(len(longest) + 1) // 2 :]
+    return cut | {"truncated": True}
+
+
+def _lists(node: object) -> Iterator[list[Any]]:
+    """Yield every list of two items or more within a JSON value."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from _lists(value)
+    elif isinstance(node, list):
+        if len(node) > 1:
+            yield node
+        for value in node:
+            yield from _lists(value)
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:

@@ -8,13 +8,16 @@ from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.symbol_facts import defined_symbols, symbol_scores
+from code_intel.tools.symbol_facts import canonical, defined_symbols, symbol_scores
 
 
 async def confirm_symbol_relevance(
     desk: Desk,
     relevant_symbols: Annotated[
-        list[str], Field(min_length=1, description="Symbols that carry out the target feature.")
+        list[str],
+        Field(
+            min_length=1, max_length=50, description="Symbols that carry out the target feature."
+        ),
     ],
     code_evidence: Annotated[
         str, Field(min_length=1, max_length=2000, description="What in the code shows it.")
@@ -27,12 +30,13 @@ async def confirm_symbol_relevance(
     Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index.
     """
     async with desk.session(session_id, "confirm_symbol_relevance") as held:
-        defined = await defined_symbols(desk, relevant_symbols)
+        symbols = await canonical(desk, relevant_symbols)
+        defined = await defined_symbols(desk, symbols)
         scores = await symbol_scores(desk, held.session.own_words, defined)
 
         def judgement(session: Session) -> tuple[tuple[str, ...], list[Step]]:
             step, not_found = steps.confirm_symbols(
-                session, relevant_symbols, code_evidence, defined=defined, scores=scores
+                session, symbols, code_evidence, defined=defined, scores=scores
             )
             return not_found, [step]
 

@@ -51,14 +51,12 @@ class Tool:
         title: For people.
         reads: True when nothing outside the session's journal changes.
         repeats: True when calling twice does no more than calling once.
-        gated: True when the phase of a session decides whether it may run.
     """
 
     run: Callable[..., Awaitable[Answer]]
     title: str
     reads: bool = True
     repeats: bool = True
-    gated: bool = False
 
     @property
     def name(self) -> str:

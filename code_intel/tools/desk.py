@@ -5,12 +5,12 @@ lock a session, since a client may call tools in parallel. Journals are read and
 threads; nothing here blocks the event loop.
 """
 
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 from anyio import to_thread
@@ -48,7 +48,7 @@ class Desk:
     embedder: LazyEmbedder
     offered: frozenset[str] = frozenset()
     last: str | None = None
-    locks: dict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
+    locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
 
     @property
     def root(self) -> Path:
@@ -71,7 +71,7 @@ class Desk:
         chosen = session_id or self.last
         if chosen is None:
             raise SessionError(f"{tool} works within a session, and there is none.")
-        async with self.locks[chosen]:
+        async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
             phases.check_allowed(session, tool, self.offered or None)

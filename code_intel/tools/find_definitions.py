@@ -7,9 +7,10 @@ from pydantic import Field
 from code_intel.forest.grep import confined
 from code_intel.records import Definition
 from code_intel.session import steps
-from code_intel.tools.answers import definition_data
+from code_intel.tools.answers import definition_data, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import freshen
 
 LIMIT = 50
 MOST = 10_000
@@ -42,6 +43,9 @@ async def find_definitions(
     """
     async with desk.perhaps(session_id, "find_definitions") as held:
         every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
+        if await thread(freshen, desk, dict.fromkeys(d.file for d in every[:LIMIT])):
+            every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
+        index = await thread(desk.forest.freshness)
         found = every[:LIMIT]
         if held is not None:
             await held.append(
@@ -65,8 +69,9 @@ async def find_definitions(
         "definitions": [definition_data(d) for d in found],
         "total": len(every),
         "truncated": len(every) > len(found),
+        "index": index_data(index),
     }
-    return Answer(data, text)
+    return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
 
 
 def _definitions(

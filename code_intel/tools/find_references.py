@@ -33,6 +33,7 @@ async def find_references(
     async with desk.perhaps(session_id, "find_references") as held:
         matches = await grep(desk.root, question)
         defined = await thread(desk.forest.store.definitions, name, exact=True, limit=LIMIT)
+        known = await thread(desk.forest.store.definitions, symbol, exact=True, limit=1)
         places = {(d.file, d.line) for d in defined}
         found = [m for m in matches.matches if (m.file, m.line) not in places][:MAX_REFERENCES]
         if held is not None:
@@ -41,7 +42,7 @@ async def find_references(
                 symbol,
                 found=len(found),
                 files=dict.fromkeys(m.file for m in found),
-                symbols=(symbol,) if found else (),
+                symbols=(symbol,) if found and known else (),
             )
             await held.append(step)
     lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
@@ -55,4 +56,5 @@ async def find_references(
         "total": len(found),
         "truncated": matches.truncated or len(rows) < len(found),
     }
-    return Answer(data, "\n".join(lines) or f"{name} is used nowhere below {path}.")
+    where = "" if path == "." else f" below {path}"
+    return Answer(data, "\n".join(lines) or f"{name} is used nowhere{where}.")

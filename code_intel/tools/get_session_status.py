@@ -3,6 +3,7 @@
 from collections import Counter
 
 from code_intel.session import phases
+from code_intel.session.guidance import next_step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
@@ -11,7 +12,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
     """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next."""
     async with desk.session(session_id, "get_session_status") as held:
         session = held.session
-    next_step = phases.NEXT_STEP[session.phase]
+    step = next_step(session)
     data = {
         "session_id": session.id,
         "intent": session.intent.value,
@@ -48,6 +49,6 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
             for change in session.phase_history
         ],
         "warnings": list(session.warnings),
-        "next_step": next_step,
+        "next_step": step,
     }
-    return Answer(data, f"{session.id}: {session.phase}, risk {session.risk}. {next_step}")
+    return Answer(data, f"{session.id}: {session.phase}, risk {session.risk}. {step}")

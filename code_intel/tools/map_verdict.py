@@ -21,8 +21,13 @@ from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts, Verdict
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import freshen
 
 NOTHING = MapFacts(None, "", False, None, 1.0, False, Risk.HIGH, Intent.QUESTION)  # noqa: FBT003 - no names in a NamedTuple call
+
+
+JUDGED = 10
+"""Hits that are asked of the map at least: a margin needs to see the next different symbol."""
 
 
 class Judged(NamedTuple):
@@ -45,8 +50,10 @@ async def judge(desk: Desk, session: Session | None, answer: SearchAnswer) -> Ju
 def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit]) -> Judged:
     found = best.agreement
     assert found is not None  # noqa: S101 - the caller's condition
+    definitions = _definitions(desk, found.symbol)
+    if freshen(desk, {file.path for file in found.files} | {d.file for d in definitions}):
+        definitions = _definitions(desk, found.symbol)
     standing = _standing(desk, found.nl_term, found.symbol)
-    definitions = desk.forest.store.definitions(lookup_name(found.symbol), exact=True, limit=50)
     facts = MapFacts(
         score=best.score,
         status=standing.validity if standing else "unchecked",
@@ -57,21 +64,29 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
     )
-    moved = _changed_files(standing, definitions)
     files = tuple(
         file.path
         for file in found.files
-        if file.path not in moved and _is_ours(desk.root, file.path)
+        if _still_matches(standing, definitions, file.path) and _is_ours(desk.root, file.path)
     )
     return Judged(best, short_circuit.judge(facts), bool(definitions), files)
 
 
-def _changed_files(standing: Standing | None, definitions: Sequence[Definition]) -> set[str]:
-    """Return the files whose definition of the symbol is another one than was agreed on."""
+def _definitions(desk: Desk, symbol: str) -> list[Definition]:
+    return desk.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
+
+
+def _still_matches(standing: Standing | None, definitions: Sequence[Definition], file: str) -> bool:
+    """Whether a file of an agreement may be taken for explored.
+
+    One that defines the symbol must define it as it was agreed on. Any other file rests on somebody's
+    word, which counts only when the agreement is confirmed.
+    """
+    here = [d for d in definitions if d.file == file]
     agreement = standing.entry.agreement if standing else None
-    if agreement is None or not agreement.digest:
-        return set()
-    return {d.file for d in definitions if d.digest != agreement.digest}
+    if here:
+        return agreement is not None and agreement.digest in {"", *(d.digest for d in here)}
+    return standing is not None and standing.confirmed
 
 
 def _is_ours(root: Path, file: str) -> bool:

@@ -4,21 +4,17 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from code_intel import durable
 from code_intel.errors import StorageError
-from code_intel.git import changed_since
-from code_intel.learned.learn import Learned, add_alias, learn, record_use
-from code_intel.records import Agreement, FileReference
-from code_intel.session import learning, steps
-from code_intel.session.state import MappedSymbol, Session, Step
+from code_intel.session import steps
+from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.map_index import refresh_map, refresh_source
-from code_intel.tools.symbol_facts import definitions_of
+from code_intel.tools.teaching import Taught, teach
 
 Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=50)]
 
@@ -36,15 +32,6 @@ class Analysis(BaseModel):
 
 
 _EMPTY = Analysis()
-
-
-class Taught(NamedTuple):
-    """What a success has written: pairs, files, and whether the map already finds them."""
-
-    pairs: tuple[tuple[str, str], ...] = ()
-    files: tuple[Path, ...] = ()
-    map_sync: str = "nothing to sync"
-    note: str = ""
 
 
 async def record_outcome(
@@ -69,12 +56,12 @@ async def record_outcome(
     """
     async with desk.session(session_id, "record_outcome") as held:
         session = held.session
+        taught = Taught(note="Only successes are learned.")
+        if outcome == "success":
+            taught = await teach(desk, session, insist=insist)
         record = _record(session, outcome, analysis, trigger_message)
         log = desk.settings.state / "logs" / "outcomes.jsonl"
         await thread(_append, log, record)
-        taught = Taught(note="Only successes are learned.")
-        if outcome == "success":
-            taught = await _teach(desk, session, insist=insist)
         learned = [steps.learned(*pair) for pair in taught.pairs]
         noted: list[Step] = [*learned, steps.outcome(outcome, analysis.model_dump())]
         await held.append(*noted)
@@ -94,68 +81,6 @@ async def record_outcome(
         "note": taught.note,
     }
     return Answer(data, message)
-
-
-async def _teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
-    """Learn what the session has earned."""
-    await refresh_source(desk, session.explored_files)
-    changed = await thread(changed_since, desk.root, session.started_at, session.explored_files)
-    may, reason = learning.may_learn(session, git_changed=changed)
-    await _note_use(desk, session, changed=changed)
-    pairs = learning.pairs_to_learn(session)
-    if not pairs or not (may or insist):
-        return Taught(note=f"Nothing learned: {reason or 'no confirmed symbol'}.")
-    written: list[Learned] = []
-    for term, symbol in pairs:
-        mapped = session.symbol(symbol)
-        assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
-        written.append(await _write(desk, session, term, mapped, confirmed=may))
-    synced = [await refresh_map(desk, item.agreement_file) for item in written]
-    note = "The next question finds it at once." if may else f"Unconfirmed: {reason}."
-    deferred = next((state for state in synced if state != "done"), "done")
-    return Taught(
-        pairs, tuple(dict.fromkeys(item.agreement_file for item in written)), deferred, note
-    )
-
-
-async def _write(
-    desk: Desk, session: Session, term: str, mapped: MappedSymbol, *, confirmed: bool
-) -> Learned:
-    """Write one pair: another word for the agreement that answered this session, or an agreement."""
-    answered = session.short_circuit
-    if (
-        confirmed
-        and answered.get("symbol") == mapped.name
-        and answered.get("nl_term") not in {"", term}
-    ):
-        key = (str(answered["nl_term"]), mapped.name)
-        return await thread(add_alias, desk.settings, key, term, session.id)
-    definitions = (await definitions_of(desk, [mapped.name])).get(mapped.name, [])
-    places = [FileReference(d.file, d.line) for d in definitions[:3]]
-    named = {place.path for place in places}
-    places += [FileReference(file) for file in session.explored_files if file not in named]
-    agreement = Agreement(
-        nl_term=term,
-        symbol=mapped.name,
-        evidence=(mapped.evidence,),
-        files=tuple(places),
-        similarity=mapped.confidence,
-        intent=session.intent.value,
-        session_id=session.id,
-        digest=definitions[0].digest if definitions else "",
-        frame=tuple((slot.name, slot.value) for slot in session.frame.slots)
-        if session.frame
-        else (),
-    )
-    return await thread(learn, desk.settings, agreement, confirmed=confirmed)
-
-
-async def _note_use(desk: Desk, session: Session, *, changed: bool | None) -> None:
-    """A success on top of an agreement, with a change to show, keeps that agreement young."""
-    answered = session.short_circuit
-    if session.ready_by and answered.get("nl_term") and changed is not False:
-        key = (str(answered["nl_term"]), str(answered["symbol"]))
-        await thread(record_use, desk.settings, key)
 
 
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from code_intel.session import short_circuit, steps
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.map_verdict import judge
+from code_intel.tools.map_verdict import JUDGED, judge
 from code_intel.tools.search import Query
 
 
@@ -25,7 +25,7 @@ async def search_map(
     and their status. A miss opens search_forest for the session.
     """
     async with desk.perhaps(session_id, "search_map") as held:
-        answer = await desk.searcher.search_map(query, top_k)
+        answer = await desk.searcher.search_map(query, max(top_k, JUDGED))
         judged = await judge(desk, held.session if held else None, answer)
         if held is not None:
             moves = judged.verdict.phase is not None
@@ -40,7 +40,7 @@ async def search_map(
         for hit in answer.hits
         if include_expired or hit.agreement is None or hit.agreement.status != "expired"
     ]
-    shown, cut = fit(hits)
+    shown, cut = fit(hits[:top_k])
     data = {
         "source": "map",
         "query": query,

@@ -1,24 +1,20 @@
 """Tool `search_smart`."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.records import SearchAnswer
+from code_intel.records import Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
-from code_intel.session.phases import NEXT_STEP, Phase
+from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
-from code_intel.tools.map_verdict import Judged, judge
+from code_intel.tools.map_verdict import JUDGED, Judged, judge
 from code_intel.tools.search_forest import VERIFY
-
-NEXT_ACTION = {
-    Phase.READY: "Ask check_write_target before each edit; call record_outcome when done.",
-    Phase.VERIFICATION: "Check the agreement with find_definitions, then call submit_verification.",
-}
 
 
 async def search_smart(
@@ -39,11 +35,11 @@ async def search_smart(
         words = query.strip() or (held.session.own_words if held else "")
         if not words:
             raise UsageError("query is empty.", details={"field": "query"})
-        answer = await desk.searcher.search_map(words, top_k)
+        answer = await desk.searcher.search_map(words, max(top_k, JUDGED))
         judged = await judge(desk, held.session if held else None, answer)
         if _spares_the_search(judged, held.session if held else None):
             session = await _note_hit(held, judged, words)
-            return _from_map(words, answer, judged, session)
+            return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
         found = await desk.searcher.search_forest(words, top_k)
         session = await _note_miss(held, judged, words, found)
         return _from_forest(words, found, answer, session)
@@ -104,7 +100,7 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
     guards = list(judged.verdict.failed)
     if guards:
         message += f" Not READY: {', '.join(guards)}."
-    action = NEXT_ACTION.get(phase, NEXT_STEP[phase]) if phase else ""
+    action = next_step(session) if session else "Read the agreement and its files."
     data = {
         "source": "map",
         "status": "PREVIOUS_SUCCESS",
@@ -126,19 +122,27 @@ def _from_forest(
     words: str, found: SearchAnswer, map_answer: SearchAnswer, session: Session | None
 ) -> Answer:
     shown, cut = fit(found.hits)
-    best = map_answer.hits[0].score if map_answer.hits else None
+    known = next((hit for hit in map_answer.hits if hit.agreement is not None), None)
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": words,
         "results": [hit_data(hit, text) for hit, text in shown],
-        "message": f"The map does not know this. {VERIFY}",
+        "message": f"{_said(known)} {VERIFY}",
         "next_action": VERIFY,
         "next_phase": session.phase.value if session else None,
         "guards": [],
-        "best_map_score": best,
+        "best_map_score": known.score if known else None,
         "truncated": cut,
         "index": index_data(found.index),
     }
-    text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Neither map nor forest knows “{words}”."
-    return Answer(data, text + index_text(found.index))
+    body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
+    return Answer(data, f"{_said(known)}\n{body}{index_text(found.index)}")
+
+
+def _said(known: Hit | None) -> str:
+    """Return what the map had to say, though it was not enough."""
+    if known is None or known.agreement is None or not known.score:
+        return "The map does not know this."
+    pair = f"{known.agreement.nl_term} → {known.agreement.symbol}"
+    return f"The map is not sure: {pair} ({known.score:.2f}; 0.70 would do)."

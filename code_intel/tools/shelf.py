@@ -4,6 +4,7 @@ The same object stands behind the stand-alone servers, the gateway's in-process 
 terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
 """
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from code_intel.config import (
 )
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import EmbeddingError, StorageError
+from code_intel.errors import EmbeddingError
 from code_intel.forest.search import search as search_forest
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
@@ -47,22 +48,21 @@ class Shelf:
     def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Ask the corpus; with words only, and saying so, where there is no model."""
-        self.index.poke()
-        try:
-            return self._search(query, top_k, directory, file_pattern)
-        except StorageError as error:
-            self.index.poke(suspect=error.error == "index_damaged")
-            raise
+        """Ask the corpus; with words only, and saying so, where there is no model.
 
-    def _search(self, query: str, top_k: int, directory: str, file_pattern: str) -> SearchAnswer:
+        Raises:
+            NotFoundError: The shelf is read-only, and there is no index.
+            StorageError: The index cannot be used; the hint says who rebuilds it.
+        """
+        self.index.poke()
+        indexed_by = self.index.store.model()
         vector, identity = None, ""
         degraded: tuple[str, ...] = ()
         try:
             vector, identity = self.embedder.queries([query])[0], self.embedder.identity
         except EmbeddingError as error:
             degraded = (f"embedding: {error.message}",)
-        if vector is not None and self.index.store.model() not in {None, identity}:
+        if vector is not None and indexed_by not in {None, identity}:
             vector, degraded = None, (OTHER_MODEL,)
         if self.index.config.corpus == "map":
             hits = search_map(
@@ -81,24 +81,51 @@ class Shelf:
         return SearchAnswer(tuple(hits), self.index.freshness(degraded))
 
 
-def open_shelf(config: IndexConfig, settings: Settings | None = None) -> Shelf:
-    """Return the shelf of one config, with a model of its own; opens nothing yet."""
-    settings = settings or settings_of(config)
+def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
+    """Return the shelf of one config, with a model of its own; opens nothing yet.
+
+    Args:
+        config: Which.
+        readonly: Whether the index is only looked at: nothing is made, moved or repaired.
+    """
+    settings = settings_of(config)
     embedder, cache = model_of(settings)
     forest = Index(settings.forest, readonly=True)
-    index = Index(config, embedder=embedder, cache=cache)
+    index = Index(
+        config, embedder=embedder, cache=cache, readonly=readonly, command=devrag_sync(config)
+    )
     return Shelf(settings, index, forest if config.corpus == "map" else index, embedder)
 
 
-def open_project(settings: Settings) -> tuple[Shelf, Shelf]:
+def open_project(settings: Settings, *, readonly: bool = False) -> tuple[Shelf, Shelf]:
     """Return the map's and the forest's shelf of a project; they share one model."""
     embedder, cache = model_of(settings)
-    forest = Index(settings.forest, embedder=embedder, cache=cache)
-    map_index = Index(settings.map, embedder=embedder, cache=cache)
+    map_index, forest = (
+        Index(
+            config,
+            embedder=embedder,
+            cache=cache,
+            readonly=readonly,
+            command=project_sync(settings),
+        )
+        for config in (settings.map, settings.forest)
+    )
     return (
         Shelf(settings, map_index, forest, embedder),
         Shelf(settings, forest, forest, embedder),
     )
+
+
+def project_sync(settings: Settings) -> str:
+    """Return the command line that builds both indexes, from wherever it is called."""
+    return f"code-intel sync {shlex.quote(str(settings.root))}"
+
+
+def devrag_sync(config: IndexConfig) -> str:
+    """Return the command line that builds one index, from wherever it is called."""
+    if not config.path.is_file():  # devrag's defaults, in the folder it was called from
+        return "devrag sync"
+    return f"devrag --config {shlex.quote(str(config.path))} sync"
 
 
 def settings_of(config: IndexConfig) -> Settings:

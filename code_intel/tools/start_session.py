@@ -12,6 +12,7 @@ from code_intel.session.frame import SLOTS
 from code_intel.session.phases import Intent, Phase
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.project_files import baseline
 
 EXTRACTION = (
     "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
@@ -43,7 +44,10 @@ async def start_session(
     after their last use.
     """
     await thread(_check_project, desk.root, repo_path)
-    session = await thread(journal.create, desk.sessions, Intent(intent), query, desk.root)
+    before = await thread(baseline, desk.root)
+    session = await thread(
+        journal.create, desk.sessions, Intent(intent), query, desk.root, baseline=before
+    )
     await thread(journal.prune, desk.sessions)
     desk.last = session.id
     allowed = list(phases.allowed_tools(session, desk.offered or None))

@@ -1,22 +1,25 @@
 """Tool `submit_understanding`."""
 
-from contextlib import suppress
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.errors import UsageError
-from code_intel.forest.grep import confined
+from code_intel.chunking.languages import row_of
 from code_intel.session import requirements
-from code_intel.session.phases import NEXT_STEP
+from code_intel.session.guidance import next_step
 from code_intel.session.requirements import Submission, Understanding, UnderstandingFacts
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.symbol_facts import agreed_symbols, defined_symbols, symbol_scores
+from code_intel.tools.project_files import Files, existing_files
+from code_intel.tools.symbol_facts import (
+    agreed_symbols,
+    canonical,
+    defined_symbols,
+    symbol_scores,
+)
 
-Names = list[str]
+Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)]
 
 
 async def submit_understanding(
@@ -28,7 +31,7 @@ async def submit_understanding(
         Names, Field(description="Functions or methods the flow starts from.")
     ] = [],
     files_analyzed: Annotated[
-        Names, Field(description="Files you have read, relative to the project.")
+        Files, Field(description="Files you have looked at, as this session's tools returned them.")
     ] = [],
     existing_patterns: Annotated[Names, Field(description="Conventions of the code to keep.")] = [],
     notes: str = "",
@@ -39,21 +42,23 @@ async def submit_understanding(
     When everything the risk asks for is there, leads to READY. What is short or still a hypothesis
     leads to SEMANTIC; formal slips and unused tools are refused and nothing moves.
     """
+    symbols = await canonical(desk, symbols_identified)
     submission = Submission(
-        tuple(symbols_identified),
+        tuple(symbols),
         tuple(entry_points),
         tuple(files_analyzed),
         tuple(existing_patterns),
         notes,
     )
     async with desk.session(session_id, "submit_understanding") as held:
-        defined = await defined_symbols(desk, symbols_identified)
+        defined = await defined_symbols(desk, symbols)
         feature = held.session.own_words
         facts = UnderstandingFacts(
             defined=frozenset(defined),
-            existing_files=frozenset(await thread(_existing, desk.root, files_analyzed)),
-            learned=frozenset(await agreed_symbols(desk, feature, symbols_identified)),
+            existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
+            learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
+            symbols_readable=await thread(_readable, desk, files_analyzed),
         )
 
         def judgement(session: Session) -> tuple[Understanding, list[Step]]:
@@ -62,9 +67,9 @@ async def submit_understanding(
 
         verdict = await held.decide(judgement)
         session = held.session
-    message = f"{session.phase}. {NEXT_STEP[session.phase]}"
+    message = f"{session.phase}. {next_step(session)}"
     if verdict.missing:
-        message += " Missing: " + "; ".join(verdict.missing) + "."
+        message += f" Missing: {'; '.join(verdict.missing)}. {verdict.hint}"
     data = {
         "success": True,
         "session_id": session.id,
@@ -73,6 +78,7 @@ async def submit_understanding(
         "risk_level": session.risk.value,
         "missing_requirements": list(verdict.missing),
         "unknown_symbols": list(verdict.unknown_symbols),
+        "unseen_files": list(verdict.unseen_files),
         "confusable_symbols": list(verdict.confusable),
         "mapped_symbols_count": len(session.symbols),
         "mapped_symbols": [
@@ -81,16 +87,13 @@ async def submit_understanding(
         ],
         "explored_files": list(session.explored_files),
         "message": message,
-        "hint": NEXT_STEP[session.phase],
+        "hint": verdict.hint or next_step(session),
     }
     return Answer(data, message)
 
 
-def _existing(root: Path, files: list[str]) -> set[str]:
-    """Return those of `files` that exist inside the project, links followed."""
-    found = set()
-    for file in files:
-        with suppress(UsageError):
-            if (root / confined(root, file)).is_file():
-                found.add(file)
-    return found
+def _readable(desk: Desk, files: list[str]) -> bool:
+    """Whether the index can know symbols of these files, or, with none named, knows any at all."""
+    if files:
+        return any(row_of(file.partition(":")[0]).grammar for file in files)
+    return desk.forest.store.has_symbols()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from code_intel.session import evidence
-from code_intel.session.phases import NEXT_STEP
+from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
@@ -59,7 +59,7 @@ async def submit_verification(
 
         verdict = await held.decide(judgement)
         session = held.session
-    message = f"{session.phase}. {NEXT_STEP[session.phase]}"
+    message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,
         "session_id": session.id,

@@ -20,6 +20,20 @@ async def definitions_of(desk: Desk, symbols: Sequence[str]) -> dict[str, list[D
     return await thread(look_up)
 
 
+async def canonical(desk: Desk, symbols: Sequence[str]) -> list[str]:
+    """Return the symbols as the index qualifies them, each once; those it does not know as they were.
+
+    `login`, `AuthService.login` and `AuthService::login()` are one symbol, and one pair.
+    """
+    found = await definitions_of(desk, symbols)
+
+    def name(symbol: str) -> str:
+        names = {definition.qualified for definition in found.get(symbol, ())}
+        return names.pop() if len(names) == 1 else symbol
+
+    return list(dict.fromkeys(name(symbol) for symbol in symbols))
+
+
 async def defined_symbols(desk: Desk, symbols: Sequence[str]) -> list[str]:
     """Return those symbols that the local index defines, as they were spelled."""
     return list(await definitions_of(desk, symbols))

@@ -1,6 +1,7 @@
 """The tools, in the order in which they are listed, documented and used."""
 
 from code_intel.tools.add_agreement import add_agreement
+from code_intel.tools.add_explored_files import add_explored_files
 from code_intel.tools.check_write_target import check_write_target
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
 from code_intel.tools.declaration import Tool
@@ -10,6 +11,7 @@ from code_intel.tools.get_session_status import get_session_status
 from code_intel.tools.list_agreements import list_agreements
 from code_intel.tools.list_documents import list_documents
 from code_intel.tools.record_outcome import record_outcome
+from code_intel.tools.revert_to_exploration import revert_to_exploration
 from code_intel.tools.search import search
 from code_intel.tools.search_forest import search_forest
 from code_intel.tools.search_map import search_map
@@ -37,6 +39,8 @@ GATEWAY_TOOLS = (
     Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),
     Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
     Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
+    Tool(add_explored_files, "Widen what may be written", reads=False),
+    Tool(revert_to_exploration, "Back to exploration", reads=False, repeats=False),
     Tool(check_write_target, "May this file be written?"),
     Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
     Tool(get_session_status, "Where the session stands"),

@@ -21,8 +21,12 @@ async def validate_symbol_relevance(
     target_feature: Annotated[
         str, Field(min_length=1, max_length=300, description="The feature's name.")
     ],
-    symbols_identified: Annotated[list[str], Field(description="Symbols to compare with it.")] = [],
-    symbols: Annotated[list[str], Field(description="Another name for symbols_identified.")] = [],
+    symbols_identified: Annotated[
+        list[str], Field(max_length=50, description="Symbols to compare with it.")
+    ] = [],
+    symbols: Annotated[
+        list[str], Field(max_length=50, description="Another name for symbols_identified.")
+    ] = [],
     session_id: SessionId = None,
 ) -> Answer:
     """Compare a feature's name with symbols by meaning, and show pairs already agreed.

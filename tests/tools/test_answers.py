@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.records import Hit
+from code_intel.tools import answers
 from code_intel.tools.answers import BUDGET, CAP, fit, hit_data, hits_text, tokens, within
 
 TEXTS = st.one_of(
@@ -63,3 +64,13 @@ def test_a_hit_is_told_in_data_and_in_text(text: str) -> None:
     hit = hits([text])[0]
     assert hit_data(hit, text)["chunk"] == text
     assert hits_text([(hit, text)]).startswith("1. f0.py")
+
+
+def test_no_answer_exceeds_the_hard_cap_and_a_cut_one_says_so() -> None:
+    data = {"short": ["a", "b"], "deep": {"names": ["認証" * 100] * 200}, "text": "kept"}
+    cut = answers.bounded(data)
+    assert answers.tokens(json.dumps(cut, ensure_ascii=False)) <= answers.HARD_CAP
+    assert cut["truncated"] is True
+    assert cut["short"] == ["a", "b"]
+    assert 1 <= len(cut["deep"]["names"]) < 200
+    assert answers.bounded({"a": [1, 2]}) == {"a": [1, 2]}

@@ -196,6 +196,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "submit_verification": {"verified": [{"hypothesis": "x", "status": "confirmed", "evidence": {
         "tool": "find_definitions", "target": "x", "result": "y"}}]},
     "check_write_target": {"file_path": "a.py", "allow_new_files": False},
+    "add_explored_files": {"files": ["a.py"]},
+    "revert_to_exploration": {"reason": "it was about something else"},
     "record_outcome": {"outcome": "success", "analysis": {"root_cause": "x"}},
     "get_session_status": {},
     "add_agreement": {"nl_term": "login", "symbol": "login", "code_evidence": "x"},

@@ -1,0 +1,37 @@
+"""Tool `add_explored_files`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import steps
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.project_files import Files, existing_files
+
+
+async def add_explored_files(
+    desk: Desk,
+    files: Annotated[
+        Files, Field(min_length=1, description="Files to write to, relative to the project.")
+    ],
+    session_id: SessionId = None,
+) -> Answer:
+    """Widen what may be written in READY: files that a search of this session has returned.
+
+    Look first: find_definitions, find_references, or search_text with path. Then add the file, and
+    check_write_target allows it.
+    """
+    existing = await thread(existing_files, desk.root, files)
+    async with desk.session(session_id, "add_explored_files") as held:
+        await held.decide(lambda session: (None, [steps.add_explored(session, files, existing)]))
+        session = held.session
+    message = f"Explored now: {', '.join(session.explored_files)}."
+    data = {
+        "success": True,
+        "session_id": session.id,
+        "current_phase": session.phase.value,
+        "explored_files": list(session.explored_files),
+        "message": message,
+    }
+    return Answer(data, message)

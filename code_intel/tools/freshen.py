@@ -1,0 +1,54 @@
+"""Bring single documents up to date at once: the agreement just written, the source just changed."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from code_intel.errors import CodeIntelError
+from code_intel.index.sync import SyncReport, sync_document
+from code_intel.tools.desk import Desk, thread
+
+
+async def refresh_map(desk: Desk, file: Path) -> str:
+    """Index one agreement now, words and vector.
+
+    Returns:
+        `done`, or `deferred: <why>`: then the next sync of the map finds it, nothing is lost.
+    """
+    try:
+        report: SyncReport = await thread(desk.map.refresh, file)
+    except CodeIntelError as error:
+        return f"deferred: {error.message}"
+    return f"deferred: {report.warnings[0]}" if report.warnings else "done"
+
+
+async def refresh_source(desk: Desk, files: Iterable[str]) -> None:
+    """Index the words and symbols of source files now; vectors follow in the background.
+
+    What is learned must describe the code as it is after the change, not as it was last scanned.
+    """
+    await thread(freshen, desk, files)
+
+
+def freshen(desk: Desk, files: Iterable[str]) -> bool:
+    """Index again those source files that are not on disk as the index knows them; blocks.
+
+    Returns:
+        Whether anything had changed: what was asked of the index should be asked again.
+    """
+    store, config = desk.forest.store, desk.forest.config
+    changed = False
+    for file in files:
+        known = store.document(file)
+        try:
+            facts = (config.folder / file).stat()
+            same = known is not None and (known.size, known.mtime_ns) == (
+                facts.st_size,
+                facts.st_mtime_ns,
+            )
+        except OSError:
+            same = known is None
+        if not same:
+            with suppress(CodeIntelError):  # never indexed: nothing to bring up to date
+                changed = sync_document(store, config, config.folder / file).changed or changed
+    return changed

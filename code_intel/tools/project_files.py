@@ -1,0 +1,59 @@
+"""Files that a caller names: which exist, which had changed before a session began."""
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.forest.grep import confined
+from code_intel.git import committed_since, dirty_files
+from code_intel.session.state import Session
+
+Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
+MOST_DIRTY = 500
+
+
+def existing_files(root: Path, files: Iterable[str]) -> set[str]:
+    """Return those of `files` that exist inside the project, links followed."""
+    found = set()
+    for file in files:
+        with suppress(UsageError):
+            if (root / confined(root, file)).is_file():
+                found.add(file)
+    return found
+
+
+def baseline(root: Path) -> dict[str, str]:
+    """Return the content hashes of the files that differ from HEAD now; {} where git cannot tell.
+
+    What a session did not change itself is no success of its own.
+    """
+    dirty = (dirty_files(root) or ())[:MOST_DIRTY]
+    return {file: digest for file in dirty if (digest := digest_of(root / file))}
+
+
+def changed_in(root: Path, session: Session) -> bool | None:
+    """Whether an explored file is another one than when the session began; None where git cannot tell."""
+    explored = session.explored_files
+    if not explored:
+        return False
+    dirty = dirty_files(root, explored)
+    if dirty is None:
+        return None
+    before = session.baseline
+    if any(digest_of(root / file) != before.get(file) for file in dirty):
+        return True
+    clean = [file for file in explored if file not in before]
+    return bool(clean) and committed_since(root, session.started_at, clean)
+
+
+def digest_of(path: Path) -> str:
+    """Return the hex SHA-256 of a file, empty when it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

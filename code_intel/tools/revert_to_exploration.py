@@ -1,0 +1,30 @@
+"""Tool `revert_to_exploration`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import steps
+from code_intel.session.guidance import next_step
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk
+
+
+async def revert_to_exploration(
+    desk: Desk,
+    reason: Annotated[
+        str, Field(min_length=1, max_length=1000, description="What was misunderstood.")
+    ],
+    session_id: SessionId = None,
+) -> Answer:
+    """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else."""
+    async with desk.session(session_id, "revert_to_exploration") as held:
+        session = await held.append(steps.revert(reason))
+    message = f"{session.phase}. {next_step(session)}"
+    data = {
+        "success": True,
+        "session_id": session.id,
+        "next_phase": session.phase.value,
+        "message": message,
+    }
+    return Answer(data, message)

@@ -1,0 +1,105 @@
+"""What a success teaches: an agreement, another word for one, or nothing, and why (docs/decisions/0013)."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel.errors import NotFoundError
+from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm, record_use
+from code_intel.learned.validity import lookup_name
+from code_intel.records import Agreement, FileReference
+from code_intel.session import learning
+from code_intel.session.state import Session
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import refresh_map, refresh_source
+from code_intel.tools.project_files import changed_in
+from code_intel.tools.symbol_facts import definitions_of
+
+
+class Taught(NamedTuple):
+    """What a success has written: pairs, files, and whether the map already finds them."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    files: tuple[Path, ...] = ()
+    map_sync: str = "nothing to sync"
+    note: str = ""
+
+
+async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
+    """Learn what the session has earned; with `insist`, write what it has not as unconfirmed."""
+    await refresh_source(desk, session.explored_files)
+    changed = await thread(changed_in, desk.root, session)
+    may, reason = learning.may_learn(session, git_changed=changed)
+    if changed is not False:
+        await _note_use(desk, session)
+    pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
+    if not pairs or not (may or insist):
+        return Taught(note=f"Nothing learned: {reason}." if reason else NOTHING)
+    written = [await _write(desk, session, pair, confirmed=may) for pair in pairs]
+    synced = [await refresh_map(desk, item.agreement_file) for item in written]
+    note = "The next question finds it at once." if may else f"Unconfirmed: {reason}."
+    if any(item.replaced for item in written):
+        note += " Unconfirmed claims were replaced; a copy is in .code-intel/trash."
+    files = tuple(dict.fromkeys(item.agreement_file for item in written))
+    return Taught(pairs, files, next((s for s in synced if s != "done"), "done"), note)
+
+
+NOTHING = (
+    "Nothing learned: no symbol was confirmed. Call confirm_symbol_relevance with those that carry out "
+    "the feature, then record_outcome again."
+)
+
+
+async def _write(
+    desk: Desk, session: Session, pair: tuple[str, str], *, confirmed: bool
+) -> Learned:
+    """Write one pair: the agreement that answered this session once more, or one of its own."""
+    term, symbol = pair
+    mapped = session.symbol(symbol)
+    assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
+    definitions = (await definitions_of(desk, [symbol])).get(symbol, [])
+    places = [FileReference(d.file, d.line) for d in definitions[:3]]
+    named = {place.path for place in places}
+    places += [FileReference(file) for file in session.explored_files if file not in named]
+    agreement = Agreement(
+        nl_term=term,
+        symbol=symbol,
+        evidence=(mapped.evidence,),
+        files=tuple(places),
+        similarity=mapped.confidence,
+        intent=session.intent.value,
+        session_id=session.id,
+        digest=definitions[0].digest if definitions else "",
+        frame=tuple((slot.name, slot.value) for slot in session.frame.slots)
+        if session.frame
+        else (),
+    )
+    answered = session.short_circuit
+    if confirmed and lookup_name(str(answered.get("symbol", ""))) == lookup_name(symbol):
+        with suppress(NotFoundError):  # deleted meanwhile: learned anew
+            return await _once_more(desk, session, agreement)
+    return await thread(learn, desk.settings, agreement, confirmed=confirmed)
+
+
+async def _once_more(desk: Desk, session: Session, agreement: Agreement) -> Learned:
+    """Confirm the agreement that answered this session; the words it was asked for become an alias."""
+    answered = session.short_circuit
+    asked = str(answered["query"])
+    return await thread(
+        reconfirm,
+        desk.settings,
+        (str(answered["nl_term"]), str(answered["symbol"])),
+        alias=asked if len(asked) <= LONGEST["alias"] else agreement.nl_term,
+        session_id=session.id,
+        digest=agreement.digest,
+        evidence=agreement.evidence,
+        files=agreement.files,
+    )
+
+
+async def _note_use(desk: Desk, session: Session) -> None:
+    """A success on top of an agreement, with a change to show, keeps that agreement young."""
+    answered = session.short_circuit
+    if session.ready_by and answered.get("nl_term"):
+        key = (str(answered["nl_term"]), str(answered["symbol"]))
+        await thread(record_use, desk.settings, key)
