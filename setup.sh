@@ -4,18 +4,31 @@
 #   ./setup.sh [PROJECT]   set up PROJECT (default: this repository)
 #   ./setup.sh test        install the test tools too; lint, types, import contracts, tests
 #
-# No sudo, no prompts; running it again changes nothing. CODE_INTEL_VENV names another place for the
-# environment, CODE_INTEL_QUESTION another first question, PYTHON the interpreter to use.
+# No sudo, no prompts; running it again changes nothing, and repairs what was interrupted.
+# CODE_INTEL_VENV names another place for the environment, CODE_INTEL_QUESTION another first question,
+# PYTHON the interpreter to use.
 set -euo pipefail
+unset CDPATH
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-venv=${CODE_INTEL_VENV:-$here/.venv}
+default_venv=$here/.venv
+venv=${CODE_INTEL_VENV:-$default_venv}
+case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
+stamp=$venv/.code-intel-installed
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup.sh: $1"; say "  $2"; exit 2; }
 
+quoted() { # as a shell reads it, for commands to copy
+  case $1 in
+    *[!A-Za-z0-9_./:@%+=,-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
+  esac
+}
+
 find_python() {
-  local candidate
-  for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python}; do
+  local candidate candidates=(python3 python3.14 python3.13 python3.12 python3.11 python)
+  [ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+  for candidate in "${candidates[@]}"; do
     if command -v "$candidate" >/dev/null 2>&1 &&
       "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       command -v "$candidate"
@@ -26,55 +39,88 @@ find_python() {
     "Install one (Debian: apt install python3 python3-venv), or name it: PYTHON=/path/to/python ./setup.sh"
 }
 
-install() { # install EXTRAS; skipped when this pyproject was installed with them before
-  local want stamp="$venv/.code-intel-installed"
-  [ -x "$venv/bin/python" ] || {
-    say "Making an environment in $venv"
-    "$(find_python)" -m venv "$venv" || fail "the environment could not be made." "Remove $venv and try again."
-  }
-  want="$1 $here $(cksum <"$here/pyproject.toml")"
-  if [ -f "$stamp" ] && grep -qxF "$want" "$stamp"; then return; fi
-  say "Installing code-intel$1 (about a minute)"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here$1" ||
+runs() { "$venv/bin/python" -c 'import os, sys; os.path.samefile(sys.prefix, sys.argv[1]) or sys.exit(1)' "$venv"; }
+has_pip() { "$venv/bin/python" -m pip --version; }
+works() { { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip; }; }; } >/dev/null 2>&1; }
+
+environment() { # make it, or mend one that was interrupted or whose Python is gone
+  if works; then return; fi
+  if [ -L "$venv" ] && [ ! -e "$venv" ] || [ -e "$venv" ] && [ ! -d "$venv" ]; then
+    fail "$venv is no folder." "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
+  fi
+  if [ -d "$venv" ] && [ -n "$(ls -A "$venv")" ] && [ ! -e "$stamp" ] && [ ! -e "$venv/pyvenv.cfg" ]; then
+    fail "$venv is no environment, and not of our making." \
+      "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
+  fi
+  local python
+  python=$(find_python)
+  say "Making an environment in $venv"
+  mkdir -p "$venv" && touch "$stamp" || fail "$venv cannot be written." "Name another: CODE_INTEL_VENV=/path"
+  find "$venv/" -mindepth 1 ! -name "${stamp##*/}" -delete
+  "$python" -m venv "$venv" && works ||
+    fail "the environment could not be made." "Remove $venv and try again (Debian needs python3-venv)."
+}
+
+install() { # install EXTRA beside the extras of before; skipped when nothing has changed
+  local extras want
+  environment
+  extras=$({ sed -n 's/^extras: //p' "$stamp" 2>/dev/null || true; printf '%s\n' "$1"; } |
+    tr ',' '\n' | sed '/^$/d' | sort -u | paste -s -d , -)
+  want=$(printf 'extras: %s\nsource: %s\npyproject: %s' "$extras" "$here" "$(cksum <"$here/pyproject.toml")")
+  if [ -x "$venv/bin/code-intel" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; then return; fi
+  say "Installing code-intel${extras:+[$extras]} (about a minute)"
+  printf 'extras: %s\n' "$extras" >"$stamp" # until pip is done, nothing else is known
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here${extras:+[$extras]}" ||
     fail "the installation failed." "See the lines above; running ./setup.sh again continues."
-  printf '%s\n' "$want" >>"$stamp"
+  printf '%s\n' "$want" >"$stamp"
 }
 
 run_tests() {
-  install "[dev]"
+  install dev
   cd "$here"
   export PATH="$venv/bin:$PATH"
-  say "Lint";             ruff check . && ruff format --check .
-  say "Types";            mypy
-  say "Import contracts"; lint-imports
-  say "Tests";            python -m pytest "$@"
+  say "Lint"
+  ruff check .
+  ruff format --check .
+  say "Types"
+  mypy
+  say "Import contracts"
+  lint-imports
+  say "Tests"
+  python -m pytest "$@"
 }
 
 set_up() {
-  local project question="where does the program start"
+  local project question=${CODE_INTEL_QUESTION:-} code=0 bin
   project=$(cd -- "$1" 2>/dev/null && pwd) || fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
-  [ "$project" != "$here" ] || question="where are phases enforced"
-  question=${CODE_INTEL_QUESTION:-$question}
+  if [ "$project" = "$here" ]; then question=${question:-where are phases enforced}; fi
   install ""
-  "$venv/bin/code-intel" init "$project" >&2
+  bin=$(quoted "$venv/bin")
+  "$venv/bin/code-intel" init -- "$project" >&2
   say "Indexing words"
-  "$venv/bin/code-intel" sync --words-only "$project" >&2
+  "$venv/bin/code-intel" sync --words-only -- "$project" >&2
   say ""
-  say "First question: $question"
-  "$venv/bin/code-intel" search --project "$project" --top-k 3 -- "$question"
+  say "First question${question:+: $question}"
+  "$venv/bin/code-intel" search --project "$project" --top-k 3 -- ${question:+"$question"} || code=$?
   say ""
   say "Words are indexed. The vectors, which find code by meaning and across languages, are computed by the"
-  say "first server your client starts; to have them now: $venv/bin/code-intel sync $project"
+  say "first server your client starts; to have them now: $bin/code-intel sync $(quoted "$project")"
+  if [ "$project" = "$here" ] && [ "$venv" != "$default_venv" ]; then
+    say "This repository's .mcp.json looks for the programs in .venv/bin; before you start your client:"
+    say "  export CODE_INTEL_BIN=$bin"
+  fi
   say "Next: start Claude Code in $project (its .mcp.json lists the three servers)."
   if [ "$project" = "$here" ]; then
-    say "Undo: rm -rf $venv $here/vectors-forest.db* $here/.code-intel/vectors-map.db*"
+    say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") vectors-forest.db* .code-intel/*.db* \\"
+    say "  .code-intel/*.lock .code-intel/.agreements.lock .code-intel/learned_pairs.json*"
   else
-    say "Undo: $venv/bin/code-intel init --remove $project; rm -rf $venv"
+    say "Undo: $bin/code-intel init --remove $(quoted "$project"); rm -rf $(quoted "$venv")"
   fi
+  [ "$code" -le 1 ] || exit "$code" # 1: it found nothing, and said so
 }
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "${1:-$here}" ;;
 esac

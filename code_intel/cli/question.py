@@ -51,11 +51,12 @@ def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
     return [s for s in found if s.name == s.qualified and not s.name.startswith(("_", "test"))]
 
 
-def _worth(forest: Index, symbol: Symbol) -> tuple[bool, bool, int]:
+def _worth(forest: Index, symbol: Symbol) -> tuple[bool, bool, bool, int]:
+    """Rank what is documented, what a name of several words tells apart, types, what is mentioned."""
     whole = max(words(symbol.name), key=len, default="")
     mentions = len(forest.store.word_hits([whole], "body", MENTIONS))
     compound = len(words(symbol.name)) > 1
-    return bool(symbol.doc), symbol.kind in _TYPES or compound, mentions
+    return bool(symbol.doc), compound, symbol.kind in _TYPES, mentions
 
 
 def _module(path: str) -> str:
