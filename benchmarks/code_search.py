@@ -14,12 +14,14 @@ NDCG@10: binary gains, a file counts once, the ideal has every relevant file in 
 import argparse
 import json
 import math
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +92,8 @@ def measure(
         if embedder is not None:
             index.complete(progress=lambda done, total: _say(f"{repo}: {done}/{total} vectors"))
         vector_seconds = time.perf_counter() - started - seconds
-        chunks = sum(len(index.store.chunks_of(row.path)) for row in index.store.documents())
+        with closing(sqlite3.connect(config.db_path)) as database:
+            (chunks,) = database.execute("SELECT count(*) FROM chunks").fetchone()
         built = Built(repo, index.store.document_count(), chunks, seconds, vector_seconds)
         scores = []
         for question in questions:

@@ -191,13 +191,13 @@ class Freshness:
 
     Attributes:
         state: `fresh`; `building` while words are being indexed; `stale` when files are known to
-            have changed since.
+            have changed since; `missing` when there is no complete index and nobody is making one.
         files: Documents in the index.
         pending: Chunks whose vectors are still missing.
         degraded: What is missing in this answer and why, such as `embedding: not installed`.
     """
 
-    state: Literal["fresh", "stale", "building"] = "fresh"
+    state: Literal["fresh", "stale", "building", "missing"] = "fresh"
     files: int = 0
     pending: int = 0
     degraded: tuple[str, ...] = ()

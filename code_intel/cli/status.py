@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.cli.output import emit
+from code_intel.cli.project import is_set_up, setting_up
 from code_intel.config import find_root, load_settings
+from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
-from code_intel.index.indexer import Role
+from code_intel.index.role import Role
 from code_intel.learned.standings import standings
 from code_intel.tools.answers import index_data
 from code_intel.tools.shelf import Shelf, open_project
@@ -22,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the status; writes nothing."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
-    shelves = open_project(settings)
+    shelves = open_project(settings, readonly=True)
     usable, reason = shelves[0].embedder.available()
     data: dict[str, Any] = {
         "project": str(settings.root),
@@ -33,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
         corpus = shelf.index.config.corpus
         data[corpus] = shelf_status(shelf)
         lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
+    if not is_set_up(settings):
+        lines.append(f"not set up; run `{setting_up(settings)}`")
     with Index(settings.forest, readonly=True) as forest:
         agreed = Counter(s.validity for s in standings(settings, forest, repair=False))
     data["agreements"] = dict(agreed)
@@ -52,17 +56,19 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
         "config": str(config.path),
         "database": str(config.db_path),
         "patterns": list(config.patterns),
-        "indexer_pid": Role(config.db_path).holder() if config.db_path.exists() else None,
+        "indexer_pid": Role(config.db_path).holder(),
     }
-    if not config.db_path.exists():
-        return data | {"state": "missing", "files": 0, "pending": 0, "degraded": []}
-    return data | index_data(shelf.index.freshness()) | {"model": shelf.index.store.model()}
+    data |= index_data(shelf.index.freshness())
+    try:
+        return data | {"model": shelf.index.store.model()}
+    except CodeIntelError:  # freshness has said why
+        return data
 
 
 def shelf_line(data: dict[str, Any]) -> str:
     """Return one line about an index."""
     if data["state"] == "missing":
-        return "not indexed yet; run `code-intel sync`"
+        return f"missing ({'; '.join(data['degraded'])})"
     holder = f", indexed by process {data['indexer_pid']}" if data["indexer_pid"] else ""
     notes = f" ({'; '.join(data['degraded'])})" if data["degraded"] else ""
     return (

@@ -5,6 +5,7 @@ that cannot be indexed are named and do not fail the command. What was done is k
 """
 
 import argparse
+import sys
 from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
@@ -52,7 +53,7 @@ def words(shelf: Shelf, advance: Advance) -> SyncReport:
     """Index the words of one corpus."""
     what = f"{shelf.index.config.corpus}: words"
     return shelf.index.complete(
-        words_only=True, progress=lambda done, total: advance(done, total, what)
+        words_only=True, progress=lambda done, total: advance(done, total, what), say=_say
     )
 
 
@@ -62,5 +63,9 @@ def vectors(shelf: Shelf, advance: Advance) -> list[str]:
     if not usable:
         return [f"no vectors: {reason}"]
     what = f"{shelf.index.config.corpus}: vectors"
-    report = shelf.index.complete(progress=lambda done, total: advance(done, total, what))
+    report = shelf.index.complete(progress=lambda done, total: advance(done, total, what), say=_say)
     return report.warnings
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

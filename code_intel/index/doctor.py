@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from code_intel.config import IndexConfig
-from code_intel.errors import CodeIntelError, NotFoundError
+from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.index import walk
-from code_intel.index.indexer import Role
+from code_intel.index.role import Role
 from code_intel.index.store import Store
 
 _SHOWN = 5
@@ -28,14 +28,17 @@ class Finding:
     remedy: str = ""
 
 
-def examine(config: IndexConfig, *, model: str | None = None) -> list[Finding]:
+def examine(
+    config: IndexConfig, *, model: str | None = None, command: str = "code-intel sync"
+) -> list[Finding]:
     """Return what there is to say about the index of `config`.
 
     Args:
         config: Whose index.
         model: Identity of the embedding model in use, when the caller knows it.
+        command: The command line that builds the index, for remedies.
     """
-    return [*_files(config), *_database(config, model), *_role(config)]
+    return [*_files(config), *_database(config, model, f"Run `{command}`."), *_role(config)]
 
 
 def _files(config: IndexConfig) -> list[Finding]:
@@ -43,6 +46,8 @@ def _files(config: IndexConfig) -> list[Finding]:
         scan = walk.scan(config)
     except CodeIntelError as error:
         return [Finding("error", error.message, error.hint)]
+    if not scan.files and config.corpus == "map":
+        return [Finding("info", "Nothing has been agreed yet; the map is empty.")]
     remedy = f"Correct document_patterns in {config.path.name}, or make the folder."
     found = [Finding("warning", warning, remedy) for warning in scan.warnings]
     if not scan.files:
@@ -54,21 +59,22 @@ def _files(config: IndexConfig) -> list[Finding]:
     return found
 
 
-def _database(config: IndexConfig, model: str | None) -> list[Finding]:
-    sync = f"Run `devrag --config {config.path.name} sync`."
+def _database(config: IndexConfig, model: str | None, sync: str) -> list[Finding]:
+    name = config.db_path.name
     try:
         with Store.open(config.db_path, dimensions=config.dimensions, readonly=True) as store:
             broken = store.check()
             if broken:
-                remedy = f"It is a cache: delete {config.db_path.name}. {sync}"
-                return [
-                    Finding("error", f"{config.db_path.name}: {what}", remedy) for what in broken
-                ]
+                remedy = f"{sync} It rebuilds the index."
+                return [Finding("error", f"{name}: {what}", remedy) for what in broken]
             return _contents(store, model, sync)
     except NotFoundError:
-        return [Finding("warning", f"{config.db_path.name} does not exist yet.", sync)]
+        return [Finding("warning", f"{name} does not exist yet.", sync)]
+    except BusyError as error:
+        return [Finding("warning", error.message, error.hint)]
     except CodeIntelError as error:
-        return [Finding("error", error.message, f"It is replaced at the next sync. {sync}")]
+        kept = "It keeps the file under another name and builds a new one."
+        return [Finding("error", error.message, f"{sync} {kept}")]
 
 
 def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
@@ -88,9 +94,8 @@ def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
 
 
 def _role(config: IndexConfig) -> list[Finding]:
-    if not config.db_path.parent.is_dir():
-        return []
-    holder = Role(config.db_path).holder()
-    if holder is None:
+    role = Role(config.db_path)
+    if role.is_free():
         return [Finding("info", "No process is indexing in the background.")]
-    return [Finding("info", f"Process {holder} indexes in the background.")]
+    who = role.holder()
+    return [Finding("info", f"{f'Process {who}' if who else 'A process'} is indexing.")]

@@ -8,7 +8,6 @@ index.close()
 """
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
@@ -17,15 +16,19 @@ from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.index.indexer import Indexer, Role
+from code_intel.index.database import Database
+from code_intel.index.indexer import Indexer
+from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.index.sync import Progress, SyncReport, sync, sync_document
 from code_intel.index.vectors import embed_chunks, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
-POLL_SECONDS = 0.5
-PATIENCE_SECONDS = 10
+LOOK_SECONDS = 1.0
+"""How often a wait for another process looks whether it makes headway."""
+PATIENCE = 10
+"""Looks without headway after which vectors are made beside it."""
 ALL = 10_000
 
 
@@ -36,7 +39,8 @@ class Index:
         config: Which files, and where the database is.
         embedder: Makes vectors; None: words only.
         cache: Vectors known already, of all projects.
-        readonly: A sibling's index: it is looked at and never built from here.
+        readonly: It is looked at and never built, moved or repaired from here.
+        command: The command line that builds it, for hints.
     """
 
     def __init__(
@@ -46,11 +50,13 @@ class Index:
         embedder: Embedder | None = None,
         cache: VectorCache | None = None,
         readonly: bool = False,
+        command: str = "code-intel sync",
     ) -> None:
         self.config = config
         self.embedder = embedder
         self.cache = cache
         self.readonly = readonly
+        self.command = command
         self.indexer: Indexer | None = None
         self._store: Store | None = None
         self._lock = threading.Lock()
@@ -61,13 +67,19 @@ class Index:
 
         Raises:
             NotFoundError: Read-only, and there is no index yet.
-            StorageError: The file cannot be used.
+            StorageError: The file cannot be used; whoever meets damage in a process with an indexer has
+                set its repair in motion.
         """
         with self._lock:
             if self._store is None:
-                self._store = Store.open(
-                    self.config.db_path, dimensions=self.config.dimensions, readonly=self.readonly
+                database = Database(
+                    self.config.db_path,
+                    dimensions=self.config.dimensions,
+                    readonly=self.readonly,
+                    command=self.command,
+                    noticed=self._noticed,
                 )
+                self._store = Store(database)
             return self._store
 
     def __enter__(self) -> Self:
@@ -82,28 +94,31 @@ class Index:
             self.indexer = Indexer(self.config, embedder=self.embedder, cache=self.cache)
             self.indexer.start()
 
-    def poke(self, *, suspect: bool = False) -> None:
+    def poke(self) -> None:
         """Ask the indexer for a look at the disk, and for the role if nobody has it; no wait."""
         if self.indexer is not None:
-            self.indexer.request(suspect=suspect)
+            self.indexer.request()
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` is what the caller knows to be missing."""
-        reasons = list(degraded)
+        reasons, files, pending, scanned = list(degraded), 0, 0, False
         try:
             files, pending = self.store.document_count(), self.store.pending_count()
             scanned = self.store.get_meta("scanned_ns") is not None
         except CodeIntelError as error:
-            return Freshness("building", degraded=(*reasons, f"index: {error.message}"))
+            reasons.append(f"index: {error.message} {error.hint}")
         status = self.indexer.status if self.indexer else None
         if status is not None and status.degraded and pending:
             reasons.append(status.degraded)
         if status is not None and status.problem:
             reasons.append(f"index: {status.problem}")
-        if not scanned:
+        if scanned:
+            stale = status is not None and (status.scanning or status.problem or status.report.held)
+            return Freshness("stale" if stale else "fresh", files, pending, tuple(reasons))
+        if not self.readonly or not Role(self.config.db_path).is_free():
             return Freshness("building", files, pending, tuple(reasons))
-        stale = status is not None and (status.scanning or status.problem or status.report.held)
-        return Freshness("stale" if stale else "fresh", files, pending, tuple(reasons))
+        reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
+        return Freshness("missing", files, pending, tuple(reasons))
 
     def refresh(self, path: str | Path) -> SyncReport:
         """Index one document now, words and, with a usable model, vectors.
@@ -128,20 +143,41 @@ class Index:
         words_only: bool = False,
         progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
         stop: Callable[[], bool] = lambda: False,
+        say: Callable[[str], None] = lambda sentence: None,  # noqa: ARG005 - says nothing by default
     ) -> SyncReport:
         """Bring words and vectors up to date before returning; what `sync` on a terminal does.
 
-        Vectors are left to the process that has the role, if one has it, and waited for.
+        A damaged index is rebuilt first. That and vectors are left to the process that has the role,
+        if another one has it; the vectors are waited for.
+
+        Args:
+            words_only: Leave the vectors to others.
+            progress: Called with (done, total), of files and then of vectors.
+            stop: Asked in between.
+            say: Told at once, in a sentence, what else is done or waited for; the report's warnings
+                repeat it.
 
         Raises:
             StorageError: The config's folder is gone, or the database cannot be written.
         """
-        report = sync(self.store, self.config, progress=progress, stop=stop)
-        if not words_only and self.embedder is not None:
-            try:
-                self._complete_vectors(self.embedder, progress, stop)
-            except EmbeddingError as error:
-                report.warnings.append(f"embedding: {error.message}")
+        notes: list[str] = []
+
+        def note(sentence: str) -> None:
+            notes.append(sentence)
+            say(sentence)
+
+        role = Role(self.config.db_path)
+        try:
+            self._mend(role, note)
+            report = sync(self.store, self.config, progress=progress, stop=stop)
+            if not words_only and self.embedder is not None:
+                try:
+                    self._complete_vectors(self.embedder, role, progress, stop)
+                except EmbeddingError as error:
+                    notes.append(f"embedding: {error.message}")
+        finally:
+            role.give_up()
+        report.warnings += notes
         return report
 
     def close(self) -> None:
@@ -154,34 +190,49 @@ class Index:
                 self._store.close()
                 self._store = None
 
-    def _complete_vectors(
-        self, embedder: Embedder, progress: Progress, stop: Callable[[], bool]
-    ) -> None:
-        total = self.store.pending_count()
-        role = Role(self.config.db_path)
-        try:
-            if not role.take():
-                self._wait_for_others(total, progress, stop)
-            embed_pending(
-                self.store,
-                embedder,
-                self.cache,
-                progress=lambda left: progress(total - left, total),
-                stop=stop,
-            )
-        finally:
-            role.give_up()
+    def _mend(self, role: Role, note: Callable[[str], None]) -> None:
+        name = self.config.db_path.name
+        if not role.take():
+            if self.indexer is None or not self.indexer.status.leading:
+                who = role.holder()
+                note(f"{f'Process {who}' if who else 'Another process'} is indexing {name} too.")
+            self._noticed()
+            return
+        with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
+            broken = store.mend()
+        if broken:
+            note(f"{name} was damaged and is built anew ({broken[0]}).")
 
-    def _wait_for_others(self, total: int, progress: Progress, stop: Callable[[], bool]) -> None:
-        """Wait while another process embeds; not for one that has stopped making headway."""
-        left, patience = total, time.monotonic() + PATIENCE_SECONDS
-        while left and not stop() and time.monotonic() < patience:
-            threading.Event().wait(POLL_SECONDS)
-            now = self.store.pending_count()
-            if now < left:
-                patience = time.monotonic() + PATIENCE_SECONDS
-            left = now
-            progress(total - left, total)
+    def _noticed(self) -> bool:
+        """Set the repair of a damaged index in motion; whether anybody is there to do it."""
+        if self.readonly:
+            return False
+        if self.indexer is not None:
+            self.indexer.request(suspect=True)
+            return True
+        role = Role(self.config.db_path)
+        if role.is_free():
+            return False
+        role.report_damage()
+        return True
+
+    def _complete_vectors(
+        self, embedder: Embedder, role: Role, progress: Progress, stop: Callable[[], bool]
+    ) -> None:
+        """Embed what is pending, after the process that has the role unless that makes no headway."""
+        left = total = self.store.pending_count()
+        looks = 0
+        while left and looks < PATIENCE and not stop() and not role.take(LOOK_SECONDS):
+            before, left = left, self.store.pending_count()
+            looks = 0 if left < before else looks + 1
+            progress(max(0, total - left), total)
+        embed_pending(
+            self.store,
+            embedder,
+            self.cache,
+            progress=lambda left: progress(total - left, total),
+            stop=stop,
+        )
 
 
 def open_index(

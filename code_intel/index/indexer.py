@@ -1,27 +1,22 @@
 """The background role: one process a database walks, indexes and embeds; the others only ask.
 
-A lock file beside the database elects it and dies with the process. The elected one re-scans when
-asked and every few seconds, less often where a scan is dear, and embeds in small steps in between.
-Others try for the role whenever they are asked something, and can say who has it.
+The elected one (`role`) re-scans when asked and every few seconds, less often where a scan is dear,
+and embeds in small steps in between; when anybody has met damage it checks, and rebuilds what is
+broken. Others try for the role whenever they are asked something.
 """
 
-import json
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.errors import CodeIntelError, EmbeddingError, StorageError
+from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
+from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.index.sync import SyncReport, sync
 from code_intel.index.vectors import embed_pending
@@ -34,47 +29,6 @@ ASKED_SHARE = 4
 SCAN_SHARE = 20
 """A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
 STOP_SECONDS = 0.9
-
-
-class Role:
-    """The right to index one database in bulk."""
-
-    def __init__(self, db_path: Path) -> None:
-        self._lock = FileLock(db_path.with_name(f"{db_path.name}.indexer.lock"), thread_local=False)
-        self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
-
-    def take(self) -> bool:
-        """Try to get the role, without waiting; True when this object has it."""
-        if self._lock.is_locked:
-            return True
-        try:
-            Path(self._lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(blocking=False)
-        except (Timeout, OSError):
-            return False
-        with suppress(OSError):  # who it is matters less than that it works
-            self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
-        return True
-
-    def give_up(self) -> None:
-        """Let somebody else have it."""
-        if self._lock.is_locked:
-            with suppress(OSError):
-                self._holder.unlink(missing_ok=True)
-            self._lock.release()
-
-    def holder(self) -> int | None:
-        """Return the process that has the role, or None when nobody has, or it does not say."""
-        if self._lock.is_locked:
-            return os.getpid()
-        try:
-            self._lock.acquire(blocking=False)
-        except (Timeout, OSError):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                return int(json.loads(self._holder.read_text(encoding="utf-8"))["pid"])
-            return None
-        self._lock.release()
-        return None
 
 
 @dataclass(slots=True)
@@ -136,9 +90,12 @@ class Indexer:
     def request(self, *, suspect: bool = False) -> None:
         """Ask for a scan soon, and for the role if nobody has it; returns at once.
 
-        `suspect` says that a read found the database damaged: it is checked first.
+        `suspect` says that a read found the database damaged: whoever has the role checks it first.
         """
-        self._suspect = self._suspect or suspect
+        if suspect:
+            self._suspect = True
+            if not self.status.leading:
+                self.role.report_damage()
         self._next_scan = min(self._next_scan, self._earliest)
         self._wake.set()
 
@@ -215,7 +172,8 @@ class Indexer:
             self.status.degraded = f"embedding: {error.message}"
 
     def _interrupted(self) -> bool:
-        return self._stopping.is_set() or time.monotonic() >= self._next_scan
+        due = time.monotonic() >= self._next_scan
+        return due or self._stopping.is_set() or self._suspected()
 
     def _scanning(self, _done: int, _total: int) -> None:
         self.status.scanning = True
@@ -224,17 +182,18 @@ class Indexer:
         """Open the store; just elected, or when told so, make sure that it is sound."""
         if self._store is None:
             self._store = Store.open(self.config.db_path, dimensions=self.config.dimensions)
-        if self._suspect:
-            broken = _broken(self._store)
+        if self._suspected():
+            self._suspect = False
+            try:
+                broken = self._store.mend()
+            except CodeIntelError:
+                self._suspect = True
+                raise
             if broken:
                 log.warning("%s is rebuilt: %s", self.config.db_path, "; ".join(broken))
-                self._store.rebuild("corrupt")
-            self._suspect = False
+                self._next_scan = 0.0
         return self._store
 
-
-def _broken(store: Store) -> list[str]:
-    try:
-        return store.check()
-    except StorageError as error:
-        return [error.message]
+    def _suspected(self) -> bool:
+        self._suspect = self.role.damage_reported() or self._suspect
+        return self._suspect

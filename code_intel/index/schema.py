@@ -85,6 +85,15 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
 )
 """(what, SQL that counts it): all zero in a sound database."""
 
+READABLE = (
+    "SELECT path, language, problem FROM documents",
+    "SELECT text, symbols, card, problem FROM chunks",
+    "SELECT name, qualified, kind, signature, doc FROM symbols",
+    "SELECT target FROM imports",
+    "SELECT key, value FROM meta",
+)
+"""Every text: SQLite does not see damage that leaves the pages in order and the text no UTF-8."""
+
 DEFINITION = """SELECT s.name, s.qualified, s.kind, d.path, s.start_line, s.end_line, s.signature,
   d.language, s.digest FROM symbols s JOIN documents d ON d.id = s.document_id"""
 DOCUMENT = """SELECT path, digest, size, mtime_ns, inode, language, lines, problem, indexed_at,

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from code_intel.chunking.words import words
 from code_intel.errors import EmbeddingError
 from code_intel.index import schema
-from code_intel.index.database import Database, drop_vectors
+from code_intel.index.database import Database
+from code_intel.index.opening import drop_vectors
 from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
 from code_intel.records import Chunk, Definition, ParsedFile
 
@@ -43,6 +44,7 @@ class Store:
 
         Raises:
             NotFoundError: Read-only, and there is none.
+            StorageError: Read-only, and it is no usable index.
         """
         return cls(Database(path, dimensions=dimensions, readonly=readonly))
 
@@ -72,9 +74,15 @@ class Store:
         with self._db.batch():
             yield
 
-    def rebuild(self, reason: str) -> None:
-        """Set a damaged database aside to `<name>.<reason>-bak` and start an empty one."""
-        self._db.rebuild(reason)
+    def mend(self) -> list[str]:
+        """Check, and when anything is broken start an empty index; return what was broken.
+
+        The damaged file is kept as `<name>.corrupt-bak`.
+        """
+        broken = self.check()
+        if broken:
+            self._db.rebuild("corrupt")
+        return broken
 
     # --- searching
 
@@ -106,15 +114,6 @@ class Store:
         rows = self._db.rows(schema.CHUNKS, (_json(ids),))
         return {row[0]: _chunk(row) for row in rows}
 
-    def chunks_of(self, path: str) -> list[ChunkRow]:
-        """Return the chunks of one document in order; empty when it is not indexed."""
-        return [
-            _chunk(row)
-            for row in self._db.rows(
-                f"{schema.CHUNK} WHERE d.path = ? ORDER BY c.position", (path,)
-            )
-        ]
-
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol of that bare name begins."""
         return [row[0] for row in self._db.rows(schema.DEFINITION_CHUNKS, (name,))]
@@ -136,12 +135,9 @@ class Store:
             found = list(dict.fromkeys([*found, *similar]))
         return found[:limit]
 
-    def symbols_of(self, path: str) -> list[Definition]:
-        """Return what one document defines, in order."""
-        rows = self._db.rows(
-            f"{schema.DEFINITION} WHERE d.path = ? ORDER BY s.start_line, s.id", (path,)
-        )
-        return [Definition(*row) for row in rows]
+    def has_symbols(self) -> bool:
+        """Whether any document defines any symbol."""
+        return bool(self._db.rows("SELECT 1 FROM symbols LIMIT 1"))
 
     def imports(self) -> list[tuple[str, str]]:
         """Return every (path, import target as written)."""
@@ -278,12 +274,8 @@ class Store:
         self._db.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def check(self) -> list[str]:
-        """Return every broken invariant; empty for a sound database."""
-        with self._db.snapshot():
-            rows = self._db.rows("PRAGMA integrity_check")
-            broken = [str(row[0]) for row in rows if row[0] != "ok"]
-            counts = [(self._db.value(sql), what) for what, sql in schema.INVARIANTS]
-        return broken + [f"{count} {what}" for count, what in counts if count]
+        """Return every broken invariant in one line each; empty for a sound database."""
+        return self._db.broken()
 
     def _put_chunk(
         self, document: int, row: DocumentRow, chunk: Chunk, kept: Mapping[str, bytes]

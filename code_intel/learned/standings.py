@@ -54,7 +54,7 @@ def _judged(
 ) -> list[Standing]:
     confirmed = confirmed_paths(settings, entries, state)
     uses, sightings = state.last_uses(), state.alias_sessions()
-    complete = forest.freshness().state != "building"
+    complete = forest.freshness().state in {"fresh", "stale"}
     found = []
     for entry in entries:
         validity, reasons = judge(

@@ -1,12 +1,17 @@
 """A small deterministic embedder, and documents made of plain lines."""
 
 import hashlib
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
-from code_intel.records import Chunk, ParsedFile, Symbol
+from code_intel.index import schema
+from code_intel.index.rows import ChunkRow
+from code_intel.index.store import Store
+from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 DIMENSIONS = 8
 
@@ -56,3 +61,14 @@ def parsed(*texts: str, symbols: Sequence[Symbol] = (), imports: Sequence[str] =
         for position, text in enumerate(texts)
     )
     return ParsedFile("python", chunks, tuple(symbols), tuple(imports))
+
+
+def chunks_of(store: Store, path: str) -> list[ChunkRow]:
+    rows = store.chunk_rows(range(1, 10_000)).values()
+    return sorted((row for row in rows if row.path == path), key=lambda row: row.position)
+
+
+def symbols_of(store: Store, path: str) -> list[Definition]:
+    sql = f"{schema.DEFINITION} WHERE d.path = ? ORDER BY s.start_line, s.id"
+    with closing(sqlite3.connect(store.path)) as database:
+        return [Definition(*row) for row in database.execute(sql, (path,))]

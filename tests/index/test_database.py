@@ -9,9 +9,10 @@ import pytest
 
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.index.database import DAMAGED
+from code_intel.index.opening import UNUSABLE
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, parsed, unit_vector
+from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
 
 
 def devrag_database(path: Path) -> None:
@@ -87,10 +88,12 @@ def test_reading_leaves_what_is_not_ours_where_it_is(
     path = tmp_path / "vectors.db"
     assert callable(make)
     make(path)
-    before = path.read_bytes()
-    with pytest.raises(StorageError, match=reason):
+    before, there = path.read_bytes(), sorted(tmp_path.iterdir())
+    with pytest.raises(StorageError, match=UNUSABLE[reason]) as refusal:
         Store.open(path, dimensions=DIMENSIONS, readonly=True)
+    assert f"`code-intel sync`: it keeps the file as vectors.db.{reason}-bak" in refusal.value.hint
     assert path.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == there
 
 
 def test_the_first_copy_set_aside_is_kept_for_good(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_other_dimensions_drop_the_vectors_and_keep_the_words(tmp_path: Path) ->
     path = tmp_path / "x.db"
     with Store.open(path, dimensions=DIMENSIONS) as store:
         store.put_document(DocumentRow("a.py", "d"), parsed("login"))
-        chunk = store.chunks_of("a.py")[0].id
+        chunk = chunks_of(store, "a.py")[0].id
         store.put_vectors([(chunk, unit_vector("x"))], identity="m")
     with Store.open(path, dimensions=4) as store:
         assert store.pending_count() == 1
@@ -161,8 +164,8 @@ def test_a_damaged_page_is_noticed_and_never_more_than_a_storage_error(
     data[page : page + 4096] = dice.randbytes(4096)
     path.write_bytes(data)
     with Store.open(path, dimensions=DIMENSIONS) as store:
-        if is_damaged(store):
-            store.rebuild("corrupt")
+        damaged = is_damaged(store)
+        assert bool(store.mend()) is damaged
         assert store.check() == []
         store.put_document(DocumentRow("new.py", "d"), parsed("login"))
         assert store.word_hits(["login"], "body", 1)

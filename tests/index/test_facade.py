@@ -1,3 +1,5 @@
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +8,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import EmbeddingError, NotFoundError
 from code_intel.index.doctor import examine
 from code_intel.index.facade import open_index
-from code_intel.index.indexer import Role
+from code_intel.index.role import Role
 from code_intel.index.store import Store
 from index.samples import DIMENSIONS, HashEmbedder
 
@@ -82,14 +84,16 @@ def test_a_siblings_index_is_read_and_never_made(tmp_path: Path) -> None:
 def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.index.facade.PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("code_intel.index.facade.LOOK_SECONDS", 0)
     config = place(tmp_path)
     other = Role(config.db_path)
     assert other.take()
+    said: list[str] = []
     with open_index(config, embedder=HashEmbedder()) as index:
-        index.complete()
+        report = index.complete(say=said.append)
         assert index.store.pending_count() == 0
     other.give_up()
+    assert said == report.warnings == [f"Process {os.getpid()} is indexing map.db too."]
 
 
 def test_the_background_indexer_makes_an_index_fresh(tmp_path: Path) -> None:
@@ -117,7 +121,7 @@ def test_the_doctor_has_nothing_to_say_about_a_healthy_index(tmp_path: Path) -> 
 def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) -> None:
     config = place(tmp_path)
     assert levels(config) == [("warning", "map.db does not exist yet.")]
-    assert not config.db_path.exists()
+    assert sorted(tmp_path.iterdir()) == [config.folder]
     with open_index(config, embedder=HashEmbedder()) as index:
         index.complete(words_only=True)
         assert levels(config) == [("warning", "2 chunks have no vector yet; words find them.")]
@@ -126,6 +130,29 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) ->
     config.db_path.write_bytes(b"garbage " * 999)
     assert levels(config)[0][0] == "error"
     assert config.db_path.read_bytes() == b"garbage " * 999
+
+
+def test_a_map_without_agreements_is_no_fault(tmp_path: Path) -> None:
+    config = replace(place(tmp_path), patterns=("./agreements",))
+    with open_index(config) as index:
+        index.complete()
+    assert levels(config) == []
+
+
+def test_an_index_that_is_only_read_is_missing_until_somebody_builds_it(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    with open_index(config, readonly=True) as reader:
+        known = reader.freshness()
+        assert known.state == "missing"
+        assert known.degraded[0].endswith("Run `code-intel sync`.")
+        assert sorted(tmp_path.iterdir()) == [config.folder]
+        builder = Role(config.db_path)
+        assert builder.take()
+        assert reader.freshness().state == "building"
+        builder.give_up()
+        with open_index(config) as index:
+            index.complete()
+        assert reader.freshness().state == "fresh"
 
 
 def test_the_doctor_reports_broken_invariants(tmp_path: Path) -> None:

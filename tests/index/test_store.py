@@ -12,12 +12,12 @@ from code_intel.errors import BusyError, EmbeddingError, NotFoundError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import Symbol
-from index.samples import DIMENSIONS, parsed, unit_vector
+from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
 
 
 def put(store: Store, path: str, *texts: str, symbols: Sequence[Symbol] = ()) -> list[int]:
     store.put_document(DocumentRow(path, digest="d"), parsed(*texts, symbols=symbols))
-    return [row.id for row in store.chunks_of(path)]
+    return [row.id for row in chunks_of(store, path)]
 
 
 LOGIN = Symbol("login", "AuthService.login", "method", 1, 1, "def login(self)", digest="ab")
@@ -217,7 +217,7 @@ def test_readers_go_on_while_another_store_writes(store: Store) -> None:
 def test_a_writer_that_stays_too_long_is_reported_as_busy(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.index.database.BUSY_MS", 50)
+    monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
     with Store.open(store.path, dimensions=DIMENSIONS) as other, store.batch():
         with pytest.raises(BusyError, match="another process"):
             put(other, "b.py", "x")

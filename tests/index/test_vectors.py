@@ -9,7 +9,7 @@ from code_intel.errors import EmbeddingError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.vectors import embed_pending
-from index.samples import DIMENSIONS, HashEmbedder, parsed
+from index.samples import DIMENSIONS, HashEmbedder, chunks_of, parsed
 
 
 def fill(store: Store, documents: int = 5, chunks: int = 4) -> None:
@@ -40,7 +40,7 @@ def test_every_pending_chunk_gets_the_vector_of_its_card(store: Store) -> None:
     left: list[int] = []
     assert embed_pending(store, embedder, None, progress=left.append) == 20
     assert left[-1] == store.pending_count() == 0
-    chunk = store.chunks_of("3.py")[2]
+    chunk = chunks_of(store, "3.py")[2]
     assert store.vector_hits(embedder.queries([chunk.card])[0], 1)[0][0] == chunk.id
     assert store.model() == embedder.identity
     assert store.check() == []

@@ -5,6 +5,7 @@ from typing import Any
 
 from code_intel.cli.devrag.options import add_output
 from code_intel.index.doctor import examine
+from code_intel.tools.shelf import devrag_sync
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Print every finding."""
-    found = examine(args.config)
+    found = examine(args.config, command=devrag_sync(args.config))
     rows = [{"level": f.level, "what": f.what, "remedy": f.remedy} for f in found]
     failed = any(f.level == "error" for f in found)
     text = "\n".join(f"{f.level:<8}{f.what} {f.remedy}".rstrip() for f in found)

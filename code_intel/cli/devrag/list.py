@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """List them by name."""
-    shelf = open_shelf(args.config)
+    shelf = open_shelf(args.config, readonly=True)
     try:
         rows = shelf.index.store.documents()
     finally:

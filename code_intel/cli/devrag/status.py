@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Report; writes nothing."""
-    shelf = open_shelf(args.config)
+    shelf = open_shelf(args.config, readonly=True)
     try:
         data = shelf_status(shelf)
         return 0, data, shelf_line(data)

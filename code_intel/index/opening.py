@@ -1,0 +1,196 @@
+"""How a file becomes an index: what it is, and what happens to one that is not ours.
+
+A file that is not ours (devrag's own database, another program's, another version's, a damaged one)
+is never altered: it is moved to `<name>.<reason>-bak` and a new one is built in its place. Reading
+moves and makes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+
+import apsw
+
+from code_intel.durable import locked
+from code_intel.index import schema
+
+BUSY_MS = 5000
+WAL_LIMIT = 16 << 20
+DAMAGE = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.FormatError,
+    UnicodeDecodeError,
+)
+"""How damaged pages show. Every statement is a constant that a sound index understands, so SQLError,
+which sqlite-vec raises for a blob it cannot read, is damage too."""
+UNUSABLE: Mapping[str, str] = MappingProxyType(
+    {
+        "corrupt": "is damaged",
+        "devrag": "was made by devrag",
+        "foreign": "belongs to another program",
+        "newer": "was made by a newer version of code-intel",
+        "older": "was made by an older version of code-intel",
+    }
+)
+"""What a file is that is there and cannot be read as an index."""
+
+
+def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
+    """Open the index at `path` for writing; what is not one is set aside, and a new one made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection, _ = inspect(path, readonly=False)
+    if connection is None:
+        with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
+            # Somebody else may have replaced it while we waited.
+            connection, reason = inspect(path, readonly=False)
+            if connection is None:
+                if reason != "missing":
+                    set_aside(path, reason)
+                connection = _create(path, dimensions)
+    _fit_dimensions(connection, dimensions)
+    return connection
+
+
+def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]:
+    """Open `path` if it is ours and current; else say what it is, leaving it untouched."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None, "missing"
+    connection = None
+    try:
+        if readonly:
+            with closing(_look(path)) as looking:
+                reason = _classify(looking)
+            if reason:
+                return None, reason
+        # Also for reading: a connection that could not write would leave its journal files behind.
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
+        connection.set_busy_timeout(BUSY_MS)
+        reason = _classify(connection)
+        if not reason:
+            _prepare(connection, readonly=readonly)
+            return connection, ""
+    except DAMAGE:
+        reason = "corrupt"
+    if connection is not None:
+        connection.close()
+    return None, reason
+
+
+def _look(path: Path) -> apsw.Connection:
+    """Open a file that may not be ours without a trace beside it."""
+    if Path(f"{path}-wal").exists():
+        return apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags)
+
+
+def _classify(connection: apsw.Connection) -> str:
+    version = connection.pragma("user_version")
+    if connection.pragma("application_id") == schema.APPLICATION_ID:
+        if version == schema.VERSION:
+            connection.execute("SELECT key FROM meta LIMIT 1").fetchall()
+            return ""
+        return "newer" if version > schema.VERSION else "older"
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if not tables and version == 0:
+        return "missing"
+    return "devrag" if {"documents", "chunks", "vec_chunks"} <= tables else "foreign"
+
+
+def set_aside(path: Path, reason: str) -> Path | None:
+    """Move a database with its journal files to `<name>.<reason>-bak`; return where, if anywhere.
+
+    The first copy made for a reason is kept for good (it may be a user's); later ones share a name.
+    """
+    target = aside(path, reason)
+    for suffix in ("-shm", "-wal", ""):
+        with suppress(FileNotFoundError):
+            Path(f"{path}{suffix}").replace(f"{target}{suffix}")
+    return target if target.exists() else None
+
+
+def aside(path: Path, reason: str) -> Path:
+    """Return where `set_aside` would move a database."""
+    first = path.with_name(f"{path.name}.{reason}-bak")
+    return path.with_name(f"{first.name}2") if first.exists() else first
+
+
+@contextmanager
+def immediate(connection: apsw.Connection) -> Iterator[None]:
+    """Hold a write transaction; inside another one, a savepoint of it."""
+    if not connection.get_autocommit():
+        with connection:
+            yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if not connection.get_autocommit():
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _prepare(connection: apsw.Connection, *, readonly: bool) -> None:
+    import sqlite_vec
+
+    connection.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)  # noqa: FBT003 - apsw takes it by position
+    if readonly:
+        connection.pragma("query_only", True)  # noqa: FBT003 - apsw takes it by position
+        return
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "normal")
+    connection.pragma("journal_size_limit", WAL_LIMIT)
+
+
+def _create(path: Path, dimensions: int) -> apsw.Connection:
+    connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    connection.set_busy_timeout(BUSY_MS)
+    _prepare(connection, readonly=False)
+    with immediate(connection):
+        connection.execute(schema.TABLES)
+        _create_vectors(connection, dimensions)
+        connection.pragma("application_id", schema.APPLICATION_ID)
+        connection.pragma("user_version", schema.VERSION)
+    return connection
+
+
+def _create_vectors(connection: apsw.Connection, dimensions: int) -> None:
+    connection.execute(schema.VECTORS.format(dimensions=int(dimensions)))
+    connection.execute(
+        "INSERT OR REPLACE INTO meta VALUES ('dimensions', ?)", (str(int(dimensions)),)
+    )
+
+
+def read_dimensions(connection: apsw.Connection) -> int:
+    """Return how many numbers a vector of this database has."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'dimensions'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _fit_dimensions(connection: apsw.Connection, dimensions: int) -> None:
+    """Drop vectors of another size; the words stay and the vectors are made again."""
+    if read_dimensions(connection) == dimensions:
+        return
+    with immediate(connection):
+        if read_dimensions(connection) != dimensions:
+            drop_vectors(connection, dimensions)
+
+
+def drop_vectors(connection: apsw.Connection, dimensions: int) -> None:
+    """Forget every vector and ask for all of them again; inside the caller's transaction."""
+    connection.execute("DROP TABLE IF EXISTS vectors")
+    _create_vectors(connection, dimensions)
+    connection.execute("DELETE FROM meta WHERE key = 'model'")
+    connection.execute(
+        "UPDATE chunks SET state = ?, problem = '' WHERE state IN (?, ?)",
+        (schema.PENDING, schema.EMBEDDED, schema.QUARANTINED),
+    )

@@ -1,0 +1,81 @@
+"""The right to index one database in bulk: a lock file elects one process, and dies with it.
+
+Who has it is written beside the lock; so is that somebody has met damage, for the one to check who may
+repair it. Asking makes no file.
+"""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from code_intel import durable
+from code_intel.errors import StorageError
+
+
+class Role:
+    """The right to index one database in bulk."""
+
+    def __init__(self, db_path: Path) -> None:
+        self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
+        self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
+        self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
+        self._lock = FileLock(self._path, thread_local=False)
+
+    def take(self, timeout: float = 0) -> bool:
+        """Try to get the role for `timeout` seconds; True when this object has it."""
+        if self._lock.is_locked:
+            return True
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=timeout)
+        except (Timeout, OSError):
+            return False
+        with suppress(StorageError):  # who it is matters less than that it works
+            durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
+        return True
+
+    def give_up(self) -> None:
+        """Let somebody else have it."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                self._holder.unlink(missing_ok=True)
+            self._lock.release()
+
+    def is_free(self) -> bool:
+        """Whether no process has the role."""
+        if self._lock.is_locked:
+            return False
+        if not self._path.exists():
+            return True
+        try:
+            self._lock.acquire(blocking=False)
+        except (Timeout, OSError):
+            return False
+        self._lock.release()
+        return True
+
+    def holder(self) -> int | None:
+        """Return the process that has the role, or None when nobody has, or it does not say."""
+        if self._lock.is_locked:
+            return os.getpid()
+        if self.is_free():
+            return None
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            return int(json.loads(self._holder.read_text(encoding="utf-8"))["pid"])
+        return None
+
+    def report_damage(self) -> None:
+        """Ask whoever has the role, or gets it, to check the database."""
+        with suppress(StorageError):
+            durable.replace(self._damage, b"")
+
+    def damage_reported(self) -> bool:
+        """Whether somebody has met damage since the last time this was asked."""
+        try:
+            self._damage.unlink()
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,207 @@
+import random
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from code_intel.config import IndexConfig
+from code_intel.errors import StorageError
+from code_intel.index.database import DAMAGED
+from code_intel.index.doctor import examine
+from code_intel.index.facade import Index
+from code_intel.index.role import Role
+from code_intel.index.store import Store
+from index.samples import HashEmbedder, unit_vector
+
+FILES = 60
+SIZE = 384
+PAGE = 4096
+LONG = 30.0
+PLACES = [0, 1, 5, 20, 80, 180, 300, 420, -40]
+"""The page from which on thirty are overwritten, as a failing disk would."""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    folder = tmp_path_factory.mktemp("p")
+    for number in range(FILES):
+        functions = "\n\n".join(
+            f"def login_{number}_{i}():\n    return {'x y z ' * 50!r}" for i in range(6)
+        )
+        (folder / f"f{number}.py").write_text(functions + "\n", encoding="utf-8")
+    config = config_of(folder, folder.parent / "sound.db")
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        index.complete()
+        assert index.store.pending_count() == 0
+    data = config.db_path.read_bytes()
+    assert len(data) > 450 * PAGE
+    return folder, data
+
+
+def config_of(folder: Path, db_path: Path) -> IndexConfig:
+    return IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=db_path,
+        dimensions=SIZE,
+    )
+
+
+def damage(data: bytes, page: int) -> bytes:
+    spoiled = bytearray(data)
+    start = page * PAGE % len(data)
+    noise = random.Random(page).randbytes(min(30 * PAGE, len(data) - start))
+    spoiled[start : start + len(noise)] = noise
+    return bytes(spoiled)
+
+
+def answers(index: Index) -> bool:
+    store = index.store
+    return (
+        len(store.vector_hits(unit_vector("q", SIZE), 5)) == 5
+        and len(store.word_hits(["login_3_3"], "body", 5)) > 0
+        and len(store.documents()) == FILES
+    )
+
+
+@pytest.mark.parametrize("page", PLACES)
+def test_completing_rebuilds_what_is_damaged_anywhere(
+    tmp_path: Path, sound: tuple[Path, bytes], page: int
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(damage(data, page))
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        index.complete()
+        assert answers(index)
+        assert index.store.check() == []
+    assert (tmp_path / "x.db.corrupt-bak").read_bytes() == damage(data, page)
+
+
+def test_a_truncated_file_is_rebuilt(tmp_path: Path, sound: tuple[Path, bytes]) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(data[: len(data) // 2])
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        report = index.complete()
+        assert answers(index)
+    assert (tmp_path / "x.db.corrupt-bak").exists()
+    assert report.added == FILES
+
+
+@pytest.mark.parametrize("page", PLACES)
+def test_looking_at_what_is_damaged_says_so_and_leaves_everything(
+    tmp_path: Path, sound: tuple[Path, bytes], page: int
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(damage(data, page))
+    with Index(config, readonly=True, command="code-intel sync here") as index:
+        with pytest.raises(StorageError) as refusal:
+            answers(index)
+        index.freshness()
+    errors = [finding for finding in examine(config) if finding.level == "error"]
+    assert refusal.value.error == DAMAGED
+    assert "`code-intel sync here`" in refusal.value.hint
+    assert len(errors) == 1
+    assert "\n" not in errors[0].what
+    assert list(tmp_path.iterdir()) == [config.db_path]
+    assert config.db_path.read_bytes() == damage(data, page)
+
+
+@pytest.mark.parametrize("page", [5, 80, 300, 420])
+def test_a_read_that_meets_damage_makes_the_running_indexer_rebuild(
+    tmp_path: Path, sound: tuple[Path, bytes], page: int
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(data)
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        index.start()
+        assert index.indexer is not None
+        assert index.indexer.wait(lambda status: status.scans > 0, LONG)
+        overwrite(config.db_path, damage(data, page))
+        with pytest.raises(StorageError) as refusal:
+            answers(index)
+        assert refusal.value.error == DAMAGED
+        assert "being rebuilt" in refusal.value.hint
+        assert index.indexer.wait(lambda status: status.report.added == FILES, LONG)
+        assert index.indexer.wait(lambda _: index.store.pending_count() == 0, LONG)
+        assert answers(index)
+
+
+def test_damage_met_by_a_process_without_the_role_is_repaired_by_the_one_that_has_it(
+    tmp_path: Path, sound: tuple[Path, bytes]
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(data)
+    embedder = HashEmbedder(dimensions=SIZE)
+    with Index(config, embedder=embedder) as leader, Index(config, embedder=embedder) as follower:
+        leader.start()
+        assert leader.indexer is not None
+        assert leader.indexer.wait(lambda status: status.scans > 0, LONG)
+        follower.start()
+        assert follower.indexer is not None
+        assert follower.indexer.wait(lambda status: status.turns > 0, LONG)
+        assert not follower.indexer.status.leading
+        overwrite(config.db_path, damage(data, 300))
+        with pytest.raises(StorageError, match="damaged"):
+            answers(follower)
+        assert leader.indexer.wait(lambda status: status.report.added == FILES, LONG)
+        assert leader.indexer.wait(lambda _: follower.store.pending_count() == 0, LONG)
+        assert answers(follower)
+
+
+def test_completing_leaves_the_repair_to_the_process_that_has_the_role(
+    tmp_path: Path, sound: tuple[Path, bytes]
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(damage(data, 300))
+    role = Role(config.db_path)
+    assert role.take()
+    with Index(config) as index:
+        index.complete(words_only=True)
+    assert role.damage_reported()
+    assert not (tmp_path / "x.db.corrupt-bak").exists()
+    role.give_up()
+
+
+def test_a_text_that_is_no_utf8_any_more_is_damage(
+    tmp_path: Path, sound: tuple[Path, bytes]
+) -> None:
+    folder, data = sound
+    config = config_of(folder, tmp_path / "x.db")
+    config.db_path.write_bytes(data.replace(b"x y z x y z", b"\xff y z x y z"))
+    with Store.open(config.db_path, dimensions=SIZE) as store:
+        with pytest.raises(StorageError, match="damaged"):
+            store.chunk_rows(range(1, 500))
+        assert store.mend()
+        assert store.check() == []
+
+
+def test_a_process_waiting_for_vectors_goes_on_when_the_role_is_free(
+    tmp_path: Path, sound: tuple[Path, bytes]
+) -> None:
+    folder, _ = sound
+    config = config_of(folder, tmp_path / "x.db")
+    role, waiting = Role(config.db_path), Event()
+    assert role.take()
+
+    def progress(_done: int, _total: int) -> None:
+        if waiting.is_set():
+            role.give_up()
+
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        index.complete(words_only=True)
+        waiting.set()
+        index.complete(progress=progress)
+        assert index.store.pending_count() == 0
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    """Change the bytes of a file that is open, and of what SQLite keeps beside it."""
+    with path.open("r+b") as file:
+        file.write(data)
