@@ -17,8 +17,8 @@ from code_intel.records import SearchAnswer, Validity
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import refresh_map
 from code_intel.tools.list_agreements import list_agreements
-from code_intel.tools.map_index import refresh_map
 from code_intel.tools.shelf import open_project
 from code_intel.tools.symbol_facts import definitions_of
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
-    map_shelf, forest_shelf = open_project(settings)
+    map_shelf, forest_shelf = open_project(settings, readonly=args.word == "list")
     desk = Desk(settings, _Nobody(), map_shelf.index, forest_shelf.index, map_shelf.embedder)
     try:
         if args.word == "list":
