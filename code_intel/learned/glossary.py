@@ -12,18 +12,30 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from code_intel.chunking.words import split_identifier, stem
+from code_intel.chunking.words import STOP_WORDS, split_identifier, stem
 
 _KATAKANA = "\u30a1-\u30fa\u30fc"
 _KANJI = "\u3005\u4e00-\u9fff"
-_RUN = re.compile(r"[^\x00-\x7f]+|[\x00-\x7f]+")
+_SCRIPT = re.compile(r"[^\x00-\x7f]+|[\x00-\x7f]+")
+
+_GENERIC = frozenset(
+    """機能 処理 実装 仕組 仕方 動作 挙動 対応 全般 関連 周 修正 改修 改善 調査 調 直 見直 変更 変 バグ 不具合
+    リファクタリング 確 行 使 用 出 入 見 時 際 場合 方 中 後 前 今 毎回 私 人 何 上 下 間
+    feature function functionality process processing handling handle logic fix bug issue debug
+    refactor improve investigate change make let work""".split()  # noqa: SIM905 - easier to read
+)
+_GENERIC_STEMS = frozenset(map(stem, _GENERIC))
+_SILENT = STOP_WORDS - {"code"}
+_WORD = re.compile(f"[{_KANJI}]+|[{_KATAKANA}]+|[a-z0-9]+")
+_PIECES = re.compile(".{3}$|..(?!$)|.+")
 
 
 class Reading(NamedTuple):
-    """What the glossary sees in a text: its concepts, and the text with synonyms made one."""
+    """What the glossary sees in a text: its concepts, the text with synonyms made one, the rest."""
 
     concepts: frozenset[str]
     canonical: str
+    unknown: tuple[str, ...]
 
 
 class _Glossary(NamedTuple):
@@ -42,7 +54,30 @@ def read(text: str) -> Reading:
     return Reading(
         frozenset(part for part, known in parts if known),
         "".join(f"<{part}>" if known else part for part, known in parts),
+        tuple(part for part, known in parts if not known),
     )
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """Return what a text is about: glossary concepts as <concept>, other words as they stand.
+
+    English is stemmed, kanji are cut in twos and threes, hiragana and generic words are left out.
+    """
+    reading = read(text)
+    return frozenset(f"<{concept}>" for concept in reading.concepts).union(
+        *(_rest(part) for part in reading.unknown)
+    )
+
+
+def _rest(part: str) -> Iterator[str]:
+    for run in _WORD.findall(part.casefold()):
+        if run.isascii():
+            if run not in _SILENT and stem(run) not in _GENERIC_STEMS:
+                yield stem(run)
+        else:
+            pieces = _PIECES.findall(run) if re.match(f"[{_KANJI}]", run) else [run]
+            yield from (piece for piece in pieces if piece not in _GENERIC)
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
@@ -57,7 +92,7 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _english(text: str, glossary: _Glossary) -> Iterator[tuple[str, bool]]:
-    for run in _RUN.findall(text):
+    for run in _SCRIPT.findall(text):
         if not run.isascii():
             yield run.replace(" ", ""), False
             continue

