@@ -1,7 +1,8 @@
 """Files that survive a crash: lock, write beside, fsync, rename.
 
 A reader sees the old bytes or the new ones, never a mixture, whatever dies in between
-(docs/decisions/0006). Every file this product writes goes through here; databases have SQLite's own journal.
+(docs/decisions/0006). Every file that is replaced goes through here; session journals and logs are
+appended to, and databases have SQLite's own journal.
 """
 
 import os

@@ -11,9 +11,9 @@
     ├── StorageError           a file or database cannot be read or written
     └── EmbeddingError         no usable embedding model: words only
 
-Two boundaries turn them into text: `servers.boundary` into MCP error results
+Two boundaries turn them into text: `servers.protocol` into MCP error results
 ``{"error", "message", "hint"}``, `cli.main` into lines on stderr and exit codes.
-Whatever is not one of these is a defect and ends as `unexpected` with a log entry.
+Whatever is not one of these is a defect and ends as `unexpected`, its traceback on stderr.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ def build_gateway(settings: Settings) -> Server[Desk]:
             try:
                 yield Desk(
                     settings=settings,
-                    searcher=upstreams,
+                    upstream=upstreams,
                     map=map_shelf.index,
                     forest=forest_shelf.index,
                     embedder=map_shelf.embedder,

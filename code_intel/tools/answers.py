@@ -150,7 +150,7 @@ def index_data(index: Freshness) -> dict[str, Any]:
 
 def index_text(index: Freshness) -> str:
     """Return what a reader must know of the index's state, or nothing when all is well."""
-    notes = [*index.degraded]
+    notes = [note.rstrip(".") for note in index.degraded]
     if index.state != "fresh":
         notes.append(f"the index is {index.state}")
     if index.pending:
@@ -159,19 +159,22 @@ def index_text(index: Freshness) -> str:
 
 
 def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
-    """Return hits as a person would list them, each with the start of its text."""
+    """Return hits as a person would list them, each with the start of its text.
+
+    Only the map's scores are shown: those of the forest are relative, its best hit always has 1.
+    """
     return "\n".join(_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1))
 
 
 def _hit_text(place: int, hit: Hit, text: str) -> str:
-    score = "" if hit.score is None else f"  {hit.score:.2f}"
     if hit.agreement is not None:
+        score = "" if hit.score is None else f"  {hit.score:.2f}"
         found = hit.agreement
         files = ", ".join(files_data(found.files)) or "no files"
         return f"{place}. {found.nl_term} → {found.symbol}  [{found.status}]{score}\n   {files}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     name = f"  {hit.symbol}" if hit.symbol else ""
-    return f"{place}. {hit.document}{lines}{name}{score}\n{_indent(text)}"
+    return f"{place}. {hit.document}{lines}{name}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from code_intel.config import Settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import SessionError
+from code_intel.errors import NotFoundError, SessionError
 from code_intel.index.facade import Index
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
@@ -33,7 +33,7 @@ class Desk:
 
     Attributes:
         settings: The project's settings.
-        searcher: Whatever answers for map and forest.
+        upstream: Whatever answers for map and forest; None for commands that ask neither.
         map: The local map index.
         forest: The local forest index; definitions and validity come from it.
         embedder: The process's model.
@@ -42,13 +42,24 @@ class Desk:
     """
 
     settings: Settings
-    searcher: Searcher
+    upstream: Searcher | None
     map: Index
     forest: Index
     embedder: LazyEmbedder
     offered: frozenset[str] = frozenset()
     last: str | None = None
     locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+
+    @property
+    def searcher(self) -> Searcher:
+        """Whatever answers for map and forest.
+
+        Raises:
+            NotFoundError: Nobody does here.
+        """
+        if self.upstream is None:
+            raise NotFoundError("Nobody answers for map and forest here.")
+        return self.upstream
 
     @property
     def root(self) -> Path:
