@@ -9,7 +9,6 @@ fails when the pages are behind.
 import argparse
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,20 @@ from code_intel.tools.declaration import Tool
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
 HERE = Path(__file__).resolve().parent
+
+
+class Layout(argparse.RawDescriptionHelpFormatter):
+    """argparse's help as every terminal and every Python would show it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=98)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        """Name the value of an option once, after all of its names."""
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        value = "" if action.nargs == 0 else f" {self._format_args(action, action.dest.upper())}"
+        return ", ".join(action.option_strings) + value
 
 
 def tools_page() -> str:
@@ -72,7 +85,9 @@ def _default(name: str, schema: dict[str, object], required: Sequence[str]) -> s
 def _command(program: str, command: Command) -> str:
     module = importlib.import_module(command.module)
     about = inspect.getdoc(module) or ""
-    usage = parser_of(command, program).format_help().partition("\n\n")
+    parser = parser_of(command, program)
+    parser.formatter_class = Layout
+    usage = parser.format_help().partition("\n\n")
     options = usage[2].partition("positional arguments:")[2] or usage[2].partition("options:")[2]
     heading = (
         "arguments:" + options if "positional arguments:" in usage[2] else "options:" + options
@@ -81,23 +96,25 @@ def _command(program: str, command: Command) -> str:
     return f"## {program} {command.name}\n\n{about}\n\n{block}"
 
 
+PAGES = {"tools.md": tools_page, "commands.md": commands_page}
+
+
 def main() -> int:
     """Write or compare; 1 when a page is behind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     behind = []
-    for name, page in (("tools.md", tools_page()), ("commands.md", commands_page())):
-        path = HERE / name
-        if path.exists() and path.read_text(encoding="utf-8") == page:
+    for name, page in PAGES.items():
+        path, text = HERE / name, page()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         behind.append(name)
         if not args.check:
-            path.write_text(page, encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     print("\n".join(behind) or "up to date", file=sys.stderr)
     return 1 if behind and args.check else 0
 
 
 if __name__ == "__main__":
-    os.environ["COLUMNS"] = "100"  # argparse wraps to the terminal otherwise
     sys.exit(main())

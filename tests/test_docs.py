@@ -1,6 +1,10 @@
 """Documentation as assertion: what has no documentation fails here."""
 
+import importlib.util
+import re
 from pathlib import Path
+
+import pytest
 
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS
@@ -8,6 +12,8 @@ from code_intel.config import SETTINGS
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
+VARIABLES = ("CODE_INTEL_ROOT", "CODE_INTEL_BIN", "CODE_INTEL_VENV", "CODE_INTEL_QUESTION")
+"""Beside those of the settings."""
 
 
 def text(name: str) -> str:
@@ -18,7 +24,21 @@ def test_every_setting_and_its_variable_are_documented() -> None:
     page = text("docs/settings.md")
     missing = [row.name for row in SETTINGS if f"## {row.name}\n" not in page]
     missing += [row.variable for row in SETTINGS if row.variable not in page]
+    missing += [name for name in VARIABLES if f"`{name}`" not in page]
     assert missing == []
+
+
+@pytest.mark.parametrize("name", ["tools.md", "commands.md"])
+def test_generated_pages_say_what_the_program_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert text(f"docs/{name}") == generate.PAGES[name](), "run: python docs/generate.py"
 
 
 def test_every_tool_and_each_of_its_parameters_is_documented() -> None:
@@ -73,8 +93,6 @@ def test_both_readmes_open_with_the_same_commands() -> None:
 
 
 def test_every_decision_cited_exists() -> None:
-    import re
-
     pages = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("0*.md")}
     cited = set()
     for path in (*ROOT.glob("code_intel/**/*.py"), *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
