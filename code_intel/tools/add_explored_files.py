@@ -5,8 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.session import steps
+from code_intel.session.paths import plain_path
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import refresh_source
 from code_intel.tools.project_files import Files, existing_files
 
 
@@ -23,6 +25,7 @@ async def add_explored_files(
     check_write_target allows it.
     """
     existing = await thread(existing_files, desk.root, files)
+    await refresh_source(desk, [plain_path(file) for file in existing])
     async with desk.session(session_id, "add_explored_files") as held:
         await held.decide(lambda session: (None, [steps.add_explored(session, files, existing)]))
         session = held.session

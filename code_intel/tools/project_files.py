@@ -11,6 +11,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.git import committed_since, dirty_files
+from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 
 Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
@@ -18,11 +19,11 @@ MOST_DIRTY = 500
 
 
 def existing_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Return those of `files` that exist inside the project, links followed."""
+    """Return those of `files` that exist inside the project, links followed; `a.py:34` is `a.py`."""
     found = set()
     for file in files:
         with suppress(UsageError):
-            if (root / confined(root, file)).is_file():
+            if (root / confined(root, plain_path(file))).is_file():
                 found.add(file)
     return found
 
@@ -38,7 +39,7 @@ def baseline(root: Path) -> dict[str, str]:
 
 def changed_in(root: Path, session: Session) -> bool | None:
     """Whether an explored file is another one than when the session began; None where git cannot tell."""
-    explored = session.explored_files
+    explored = tuple(dict.fromkeys((*session.explored_files, *session.planned_files)))
     if not explored:
         return False
     dirty = dirty_files(root, explored)

@@ -7,6 +7,7 @@ from pydantic import Field
 from code_intel.chunking.languages import row_of
 from code_intel.session import requirements
 from code_intel.session.guidance import next_step
+from code_intel.session.paths import plain_path
 from code_intel.session.requirements import Submission, Understanding, UnderstandingFacts
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
@@ -58,7 +59,8 @@ async def submit_understanding(
             existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
-            symbols_readable=await thread(_readable, desk, files_analyzed),
+            symbols_readable=_readable([*files_analyzed, *held.session.seen_files]),
+            nothing_defined=not await thread(desk.forest.store.has_symbols),
         )
 
         def judgement(session: Session) -> tuple[Understanding, list[Step]]:
@@ -92,8 +94,6 @@ async def submit_understanding(
     return Answer(data, message)
 
 
-def _readable(desk: Desk, files: list[str]) -> bool:
-    """Whether the index can know symbols of these files, or, with none named, knows any at all."""
-    if files:
-        return any(row_of(file.partition(":")[0]).grammar for file in files)
-    return desk.forest.store.has_symbols()
+def _readable(files: list[str]) -> bool:
+    """Whether the index reads symbols of any of these files, as far as their names tell."""
+    return not files or any(row_of(plain_path(file)).grammar for file in files)
