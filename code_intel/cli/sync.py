@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
             corpus, index = shelf.index.config.corpus, shelf.index.freshness()
             data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
             waiting = f", {index.pending} vectors to come" if index.pending else ""
-            lines.append(f"{corpus}: {index.files} files{waiting} ({report_text(report)})")
+            counts, *notes = report_text(report).split("\n")
+            lines += [f"{corpus}: {index.files} files{waiting} ({counts})", *notes]
     finally:
         for shelf in shelves:
             shelf.index.close()
