@@ -46,7 +46,7 @@ def search(
     """
     served = {
         _document(index, standing): standing
-        for standing in standings(settings, forest)
+        for standing in standings(settings, forest, repair=not index.readonly)
         if standing.validity in SERVED and standing.entry.agreement is not None
     }
     same_model = index.store.model() == identity

@@ -45,6 +45,7 @@ DIFFERENT = 0.79
 WORDS_ONLY = 0.69
 """Most that words alone can reach: without vectors nothing short-circuits."""
 
+_BETWEEN_NOUNS = re.compile(r"(?<=[一-鿿ァ-ヶー])の(?=[一-鿿ァ-ヶ])")
 _ENDING = re.compile(
     r"(?:の?(?:機能|処理|実装|仕組み|ロジック)"
     r"|(?<=.)\b(?:features?|functions?|functionality|process|processing|handling|logic))$"
@@ -262,10 +263,10 @@ def _symbol(card: Card) -> str:
 
 
 def _stem(folded: str) -> str:
-    """Strip a request and then one generic ending from a folded term, but never all of it."""
+    """Strip a request, one generic ending and a の between nouns (送料の計算 is 送料計算); never all of it."""
     for pattern in (*_REQUESTS, _ENDING):
         folded = pattern.sub("", folded, count=1).strip() or folded
-    return folded
+    return _BETWEEN_NOUNS.sub("", folded)
 
 
 class _Forms(NamedTuple):

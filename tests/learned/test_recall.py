@@ -179,6 +179,9 @@ def test_no_ending_or_synonym_warrants_more_than_verification() -> None:
     assert least("ログイン処理", login) == (ENDING, "term but for its ending")
     assert least("サインイン処理", login) == (SYNONYM, "synonym of the term")
     assert least("ログイン処理機能処理", login) == (0.0, "")
+    fee = Card(Agreement("送料の計算", "shipping_fee"))
+    assert least("送料計算", fee) == (ENDING, "term but for its ending")
+    assert least("送料の計算処理", fee) == (ENDING, "term but for its ending")
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
