@@ -13,7 +13,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
 from code_intel.learned.learn import confirm
-from code_intel.records import SearchAnswer, Validity
+from code_intel.records import Validity
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
@@ -21,18 +21,6 @@ from code_intel.tools.freshen import refresh_map
 from code_intel.tools.list_agreements import list_agreements
 from code_intel.tools.shelf import open_project
 from code_intel.tools.symbol_facts import definitions_of
-
-
-class _Nobody:
-    """The searcher of a command that asks neither map nor forest."""
-
-    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
-        raise AssertionError((query, top_k))
-
-    async def search_forest(
-        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
-    ) -> SearchAnswer:
-        raise AssertionError((query, top_k, directory, file_pattern))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _answer(args: argparse.Namespace, settings: Settings) -> Answer:
     map_shelf, forest_shelf = open_project(settings, readonly=args.word == "list")
-    desk = Desk(settings, _Nobody(), map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
     try:
         if args.word == "list":
             return await _everything(desk, args.status)

@@ -32,7 +32,7 @@ from code_intel.config import (
 from code_intel.index.schema import APPLICATION_ID
 from code_intel.learned import pairs
 
-BESIDE_DATABASE = ("-wal", "-shm", ".lock", ".indexer.lock", ".indexer.json")
+BESIDE_DATABASE = ("-wal", "-shm", ".lock", ".indexer.lock", ".indexer.json", ".indexer.damage")
 """What SQLite and the indexer put beside a database. Copies of other origin (`-bak`) are not ours."""
 MEMORY = (
     "state.db",
