@@ -199,9 +199,8 @@ class Index:
             self._noticed()
             return
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
-            broken = store.mend()
-        if broken:
-            note(f"{name} was damaged and is built anew ({broken[0]}).")
+            if store.mend():
+                note(f"{name} was damaged and is built anew.")
 
     def _noticed(self) -> bool:
         """Set the repair of a damaged index in motion; whether anybody is there to do it."""

@@ -1,5 +1,6 @@
 """Tool `list_agreements`."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -27,7 +28,9 @@ async def list_agreements(
     Shows also what is not served: files with merge conflicts, unreadable ones, and agreements whose
     symbol is gone.
     """
-    everything = await thread(standings, desk.settings, desk.forest)
+    everything = await thread(
+        partial(standings, desk.settings, desk.forest, repair=not desk.forest.readonly)
+    )
     wanted = [s for s in everything if _matches(s, nl_term, symbol, status)]
     places = {_place(desk, s): s for s in wanted}
     rest = [place for place in sorted(places) if place > cursor]
