@@ -79,7 +79,11 @@ class Upstream:
         if not isinstance(content, Mapping):
             raise UpstreamError(f"{self.name} answered with no object.")
         if result.is_error:
-            raise UpstreamError(f"{self.name}: {content.get('message', 'refused')}")
+            hint = content.get("hint")
+            raise UpstreamError(
+                f"{self.name}: {content.get('message', 'refused')}",
+                hint=hint if isinstance(hint, str) else None,
+            )
         return content
 
 
