@@ -79,6 +79,7 @@ class Store:
 
         The damaged file is kept as `<name>.corrupt-bak`.
         """
+        self._db.close()  # what this connection has cached says nothing about the disk
         broken = self.check()
         if broken:
             self._db.rebuild("corrupt")

@@ -11,6 +11,7 @@ from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from code_intel.index.store import Store
+from code_intel.index.sync import sync
 from index.samples import HashEmbedder, unit_vector
 
 FILES = 60
@@ -154,6 +155,22 @@ def test_damage_met_by_a_process_without_the_role_is_repaired_by_the_one_that_ha
         assert answers(follower)
 
 
+def test_pages_still_cached_do_not_hide_damage_from_the_indexer(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    for number in range(20):
+        (tmp_path / "p" / f"f{number}.py").write_text("def login(): pass\n", encoding="utf-8")
+    config = config_of(tmp_path / "p", tmp_path / "x.db")
+    with Store.open(config.db_path, dimensions=SIZE) as store:
+        sync(store, config)
+    size = config.db_path.stat().st_size
+    with Store.open(config.db_path, dimensions=SIZE) as store:
+        assert store.check() == []
+        overwrite(config.db_path, random.Random(1).randbytes(size - 2 * PAGE), 2 * PAGE)
+        assert store.check() == []
+        assert store.mend()
+        assert store.document_count() == 0
+
+
 def test_completing_leaves_the_repair_to_the_process_that_has_the_role(
     tmp_path: Path, sound: tuple[Path, bytes]
 ) -> None:
@@ -201,7 +218,8 @@ def test_a_process_waiting_for_vectors_goes_on_when_the_role_is_free(
         assert index.store.pending_count() == 0
 
 
-def overwrite(path: Path, data: bytes) -> None:
-    """Change the bytes of a file that is open, and of what SQLite keeps beside it."""
+def overwrite(path: Path, data: bytes, offset: int = 0) -> None:
+    """Change the bytes of a file that is open."""
     with path.open("r+b") as file:
+        file.seek(offset)
         file.write(data)
