@@ -58,10 +58,10 @@ def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
 
 def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]:
     """Open `path` if it is ours and current; else say what it is, leaving it untouched."""
-    if not path.exists() or path.stat().st_size == 0:
-        return None, "missing"
     connection = None
     try:
+        if path.stat().st_size == 0:
+            return None, "missing"
         if readonly:
             with closing(_look(path)) as looking:
                 reason = _classify(looking)
@@ -74,6 +74,10 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
         if not reason:
             _prepare(connection, readonly=readonly)
             return connection, ""
+    except (FileNotFoundError, apsw.CantOpenError):
+        if path.exists():
+            raise
+        reason = "missing"  # or somebody else is setting it aside this very moment
     except DAMAGE:
         reason = "corrupt"
     if connection is not None:
