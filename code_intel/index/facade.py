@@ -114,11 +114,11 @@ class Index:
             reasons.append(f"index: {status.problem}")
         if scanned:
             stale = status is not None and (status.scanning or status.problem or status.report.held)
-            return Freshness("stale" if stale else "fresh", files, pending, tuple(reasons))
+            return Freshness("stale" if stale else "fresh", files, pending, tuple(dict.fromkeys(reasons)))
         if not self.readonly or not Role(self.config.db_path).is_free():
-            return Freshness("building", files, pending, tuple(reasons))
+            return Freshness("building", files, pending, tuple(dict.fromkeys(reasons)))
         reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
-        return Freshness("missing", files, pending, tuple(reasons))
+        return Freshness("missing", files, pending, tuple(dict.fromkeys(reasons)))
 
     def refresh(self, path: str | Path) -> SyncReport:
         """Index one document now, words and, with a usable model, vectors.
