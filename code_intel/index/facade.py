@@ -114,7 +114,9 @@ class Index:
             reasons.append(f"index: {status.problem}")
         if scanned:
             stale = status is not None and (status.scanning or status.problem or status.report.held)
-            return Freshness("stale" if stale else "fresh", files, pending, tuple(dict.fromkeys(reasons)))
+            return Freshness(
+                "stale" if stale else "fresh", files, pending, tuple(dict.fromkeys(reasons))
+            )
         if not self.readonly or not Role(self.config.db_path).is_free():
             return Freshness("building", files, pending, tuple(dict.fromkeys(reasons)))
         reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
