@@ -65,5 +65,7 @@ async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIter
     """Connect to the map or forest server in this process."""
     shelf = open_project(settings_of(root))[corpus == "forest"]
     with anyio.fail_after(60):
-        async with Client(build_index_server(shelf), mode=era) as client:
+        async with Client(
+            build_index_server(shelf.index.config.corpus, lambda: shelf), mode=era
+        ) as client:
             yield Caller(client)

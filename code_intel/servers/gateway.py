@@ -1,20 +1,14 @@
 """The gateway: sessions, phases and learning in front of map and forest."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 from mcp.server import Server
 
 from code_intel.config import Settings
-from code_intel.servers.index_server import build_index_server, noting, start_when_greeted
-from code_intel.servers.protocol import build
-from code_intel.servers.upstream import Upstreams
+from code_intel.servers.index_server import build_index_server, start_indexers
+from code_intel.servers.protocol import Offer, build
 from code_intel.tools.declaration import Answer, Report, Tool
-from code_intel.tools.desk import Desk
-from code_intel.tools.shelf import open_project
-from code_intel.tools.table import GATEWAY_TOOLS
 
 INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you explore, change, fix, "
@@ -26,39 +20,42 @@ INSTRUCTIONS = (
 )
 
 
-def build_gateway(settings: Settings) -> Server[Desk]:
-    """Return the gateway of a project; nothing is opened before the handshake is over."""
-    greeted = anyio.Event()
-    map_shelf, forest_shelf = open_project(settings)
-    upstreams = Upstreams(build_index_server(map_shelf), build_index_server(forest_shelf))
+def build_gateway(settings: Settings) -> Server[None]:
+    """Return the gateway of a project; nothing is imported or opened before the handshake is over."""
+    return build(name="code-intel", instructions=INSTRUCTIONS, offer=lambda: _offer(settings))
 
-    @asynccontextmanager
-    async def lifespan(_server: Server[Desk]) -> AsyncIterator[Desk]:
+
+def _offer(settings: Settings) -> Offer:
+    from code_intel.servers.upstream import Upstreams
+    from code_intel.tools.desk import Desk
+    from code_intel.tools.shelf import open_project
+    from code_intel.tools.table import GATEWAY_TOOLS
+
+    map_shelf, forest_shelf = open_project(settings)
+    upstreams = Upstreams(
+        build_index_server("map", lambda: map_shelf),
+        build_index_server("forest", lambda: forest_shelf),
+    )
+    desk = Desk(
+        settings=settings,
+        upstream=upstreams,
+        map=map_shelf.index,
+        forest=forest_shelf.index,
+        embedder=map_shelf.embedder,
+        offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
+    )
+
+    async def invoke(tool: Tool, arguments: dict[str, Any], _report: Report) -> Answer:
+        return await tool.run(desk, **arguments)
+
+    async def background() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(upstreams.map.own)
             group.start_soon(upstreams.forest.own)
-            group.start_soon(start_when_greeted, greeted, map_shelf, forest_shelf)
-            try:
-                yield Desk(
-                    settings=settings,
-                    upstream=upstreams,
-                    map=map_shelf.index,
-                    forest=forest_shelf.index,
-                    embedder=map_shelf.embedder,
-                    offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
-                )
-            finally:
-                group.cancel_scope.cancel()
+            await start_indexers(map_shelf, forest_shelf)
 
-    async def invoke(desk: Desk, tool: Tool, given: Mapping[str, Any], _report: Report) -> Answer:
-        arguments, unknown = tool.arguments(given)
-        return noting(await tool.run(desk, **arguments), unknown)
+    def close() -> None:
+        map_shelf.index.close()
+        forest_shelf.index.close()
 
-    return build(
-        name="code-intel",
-        instructions=INSTRUCTIONS,
-        tools=GATEWAY_TOOLS,
-        invoke=invoke,
-        lifespan=lifespan,
-        greeted=greeted,
-    )
+    return Offer(GATEWAY_TOOLS, invoke, background, close)

@@ -1,17 +1,18 @@
 """The server of one corpus, devrag-map or devrag-forest; also the gateway's in-process upstream."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server import Server
 
-from code_intel.servers.protocol import build
+from code_intel.records import Corpus
+from code_intel.servers.protocol import Offer, build
 from code_intel.tools.declaration import Answer, Report, Tool
-from code_intel.tools.shelf import Shelf
-from code_intel.tools.table import INDEX_TOOLS
+
+if TYPE_CHECKING:  # opened after the handshake, imported no earlier
+    from code_intel.tools.shelf import Shelf
 
 INSTRUCTIONS = {
     "map": "The map: what this project has agreed, «this term means that symbol». Search it first, with the "
@@ -25,50 +26,27 @@ CALM = 0.3
 """Seconds after the handshake before the background starts: the first calls come first."""
 
 
-def build_index_server(shelf: Shelf) -> Server[Shelf]:
-    """Return the server of a shelf; its indexer starts after the first request was answered."""
-    greeted = anyio.Event()
-    corpus = shelf.index.config.corpus
+def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Server[None]:
+    """Return the server of a shelf, which is opened when it is first needed."""
 
-    @asynccontextmanager
-    async def lifespan(_server: Server[Shelf]) -> AsyncIterator[Shelf]:
-        async with anyio.create_task_group() as group:
-            group.start_soon(start_when_greeted, greeted, shelf)
-            try:
-                yield shelf
-            finally:
-                group.cancel_scope.cancel()
-                shelf.index.close()
+    def offer() -> Offer:
+        from code_intel.tools.table import INDEX_TOOLS
 
-    async def invoke(held: Shelf, tool: Tool, given: Mapping[str, Any], report: Report) -> Answer:
-        arguments, unknown = tool.arguments(given)
-        answer = await tool.run(replace(held, report=report), **arguments)
-        return noting(answer, unknown)
+        shelf = open_shelf()
 
-    return build(
-        name=f"devrag-{corpus}",
-        instructions=INSTRUCTIONS[corpus],
-        tools=INDEX_TOOLS,
-        invoke=invoke,
-        lifespan=lifespan,
-        greeted=greeted,
-    )
+        async def invoke(tool: Tool, arguments: dict[str, Any], report: Report) -> Answer:
+            return await tool.run(replace(shelf, report=report), **arguments)
+
+        async def background() -> None:
+            await start_indexers(shelf)
+
+        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close)
+
+    return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], offer=offer)
 
 
-async def start_when_greeted(greeted: anyio.Event, *shelves: Shelf) -> None:
-    """Start the indexers once the handshake is over."""
-    await greeted.wait()
+async def start_indexers(*shelves: "Shelf") -> None:
+    """Start the indexers of these shelves after a moment."""
     await anyio.sleep(CALM)
     for shelf in shelves:
         await anyio.to_thread.run_sync(shelf.index.start)
-
-
-def noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
-    """Say in the answer which arguments were ignored."""
-    if not unknown:
-        return answer
-    note = f"Ignored unknown arguments: {', '.join(unknown)}."
-    return Answer(
-        {**answer.data, "warnings": [*answer.data.get("warnings", ()), note]},
-        f"{answer.text}\n{note}",
-    )

@@ -5,11 +5,13 @@ and can return error results whose text is exactly ours (docs/decisions/0012). `
 varies: the protocol forbids it, and phases refuse at call time instead.
 """
 
+import functools
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import anyio
 from mcp import types
@@ -23,71 +25,74 @@ from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
 
-State = TypeVar("State")
 
-Lifespan = Callable[[Server[State]], AbstractAsyncContextManager[State]]
+@dataclass(frozen=True)
+class Offer:
+    """What a server works with; made when it is first needed, never before the handshake.
+
+    Attributes:
+        tools: In the order in which they are listed.
+        invoke: Runs one of them on checked arguments.
+        background: Runs once the first request was answered, until the server ends.
+        close: Gives files back when the server ends.
+    """
+
+    tools: Sequence[Tool]
+    invoke: Callable[[Tool, dict[str, Any], Report], Awaitable[Answer]]
+    background: Callable[[], Awaitable[None]]
+    close: Callable[[], None]
+
+    @functools.cached_property
+    def by_name(self) -> dict[str, Tool]:
+        """The tools by name."""
+        return {tool.name: tool for tool in self.tools}
+
+    @functools.cached_property
+    def listed(self) -> list[types.Tool]:
+        """The tools as they are listed, their schemas built."""
+        return [_wire(tool) for tool in self.tools]
 
 
-Invoke = Callable[[State, Tool, Mapping[str, Any], Report], Awaitable[Answer]]
-
-
-def build(
-    *,
-    name: str,
-    instructions: str,
-    tools: Sequence[Tool],
-    invoke: Invoke[State],
-    lifespan: Lifespan[State],
-    greeted: anyio.Event | None = None,
-) -> Server[State]:
+def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> Server[None]:
     """Make the server.
 
     Args:
         name: Server name on the wire.
         instructions: What the model reads at start; at most 2 KB.
-        tools: In the order in which they are listed.
-        invoke: Runs one tool with the lifespan's state.
-        lifespan: Yields that state, once a process.
-        greeted: Set after the first request was answered, the handshake in either protocol era;
-            background work waits for it, so that nothing delays a handshake.
+        offer: Imports and makes everything else; called once, when a request first needs it or, in
+            the background, after the first request (the handshake, in either protocol era) was
+            answered, so that nothing delays a handshake.
     """
-    by_name = {tool.name: tool for tool in tools}
-    listed: list[types.Tool] = []
+    offered = functools.cache(offer)
+    greeted = anyio.Event()
+
+    @asynccontextmanager
+    async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
+        async def begin() -> None:
+            await greeted.wait()
+            await offered().background()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(begin)
+            try:
+                yield
+            finally:
+                group.cancel_scope.cancel()
+                if offered.cache_info().currsize:
+                    offered().close()
 
     async def list_tools(
-        _ctx: ServerRequestContext[State], _params: types.PaginatedRequestParams | None
+        _ctx: ServerRequestContext[None], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        if not listed:
-            listed.extend(_wire(tool) for tool in tools)
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=offered().listed)
 
     async def call_tool(
-        ctx: ServerRequestContext[State], params: types.CallToolRequestParams
+        ctx: ServerRequestContext[None], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         async def report(done: float, total: float | None, message: str) -> None:
             await ctx.session.report_progress(done, total, message)
 
-        try:
-            tool = by_name[params.name]
-        except KeyError:
-            hint = f"Known tools: {', '.join(by_name)}."
-            return _failure(
-                {"error": "unknown_tool", "message": f"No tool {params.name}.", "hint": hint}
-            )
-        try:
-            answer = await invoke(ctx.lifespan_context, tool, params.arguments or {}, report)
-        except CodeIntelError as error:
-            return _failure(error.as_dict())
-        except Exception as error:
-            logger.exception("%s failed", tool.name)
-            return _failure(
-                {
-                    "error": "unexpected",
-                    "message": f"{tool.name} failed: {type(error).__name__}.",
-                    "hint": "This is a defect; the server's stderr has the details. Try another tool.",
-                }
-            )
-        return _success(answer)
+        return await _call(offered(), params.name, params.arguments or {}, report)
 
     server = Server(
         name,
@@ -97,9 +102,41 @@ def build(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    if greeted is not None:
-        server.middleware.append(_announce(greeted))
+    server.middleware.append(_announce(greeted))
     return server
+
+
+async def _call(
+    offer: Offer, name: str, given: Mapping[str, Any], report: Report
+) -> types.CallToolResult:
+    """Run one tool; whatever goes wrong becomes an error result that says what to do next."""
+    tool = offer.by_name.get(name)
+    if tool is None:
+        hint = f"Known tools: {', '.join(offer.by_name)}."
+        return _failure({"error": "unknown_tool", "message": f"No tool {name}.", "hint": hint})
+    try:
+        arguments, unknown = tool.arguments(given)
+        return _success(_noting(await offer.invoke(tool, arguments, report), unknown))
+    except CodeIntelError as error:
+        return _failure(error.as_dict())
+    except Exception as error:
+        logger.exception("%s failed", tool.name)
+        return _failure(
+            {
+                "error": "unexpected",
+                "message": f"{tool.name} failed: {type(error).__name__}.",
+                "hint": "This is a defect; the server's stderr has the details. Try another tool.",
+            }
+        )
+
+
+def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
+    """Say in the answer which arguments were ignored."""
+    if not unknown:
+        return answer
+    note = f"Ignored unknown arguments: {', '.join(unknown)}."
+    warnings = [*answer.data.get("warnings", ()), note]
+    return Answer({**answer.data, "warnings": warnings}, f"{answer.text}\n{note}")
 
 
 def _announce(greeted: anyio.Event) -> ServerMiddleware[Any]:

@@ -16,7 +16,6 @@ from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import CodeIntelError
 from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
-from code_intel.tools.shelf import Shelf
 
 TIMEOUT = 30.0
 """Seconds a question may take."""
@@ -35,7 +34,7 @@ class UpstreamError(CodeIntelError):
 class Upstream:
     """One index server, connected while `own` runs."""
 
-    def __init__(self, name: str, server: Server[Shelf]) -> None:
+    def __init__(self, name: str, server: Server[None]) -> None:
         self.name = name
         self._server = server
         self._client: Client | None = None
@@ -90,7 +89,7 @@ class Upstream:
 class Upstreams:
     """The `Searcher` of the gateway."""
 
-    def __init__(self, map_server: Server[Shelf], forest_server: Server[Shelf]) -> None:
+    def __init__(self, map_server: Server[None], forest_server: Server[None]) -> None:
         self.map = Upstream("devrag-map", map_server)
         self.forest = Upstream("devrag-forest", forest_server)
 

@@ -1,10 +1,13 @@
 """Run the index server on stdin and stdout; what `devrag` does without a command."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from code_intel.cli.devrag.options import add_output
 from code_intel.servers.wire import take_stdout
+
+if TYPE_CHECKING:  # imported when the handshake is over
+    from code_intel.tools.shelf import Shelf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +20,10 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     wire = take_stdout()
     from code_intel.servers.index_server import build_index_server
     from code_intel.servers.stdio import serve
-    from code_intel.tools.shelf import open_shelf
 
-    serve(build_index_server(open_shelf(args.config)), wire)
+    def shelf() -> "Shelf":
+        from code_intel.tools.shelf import open_shelf
+
+        return open_shelf(args.config)
+
+    serve(build_index_server(args.config.corpus, shelf), wire)
