@@ -7,14 +7,11 @@ holds the gateway's settings, the rows of `SETTINGS`: environment over file over
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
-
-from platformdirs import user_cache_path
 
 from code_intel.errors import ConfigError, UsageError
 from code_intel.records import Corpus
@@ -61,6 +58,13 @@ SETTINGS = (
 )
 
 
+def default_cache() -> Path:
+    """Return the user's cache folder for this program."""
+    from platformdirs import user_cache_path  # a server reads settings before its handshake
+
+    return user_cache_path("code-intel")
+
+
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
     """One devrag configuration file.
@@ -101,7 +105,7 @@ class Settings:
     map: IndexConfig
     forest: IndexConfig
     embedding: Literal["auto", "off"] = "auto"
-    cache_dir: Path = field(default_factory=lambda: user_cache_path("code-intel"))
+    cache_dir: Path = field(default_factory=default_cache)
     expire_days: int = 30
     trust_git: bool = True
     session_hours: int = 24
@@ -169,7 +173,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         root=root,
         map=_project_config(root, MAP_CONFIG),
         forest=_project_config(root, FOREST_CONFIG),
-        cache_dir=_folder(root, str(cache)) if cache else user_cache_path("code-intel"),
+        cache_dir=_folder(root, str(cache)) if cache else default_cache(),
         **cast("dict[str, Any]", values),
     )
 
@@ -277,8 +281,12 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    import tomllib  # a server reads settings before its handshake
+
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 

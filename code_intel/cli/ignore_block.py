@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 
 BEGIN, END = b"# code-intel: begin", b"# code-intel: end"
-_BLOCK = re.compile(rb"^" + BEGIN + rb"\r?\n(?:.*\n)*?" + END + rb"(?:\r?\n|\Z)", re.MULTILINE)
+_BLOCK = re.compile(
+    rb"^" + BEGIN + rb"\r?\n(?:(?!" + BEGIN + rb").*\n)*?" + END + rb"(?:\r?\n|\Z)", re.MULTILINE
+)
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 

@@ -22,8 +22,6 @@ INSTRUCTIONS = {
     "language. Hits are hypotheses: verify them before you rely on them. Work on code goes through the "
     "server code-intel, which asks this one for you.",
 }
-CALM = 0.3
-"""Seconds after the handshake before the background starts: the first calls come first."""
 
 
 def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Server[None]:
@@ -46,7 +44,6 @@ def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Ser
 
 
 async def start_indexers(*shelves: "Shelf") -> None:
-    """Start the indexers of these shelves after a moment."""
-    await anyio.sleep(CALM)
+    """Start the indexers of these shelves."""
     for shelf in shelves:
         await anyio.to_thread.run_sync(shelf.index.start)

@@ -25,6 +25,10 @@ from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
 
+CALM = 0.3
+"""Seconds between the first answer and the start of the background: the answer, and the first calls of
+a client, go first."""
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -70,6 +74,7 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> Server
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
         async def begin() -> None:
             await greeted.wait()
+            await anyio.sleep(CALM)
             await offered().background()
 
         async with anyio.create_task_group() as group:
@@ -139,8 +144,14 @@ def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
     return Answer({**answer.data, "warnings": warnings}, f"{answer.text}\n{note}")
 
 
+HANDSHAKES = frozenset({"initialize", "server/discover"})
+"""The first request of either protocol era; it must not wait for anything."""
+
+
 def _announce(greeted: anyio.Event) -> ServerMiddleware[Any]:
     async def middleware(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method not in HANDSHAKES:
+            greeted.set()  # a client may skip the handshake, and its call may need the background
         try:
             return await call_next(ctx)
         finally:
