@@ -12,6 +12,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
+from code_intel.learned.agreements import find, make_key
 from code_intel.learned.learn import confirm
 from code_intel.records import Validity
 from code_intel.tools.add_agreement import add_agreement
@@ -20,7 +21,7 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map
 from code_intel.tools.list_agreements import list_agreements
 from code_intel.tools.shelf import open_project
-from code_intel.tools.symbol_facts import definitions_of
+from code_intel.tools.symbol_facts import definitions_of, nearest
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,9 +81,10 @@ async def _confirm(desk: Desk, term: str, symbol: str) -> Answer:
             f"{symbol} is not defined in the index.",
             hint="Run `code-intel sync --words-only`, or correct the agreement's symbol.",
         )
-    learned = await thread(
-        confirm, desk.settings, (term, symbol), symbol_digest=definitions[0].digest
-    )
+    entry = await thread(find, desk.settings.agreements, make_key(term, symbol))
+    files = [file.path for file in entry.agreement.files] if entry and entry.agreement else []
+    digest = nearest(definitions, files)[0].digest
+    learned = await thread(confirm, desk.settings, (term, symbol), symbol_digest=digest)
     await refresh_map(desk, learned.agreement_file)
     data = {
         "agreement_file": learned.agreement_file.name,

@@ -69,9 +69,19 @@ class _Case:
     last_use: datetime
 
     @property
+    def meant(self) -> tuple[Definition, ...]:
+        """The definitions in the agreement's own files; all of them once it is defined elsewhere.
+
+        Other files may define the same name: what happens to those says nothing.
+        """
+        files = {file.path for file in self.agreement.files}
+        own = tuple(found for found in self.facts.definitions if found.file in files)
+        return own or self.facts.definitions
+
+    @property
     def unchanged(self) -> bool:
         """Whether a definition is provably the one that was agreed on."""
-        known = {definition.digest for definition in self.facts.definitions}
+        known = {definition.digest for definition in self.meant}
         return bool(self.agreement.digest) and self.agreement.digest in known
 
 
@@ -147,7 +157,7 @@ def _broken(case: _Case) -> str:
 def _changed(case: _Case) -> str:
     if not case.facts.complete or not case.agreement.digest or case.unchanged:
         return ""
-    places = ", ".join(f"{found.file}:{found.line}" for found in case.facts.definitions[:3])
+    places = ", ".join(f"{found.file}:{found.line}" for found in case.meant[:3])
     return f"The symbol has changed since it was agreed on: {places}." if places else ""
 
 

@@ -244,8 +244,7 @@ def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
 
 def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
     """Whether something new is to be made in a project that has no code to understand yet."""
-    nothing = facts.nothing_defined or not facts.existing_files
-    return session.intent is Intent.IMPLEMENT and nothing and not facts.symbols_readable
+    return session.intent is Intent.IMPLEMENT and facts.nothing_defined
 
 
 def _seen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from code_intel.records import Agreement, FileReference
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map
-from code_intel.tools.symbol_facts import definitions_of
+from code_intel.tools.symbol_facts import definitions_of, nearest
 
 
 async def add_agreement(
@@ -36,7 +36,7 @@ async def add_agreement(
     """
     files = [await thread(_reference, desk.root, text) for text in related_files]
     found = await definitions_of(desk, [symbol])
-    definitions = found.get(symbol, [])
+    definitions = nearest(found.get(symbol, []), [file.path for file in files])
     if not files:
         files = [FileReference(d.file, d.line) for d in definitions[:1]]
     agreement = Agreement(

@@ -8,6 +8,7 @@ from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+from code_intel.tools.freshen import refresh_source
 from code_intel.tools.symbol_facts import canonical, defined_symbols, symbol_scores
 
 
@@ -30,6 +31,8 @@ async def confirm_symbol_relevance(
     Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index.
     """
     async with desk.session(session_id, "confirm_symbol_relevance") as held:
+        touched = (*held.session.explored_files, *held.session.planned_files)
+        await refresh_source(desk, touched)
         symbols = await canonical(desk, relevant_symbols)
         defined = await defined_symbols(desk, symbols)
         scores = await symbol_scores(desk, held.session.own_words, defined)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.forest.grep import confined
+from code_intel.forest.grep import Question, confined, grep
+from code_intel.learned.validity import lookup_name
 from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.answers import definition_data, index_data, index_text
@@ -43,7 +44,7 @@ async def find_definitions(
     """
     async with desk.perhaps(session_id, "find_definitions") as held:
         every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
-        if await thread(freshen, desk, dict.fromkeys(d.file for d in every[:LIMIT])):
+        if await thread(freshen, desk, await _suspects(desk, symbol, every[:LIMIT])):
             every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
         index = await thread(desk.forest.freshness)
         found = every[:LIMIT]
@@ -72,6 +73,17 @@ async def find_definitions(
         "index": index_data(index),
     }
     return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
+
+
+async def _suspects(desk: Desk, symbol: str, found: list[Definition]) -> list[str]:
+    """Return the files that may have changed since they were indexed: those found, or those that say the word."""
+    if found:
+        return list(dict.fromkeys(d.file for d in found))
+    name = lookup_name(symbol).rpartition(".")[2]
+    if not name:
+        return []
+    matches = await grep(desk.root, Question(name, literal=True, max_results=LIMIT))
+    return list(dict.fromkeys(match.file for match in matches.matches))
 
 
 def _definitions(

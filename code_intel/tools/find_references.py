@@ -6,7 +6,7 @@ from pydantic import Field
 
 from code_intel.forest.grep import Question, grep
 from code_intel.session import steps
-from code_intel.tools.answers import within
+from code_intel.tools.answers import BUDGET, within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.find_definitions import LIMIT, Symbol
@@ -46,7 +46,7 @@ async def find_references(
             )
             await held.append(step)
     lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
-    rows = within({"file": m.file, "line": m.line, "content": m.content} for m in found)
+    rows = within(({"file": m.file, "line": m.line, "content": m.content} for m in found), BUDGET)
     if len(found) > len(lines):
         lines.append(f"… {len(found) - len(lines)} more in `references`; narrow with path.")
     data = {

@@ -12,14 +12,12 @@ from code_intel.tools.desk import Desk
 
 async def revert_to_exploration(
     desk: Desk,
-    reason: Annotated[
-        str, Field(min_length=1, max_length=1000, description="What was misunderstood.")
-    ],
+    reason: Annotated[str, Field(max_length=1000, description="What was misunderstood.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else."""
     async with desk.session(session_id, "revert_to_exploration") as held:
-        session = await held.append(steps.revert(reason))
+        session = await held.append(steps.revert(reason or "no reason given"))
     message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,

@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.records import Hit, SearchAnswer
+from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
+from code_intel.session.wording import fold
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
@@ -98,7 +99,12 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
     phase = session.phase if session else judged.verdict.phase
     message = "A previous success answers this; the forest was not asked."
     guards = list(judged.verdict.failed)
-    if guards:
+    if session and fold(words) != fold(session.own_words):
+        message += (
+            " It was asked with other words than the session's and moves no phase: ask without query "
+            f"for “{session.own_words}”."
+        )
+    elif guards:
         message += f" Not READY: {', '.join(guards)}."
     action = next_step(session) if session else "Read the agreement and its files."
     data = {
@@ -128,7 +134,7 @@ def _from_forest(
         "status": "HYPOTHESIS",
         "query": words,
         "results": [hit_data(hit, text) for hit, text in shown],
-        "message": f"{_said(known)} {VERIFY}",
+        "message": f"{_said(known, map_answer.index)} {VERIFY}",
         "next_action": VERIFY,
         "next_phase": session.phase.value if session else None,
         "guards": [],
@@ -137,12 +143,14 @@ def _from_forest(
         "index": index_data(found.index),
     }
     body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
-    return Answer(data, f"{_said(known)}\n{body}{index_text(found.index)}")
+    return Answer(data, f"{_said(known, map_answer.index)}\n{body}{index_text(found.index)}")
 
 
-def _said(known: Hit | None) -> str:
+def _said(known: Hit | None, index: Freshness) -> str:
     """Return what the map had to say, though it was not enough."""
     if known is None or known.agreement is None or not known.score:
         return "The map does not know this."
     pair = f"{known.agreement.nl_term} → {known.agreement.symbol}"
+    if any(reason.startswith("embedding") for reason in index.degraded):
+        return f"By its words alone the map would say {pair}; without a model it is never sure."
     return f"The map is not sure: {pair} ({known.score:.2f}; 0.70 would do)."

@@ -59,7 +59,11 @@ async def search_text(
         "total_matches": len(result.matches),
         "truncated": truncated,
     }
-    return Answer(data, "\n".join(lines) or f"Nothing matches {pattern} below {path}.")
+    return Answer(
+        data,
+        "\n".join(lines)
+        or f"Nothing matches {pattern} below {path} (files over 1 MiB are not searched).",
+    )
 
 
 def _match_data(match: Match) -> dict[str, Any]:

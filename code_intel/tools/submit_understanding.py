@@ -54,13 +54,14 @@ async def submit_understanding(
     async with desk.session(session_id, "submit_understanding") as held:
         defined = await defined_symbols(desk, symbols)
         feature = held.session.own_words
+        defines = await thread(desk.forest.store.has_symbols)
         facts = UnderstandingFacts(
             defined=frozenset(defined),
             existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
-            symbols_readable=_readable([*files_analyzed, *held.session.seen_files]),
-            nothing_defined=not await thread(desk.forest.store.has_symbols),
+            symbols_readable=defines and _readable([*files_analyzed, *held.session.seen_files]),
+            nothing_defined=not defines,
         )
 
         def judgement(session: Session) -> tuple[Understanding, list[Step]]:

@@ -8,16 +8,30 @@ from code_intel.learned.standings import standings
 from code_intel.records import Definition
 from code_intel.tools.desk import Desk, thread
 
+DEFINITIONS = 50
+"""Files that may define one name."""
+
 
 async def definitions_of(desk: Desk, symbols: Sequence[str]) -> dict[str, list[Definition]]:
     """Return the exact definitions of each symbol that the local index defines."""
 
     def look_up() -> dict[str, list[Definition]]:
         store = desk.forest.store
-        found = {symbol: store.definitions(symbol, exact=True, limit=5) for symbol in symbols}
+        found = {
+            symbol: store.definitions(symbol, exact=True, limit=DEFINITIONS) for symbol in symbols
+        }
         return {symbol: definitions for symbol, definitions in found.items() if definitions}
 
     return await thread(look_up)
+
+
+def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
+    """Return the definitions in `files`, or all of them where none is.
+
+    One name may be defined in several files; what was worked on is the one that is meant.
+    """
+    here = set(files)
+    return [d for d in definitions if d.file in here] or list(definitions)
 
 
 async def canonical(desk: Desk, symbols: Sequence[str]) -> list[str]:

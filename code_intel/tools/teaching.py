@@ -13,7 +13,7 @@ from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map, refresh_source
 from code_intel.tools.project_files import changed_in
-from code_intel.tools.symbol_facts import definitions_of
+from code_intel.tools.symbol_facts import definitions_of, nearest
 
 
 class Taught(NamedTuple):
@@ -57,7 +57,8 @@ async def _write(
     term, symbol = pair
     mapped = session.symbol(symbol)
     assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
-    definitions = (await definitions_of(desk, [symbol])).get(symbol, [])
+    everywhere = (await definitions_of(desk, [symbol])).get(symbol, [])
+    definitions = nearest(everywhere, session.explored_files)
     places = [FileReference(d.file, d.line) for d in definitions[:3]]
     named = {place.path for place in places}
     places += [FileReference(file) for file in session.explored_files if file not in named]

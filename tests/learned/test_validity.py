@@ -26,7 +26,7 @@ from code_intel.learned.validity import (
     judge,
     lookup_name,
 )
-from code_intel.records import Agreement, Definition, Validity
+from code_intel.records import Agreement, Definition, FileReference, Validity
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LOGIN = Agreement(
@@ -76,6 +76,15 @@ def test_a_confirmed_agreement_whose_symbol_is_unchanged_is_valid_at_any_age() -
 def test_a_changed_span_is_changed_and_one_equal_definition_is_enough() -> None:
     assert status(known=facts("d2", "d3")) == "changed"
     assert status(known=facts("d2", "d1")) == "valid"
+
+
+def test_of_equal_names_only_the_one_in_its_own_files_counts() -> None:
+    mine = replace(LOGIN, files=(FileReference("b.py", 3),))
+    here = Definition("login", "AuthService.login", "method", "b.py", 3, 5, "", "python", "d2")
+    known = SymbolFacts(complete=True, definitions=(*facts("d1").definitions, here))
+    assert status(mine, known) == "changed"
+    assert status(replace(mine, digest="d2"), known) == "valid"
+    assert status(replace(mine, files=(FileReference("gone.py", 1),)), known) == "valid"
 
 
 def test_a_symbol_gone_from_a_complete_index_is_broken() -> None:

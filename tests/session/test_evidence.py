@@ -302,7 +302,7 @@ NEW = "src/shop.py is where the cart will live"
 def green_field(intent: Intent = Intent.IMPLEMENT) -> Session:
     """A session in VERIFICATION that has found an empty project."""
     session = after(low_risk(intent), steps.called("search_text", "cart"))
-    facts = UnderstandingFacts(symbols_readable=False)
+    facts = UnderstandingFacts(symbols_readable=False, nothing_defined=True)
     session = after(session, submit_understanding(session, Submission(()), facts).step)
     session = after(session, submit_semantic(session, [(NEW, "high")], "architecture_unknown"))
     return after(session, steps.called("search_text", "shop"))

@@ -337,7 +337,7 @@ def test_the_most_recently_used_come_first_and_the_least_are_pruned(tmp_path: Pa
     assert journal.list_sessions(tmp_path / "nowhere") == ()
 
 
-EMPTY = UnderstandingFacts(symbols_readable=False)
+EMPTY = UnderstandingFacts(symbols_readable=False, nothing_defined=True)
 STEPS = st.one_of(
     st.builds(
         steps.called,

@@ -406,8 +406,9 @@ def test_where_no_symbols_can_be_read_a_search_is_enough_to_go_on(
 @pytest.mark.parametrize(
     ("intent", "facts", "greenfield"),
     [
-        (Intent.IMPLEMENT, UNREADABLE, True),
-        (Intent.MODIFY, UNREADABLE, False),
+        (Intent.IMPLEMENT, UNREADABLE, False),
+        (Intent.IMPLEMENT, UNREADABLE._replace(nothing_defined=True), True),
+        (Intent.MODIFY, UNREADABLE._replace(nothing_defined=True), False),
         (Intent.IMPLEMENT, UNREADABLE._replace(existing_files=frozenset({"main.tf"})), False),
         (
             Intent.IMPLEMENT,

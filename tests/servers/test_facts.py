@@ -1,0 +1,122 @@
+"""Facts are about the code as it is now, and about the file that was meant."""
+
+from pathlib import Path
+
+import pytest
+
+from projects import Caller
+from served import AGREEMENTS, gateway
+
+pytestmark = pytest.mark.anyio
+
+
+async def ready_on(call: Caller, symbol: str, file: str) -> str:
+    """Lead a session to READY on one file, by what its own calls show."""
+    session = await call("start_session", intent="MODIFY", query="invoice run fails at night")
+    handle = str(session["session_id"])
+    await call(
+        "set_query_frame",
+        target_feature={"value": "invoice run", "quote": "invoice run"},
+        observed_issue={"value": "fails at night", "quote": "fails at night"},
+        trigger_condition={"value": "at night", "quote": "at night"},
+    )
+    await call("search_text", pattern="invoices", path=file)
+    await call("find_definitions", symbol=symbol, path=file, exact_match=True)
+    await call("find_references", symbol=symbol)
+    await call(
+        "confirm_symbol_relevance",
+        relevant_symbols=[symbol],
+        code_evidence=f"{file} runs the invoices at night, where it fails",
+    )
+    answer = await call(
+        "submit_understanding",
+        symbols_identified=[symbol],
+        entry_points=[symbol],
+        files_analyzed=[file],
+    )
+    if answer["next_phase"] == "SEMANTIC":
+        supposed = await call(
+            "submit_semantic",
+            hypotheses=[f"{symbol} of {file} runs the invoices"],
+            devrag_reason="architecture_unknown",
+        )
+        await call("find_definitions", symbol=symbol, path=file, exact_match=True)
+        evidence = {
+            "tool": "find_definitions",
+            "target": symbol,
+            "result": "it does",
+            "files": [file],
+        }
+        await call(
+            "submit_verification",
+            verified=[
+                {"hypothesis": text, "status": "confirmed", "evidence": evidence}
+                for text in supposed["hypotheses_to_verify"]
+            ],
+        )
+    return handle
+
+
+async def test_of_several_definitions_the_one_worked_on_is_learned(shop: Path) -> None:
+    for name, text in (("a", "archives"), ("b", "invoices")):
+        (shop / name).mkdir()
+        code = f'def run():\n    """Handle {text}."""\n    return "{text}"\n'
+        (shop / name / "job.py").write_text(code, encoding="utf-8")
+    (shop / "main.py").write_text("from b.job import run\n\nrun()\n", encoding="utf-8")
+    async with gateway(shop) as call:
+        await call("find_definitions", symbol="run")
+        handle = await ready_on(call, "run", "b/job.py")
+        file = shop / "b" / "job.py"
+        file.write_text(
+            file.read_text("utf-8").replace("return", "return 'x' or"), encoding="utf-8"
+        )
+        outcome = await call("record_outcome", session_id=handle, outcome="success")
+        assert outcome["agreement_file"], outcome["note"]
+        written = (shop / AGREEMENTS / outcome["agreement_file"]).read_text(encoding="utf-8")
+        assert "`b/job.py" in written
+        assert "a/job.py" not in written
+        assert (await call("list_agreements"))["agreements"][0]["status"] == "valid"
+        file.write_text('def run():\n    return "something else"\n', encoding="utf-8")
+        await call("find_definitions", symbol="run")
+        assert (await call("list_agreements"))["agreements"][0]["status"] == "changed"
+
+
+async def test_a_name_just_written_is_found_at_once(shop: Path) -> None:
+    async with gateway(shop) as call:
+        assert (await call("find_definitions", symbol="brand_new_symbol"))["total"] == 0
+        file = shop / "src" / "cart" / "cart.py"
+        code = file.read_text(encoding="utf-8") + "\n\ndef brand_new_symbol():\n    return 1\n"
+        file.write_text(code, encoding="utf-8")
+        found = await call("find_definitions", symbol="brand_new_symbol")
+        assert [row["file"] for row in found["definitions"]] == ["src/cart/cart.py"]
+
+
+async def test_a_project_with_code_is_no_empty_one_whatever_is_listed(shop: Path) -> None:
+    (shop / "NOTES.md").write_text("Some notes about refunds.\n", encoding="utf-8")
+    async with gateway(shop) as call:
+        await call("start_session", intent="IMPLEMENT", query="add refunds")
+        await call("search_text", pattern="notes", path="NOTES.md")
+        await call("submit_understanding", symbols_identified=[], files_analyzed=["NOTES.md"])
+        await call(
+            "submit_semantic", hypotheses=["nothing here"], devrag_reason="architecture_unknown"
+        )
+        await call("search_text", pattern="zzzqqqxx")
+        evidence = {
+            "tool": "search_text",
+            "target": "zzzqqqxx",
+            "result": "nothing",
+            "files": ["src/payments/refund.py"],
+        }
+        item = {"hypothesis": "nothing here", "status": "confirmed", "evidence": evidence}
+        refused = await call.refused("submit_verification", verified=[item])
+        assert refused["error"] == "requirements_missing"
+
+
+async def test_an_empty_project_leads_to_writing_without_listing_a_file(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "README.md").write_text("# New\n", encoding="utf-8")
+    async with gateway(tmp_path / "new") as call:
+        await call("start_session", intent="IMPLEMENT", query="add a login form")
+        await call("search_text", pattern="login")
+        answer = await call("submit_understanding", symbols_identified=[])
+        assert answer["next_phase"] == "SEMANTIC"
