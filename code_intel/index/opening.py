@@ -43,7 +43,11 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
 def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
     """Open the index at `path` for writing; what is not one is set aside, and a new one made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection, _ = inspect(path, readonly=False)
+    connection = None
+    with suppress(
+        apsw.CantOpenError
+    ):  # somebody is setting it aside this moment: decided under the lock
+        connection, _ = inspect(path, readonly=False)
     if connection is None:
         with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
             # Somebody else may have replaced it while we waited.
@@ -74,10 +78,8 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
         if not reason:
             _prepare(connection, readonly=readonly)
             return connection, ""
-    except (FileNotFoundError, apsw.CantOpenError):
-        if path.exists():
-            raise
-        reason = "missing"  # or somebody else is setting it aside this very moment
+    except FileNotFoundError:
+        reason = "missing"
     except DAMAGE:
         reason = "corrupt"
     if connection is not None:

@@ -52,7 +52,7 @@ def _offer(settings: Settings) -> Offer:
         async with anyio.create_task_group() as group:
             group.start_soon(upstreams.map.own)
             group.start_soon(upstreams.forest.own)
-            await start_indexers(map_shelf, forest_shelf)
+            start_indexers(map_shelf, forest_shelf)
 
     def close() -> None:
         map_shelf.index.close()

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from mcp.server import Server
 
 from code_intel.records import Corpus
@@ -36,14 +35,14 @@ def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Ser
             return await tool.run(replace(shelf, report=report), **arguments)
 
         async def background() -> None:
-            await start_indexers(shelf)
+            start_indexers(shelf)
 
         return Offer(INDEX_TOOLS, invoke, background, shelf.index.close)
 
     return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], offer=offer)
 
 
-async def start_indexers(*shelves: "Shelf") -> None:
+def start_indexers(*shelves: "Shelf") -> None:
     """Start the indexers of these shelves."""
     for shelf in shelves:
-        await anyio.to_thread.run_sync(shelf.index.start)
+        shelf.index.start()  # only starts a thread: on the loop, so that nothing closes it meanwhile
