@@ -41,21 +41,18 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
 
 
 def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
-    """Open the index at `path` for writing; what is not one is set aside, and a new one made."""
+    """Open the index at `path` for writing; what is not one is set aside, and a new one made.
+
+    One process at a time: whoever opened a file while another sets it aside could, in closing it, take
+    the new one's journal with it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = None
-    with suppress(
-        apsw.CantOpenError
-    ):  # somebody is setting it aside this moment: decided under the lock
-        connection, _ = inspect(path, readonly=False)
-    if connection is None:
-        with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
-            # Somebody else may have replaced it while we waited.
-            connection, reason = inspect(path, readonly=False)
-            if connection is None:
-                if reason != "missing":
-                    set_aside(path, reason)
-                connection = _create(path, dimensions)
+    with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
+        connection, reason = inspect(path, readonly=False)
+        if connection is None:
+            if reason != "missing":
+                set_aside(path, reason)
+            connection = _create(path, dimensions)
     _fit_dimensions(connection, dimensions)
     return connection
 
