@@ -4,6 +4,7 @@ A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`); `si
 (1 + cosine) / 2. What is not served (broken, conflict, invalid) is left out here and listed elsewhere.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,9 +45,13 @@ def search(
         identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
     """
-    served = {
+    known = {
         _document(index, standing): standing
         for standing in standings(settings, forest, repair=not index.readonly)
+    }
+    served = {
+        document: standing
+        for document, standing in known.items()
         if standing.validity in SERVED and standing.entry.agreement is not None
     }
     same_model = index.store.model() == identity
@@ -63,7 +68,7 @@ def search(
         if item.score >= FEWEST_SCORE
     ]
     hits.sort(key=lambda hit: -(hit.score or 0.0))
-    return [*hits, *_other_documents(index, query, served)][:top_k]
+    return [*hits, *_other_documents(index, query, known)][:top_k]
 
 
 def _document(index: Index, standing: Standing) -> str:
@@ -100,11 +105,10 @@ def _hit(index: Index, row: tuple[int, str], standing: Standing, found: Recalled
     )
 
 
-def _other_documents(index: Index, query: str, served: dict[str, Standing]) -> list[Hit]:
-    """Return documents of the map that are no agreements, by words; their score stays below every band."""
+def _other_documents(index: Index, query: str, known: Collection[str]) -> list[Hit]:
+    """Return documents that are no agreements, served or not, by words; they stay below every band."""
     hits = index.store.word_hits(query_words(query), "body", 20)
     rows = index.store.chunk_rows([chunk for chunk, _ in hits])
-    agreements = {path for _, path, _, _ in index.store.cards()}
     best = hits[0][1] if hits else 1.0
     return [
         Hit(
@@ -118,7 +122,5 @@ def _other_documents(index: Index, query: str, served: dict[str, Standing]) -> l
             why=("words",),
         )
         for chunk, value in hits
-        if (row := rows.get(chunk)) is not None
-        and row.path not in served
-        and row.path not in agreements
+        if (row := rows.get(chunk)) is not None and row.path not in known
     ]

@@ -219,11 +219,12 @@ def test_other_documents_of_the_map_come_after_agreements_and_below_every_band(
     settings: Settings,
 ) -> None:
     agree(settings)
-    notes = settings.agreements / "README.txt"
-    (settings.agreements / "notes.md").write_text(
-        "# 送料計算\n\n送料計算 is here.\n", encoding="utf-8"
-    )
-    notes.write_text("送料計算", encoding="utf-8")
-    answer = ask(settings, TERM)
-    assert answer.hits[0].agreement is not None
-    assert all((hit.score or 0) < 0.5 for hit in answer.hits[1:])
+    patterns = (*settings.map.patterns, "./docs")
+    wider = replace(settings, map=replace(settings.map, patterns=patterns))
+    (settings.root / "docs" / "fees.md").write_text(f"# {TERM}\n\nNot agreed.\n", encoding="utf-8")
+    (settings.agreements / "bad.md").write_text(f"{CONFLICT}{TERM}\n", encoding="utf-8")
+    first, *others = ask(wider, TERM).hits
+    assert first.agreement is not None
+    assert [hit.document for hit in others] == ["docs/fees.md"]
+    assert others[0].agreement is None
+    assert 0 < (others[0].score or 0) < 0.5
