@@ -1,0 +1,35 @@
+"""Settings, read once and passed down."""
+
+from code_intel.config.index_config import (
+    FOREST_CONFIG,
+    MAP_CONFIG,
+    STATE_FOLDER,
+    IndexConfig,
+    default_config,
+    load_index_config,
+)
+from code_intel.config.settings import (
+    SETTINGS,
+    Setting,
+    Settings,
+    default_cache,
+    find_root,
+    find_served_root,
+    load_settings,
+)
+
+__all__ = [
+    "FOREST_CONFIG",
+    "MAP_CONFIG",
+    "SETTINGS",
+    "STATE_FOLDER",
+    "IndexConfig",
+    "Setting",
+    "Settings",
+    "default_cache",
+    "default_config",
+    "find_root",
+    "find_served_root",
+    "load_index_config",
+    "load_settings",
+]
