@@ -23,6 +23,9 @@ class HashEmbedder:
         self.identity = identity
         self.embedded = 0
 
+    def reads(self, identity: str) -> bool:
+        return identity == self.identity
+
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._vectors(prepared(texts, MAX_QUERY))
 

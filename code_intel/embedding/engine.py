@@ -21,6 +21,11 @@ MAX_QUERY = 1_000
 MAX_PASSAGE = 2_000
 """Characters of a passage that are read; beyond one window of 510 tokens vectors blur anyway."""
 
+SPACES = (("multilingual-e5-small/q4/", "multilingual-e5-small/int8/"),)
+"""Beginnings of identities whose vectors may be compared: the same weights, rounded differently.
+
+Query vectors of the one find passages of the other as well as its own do (docs/decisions/0015)."""
+
 _LENGTH_TOLERANCE = 1e-3
 _SPECIAL = re.compile(r"<(?:/?s|pad|unk|mask)>")
 _OPENING = re.compile("[<＜﹤]")
@@ -46,11 +51,23 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """Numbers a vector has."""
 
+    def reads(self, identity: str) -> bool:
+        """Whether query vectors of this one may be compared with passages stored as `identity`."""
+
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed questions."""
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed what questions should find."""
+
+
+def same_space(one: str, other: str) -> bool:
+    """Say whether vectors of two identities may be compared; an empty one is nobody's."""
+    if not one or not other:
+        return False
+    return one == other or any(
+        one.startswith(space) and other.startswith(space) for space in SPACES
+    )
 
 
 def embeddable(text: str) -> bool:

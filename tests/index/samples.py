@@ -30,6 +30,9 @@ class HashEmbedder:
         self.dimensions = dimensions
         self.asked: list[str] = []
 
+    def reads(self, identity: str) -> bool:
+        return identity == self.identity
+
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.passages(texts)
 
