@@ -17,15 +17,18 @@ from code_intel.config.settings import (
     find_served_root,
     load_settings,
 )
+from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
 __all__ = [
     "FOREST_CONFIG",
     "MAP_CONFIG",
     "SETTINGS",
     "STATE_FOLDER",
+    "UPSTREAMS",
     "IndexConfig",
     "Setting",
     "Settings",
+    "UpstreamConfig",
     "default_cache",
     "default_config",
     "find_root",

@@ -1,6 +1,7 @@
 """The index configs `devrag-map.json` and `devrag-forest.json`, in devrag's format (seed 004 §2.2, §2.3).
 
-Paths inside them are relative to their own folder. Unknown keys are kept.
+Paths inside them are relative to their own folder. Every key of devrag is read (docs/decisions/0017);
+what is unknown is kept, and `notes` names it.
 """
 
 import json
@@ -18,6 +19,23 @@ from code_intel.records import Corpus
 STATE_FOLDER = ".code-intel"
 MAP_CONFIG = "devrag-map.json"
 FOREST_CONFIG = "devrag-forest.json"
+DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "document_patterns": ["./documents"],
+        "db_path": "./vectors.db",
+        "chunk_size": 500,
+        "search_top_k": 5,
+        "compute": {"device": "auto", "fallback_to_cpu": True},
+        "model": {"name": "multilingual-e5-small", "dimensions": 384},
+    }
+)
+"""What a missing key means, and the template that devrag writes where there is no config."""
+KEYS = frozenset({
+    *DEVRAG_DEFAULTS, "compute.device", "compute.fallback_to_cpu", "model.name", "model.dimensions",
+    "documents_dir", "update_check", "model_dir", "corpus",
+})  # fmt: skip
+"""Every key that means something. `update_check` is read for its type alone: nothing ever calls home."""
+DEVICES = ("auto", "cpu", "gpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +51,10 @@ class IndexConfig:
         top_k: Default number of hits.
         model: Model name as written.
         dimensions: Numbers a vector has.
+        model_dir: Folder in which a local model may be, absolute; None where nothing is said.
+        device: `compute.device`: auto, cpu or gpu.
+        fallback_to_cpu: Whether the CPU will do where gpu is asked for and there is none.
+        notes: What is odd about the file, a sentence each; nothing that stops it from being used.
         raw: The whole file, unknown keys included.
     """
 
@@ -44,6 +66,10 @@ class IndexConfig:
     top_k: int = 5
     model: str = "multilingual-e5-small"
     dimensions: int = 384
+    model_dir: Path | None = None
+    device: str = "auto"
+    fallback_to_cpu: bool = True
+    notes: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -62,24 +88,36 @@ def load_index_config(path: Path) -> IndexConfig:
     """
     path = path.absolute()
     raw = _read_json(path) if path.exists() else {}
-    patterns = raw.get("document_patterns", [raw.get("documents_dir", "./documents")])
-    model = raw.get("model", {})
-    require(path, "document_patterns", _is_strings(patterns), "a list of strings")
-    require(path, "model", isinstance(model, dict), "an object")
+    model, compute = (_object(path, raw, key) for key in ("model", "compute"))
+    patterns = _patterns(path, raw)
+    _flag(path, raw, "update_check", default=True)
+    device, notes = _device(path, compute)
+    model_dir = _text(path, raw, "model_dir", "") if "model_dir" in raw else ""
     config = IndexConfig(
         path=path,
         corpus=_corpus(path, raw, patterns),
         patterns=tuple(patterns),
-        db_path=Path(os.path.normpath(path.parent / _text(path, raw, "db_path", "./vectors.db"))),
-        chunk_size=_positive(path, raw, "chunk_size", 500),
-        top_k=_positive(path, raw, "search_top_k", 5),
-        model=_text(path, model, "name", "multilingual-e5-small"),
-        dimensions=_positive(path, model, "dimensions", 384),
+        db_path=beside(path, _text(path, raw, "db_path", DEVRAG_DEFAULTS["db_path"])),
+        chunk_size=_positive(path, raw, "chunk_size", DEVRAG_DEFAULTS["chunk_size"]),
+        top_k=_positive(path, raw, "search_top_k", DEVRAG_DEFAULTS["search_top_k"]),
+        model=_text(path, model, "name", DEVRAG_DEFAULTS["model"]["name"]),
+        dimensions=_positive(path, model, "dimensions", DEVRAG_DEFAULTS["model"]["dimensions"]),
+        model_dir=beside(path, model_dir) if model_dir else None,
+        device=device,
+        fallback_to_cpu=_flag(path, compute, "fallback_to_cpu", default=True),
+        notes=(*notes, *_unknown(path, raw)),
         raw=MappingProxyType(raw),
     )
     if config.db_path.is_dir():
-        raise ConfigError(f"{path.name}: db_path names a folder: {config.db_path}.")
+        raise ConfigError(
+            f"{path}: db_path names a folder: {config.db_path}.", details={"field": "db_path"}
+        )
     return config
+
+
+def beside(path: Path, text: str) -> Path:
+    """Return a path that a config gives, which is relative to the config's folder."""
+    return Path(os.path.normpath(path.parent / os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
 
 
 def default_config(corpus: Corpus) -> dict[str, Any]:
@@ -139,10 +177,48 @@ def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(f"{path} is not JSON: {place}: {error.msg}.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
     require(path, "the file", isinstance(raw, dict), "a JSON object")
     return cast("dict[str, Any]", raw)
+
+
+def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
+    """Return the patterns; an empty list, or none, is devrag's default."""
+    patterns = raw.get("document_patterns", [])
+    require(path, "document_patterns", _is_strings(patterns), "a list of strings")
+    default = DEVRAG_DEFAULTS["document_patterns"][0]
+    return list(patterns) or [_text(path, raw, "documents_dir", default)]
+
+
+def _device(path: Path, compute: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return the device, and what is to be said of it; the engine that comes along knows the CPU alone."""
+    device = _text(path, compute, "device", "auto")
+    if device not in DEVICES:
+        known = ", ".join(DEVICES)
+        return "cpu", (f"compute.device is {device}, which is none of {known}; cpu is used.",)
+    if device == "gpu":
+        return device, ("compute.device is gpu; the built-in model computes on the CPU.",)
+    return device, ()
+
+
+def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note for each key that means nothing; `$…` and `_…` are taken for comments."""
+    names = [*raw]
+    for part in ("compute", "model"):
+        names += (f"{part}.{key}" for key in raw.get(part, {}))
+    odd = [name for name in names if name not in KEYS and name[:1] not in {"$", "_"}]
+    return tuple(f"{path.name}: unknown key {name}{_meant(name)}" for name in odd)
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower().replace("-", "_"), sorted(KEYS), n=1, cutoff=0.7)
+    return f"; did you mean {close[0]}?" if close else ", which is kept and means nothing."
 
 
 def _is_strings(value: object) -> bool:
@@ -153,6 +229,18 @@ def _text(path: Path, raw: Mapping[str, Any], key: str, default: str) -> str:
     value = raw.get(key, default)
     require(path, key, isinstance(value, str) and bool(value), "a non-empty string")
     return cast("str", value)
+
+
+def _object(path: Path, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = raw.get(key, {})
+    require(path, key, isinstance(value, dict), "an object")
+    return cast("dict[str, Any]", value)
+
+
+def _flag(path: Path, raw: Mapping[str, Any], key: str, *, default: bool) -> bool:
+    value = raw.get(key, default)
+    require(path, key, isinstance(value, bool), "true or false")
+    return cast("bool", value)
 
 
 def _positive(path: Path, raw: Mapping[str, Any], key: str, default: int) -> int:

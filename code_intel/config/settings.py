@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from code_intel.config.index_config import (
@@ -16,7 +17,8 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
-from code_intel.config.reading import require
+from code_intel.config.reading import require, unknown_keys
+from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
 
 MOST = 1_000_000
@@ -67,7 +69,10 @@ def default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a process needs to know about one project."""
+    """Everything a process needs to know about one project.
+
+    `upstreams` has those that answer elsewhere, by name; `warnings` what is odd in the file.
+    """
 
     root: Path
     map: IndexConfig
@@ -78,6 +83,8 @@ class Settings:
     trust_git: bool = True
     session_hours: int = 24
     idle_minutes: int = 5
+    upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
+    warnings: tuple[str, ...] = ()
 
     @property
     def state(self) -> Path:
@@ -137,13 +144,33 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     given = _read_toml(file)
     values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
     cache = values.pop("cache_dir")
+    upstreams, notes = read_upstreams(file, given, root, environ)
+    known = (*(row.name for row in SETTINGS), "upstreams")
+    warnings = tuple(f"{file}: {note}" for note in (*unknown_keys("", given, known), *notes))
+    _warn(warnings)
     return Settings(
         root=root,
         map=project_config(root, MAP_CONFIG),
         forest=project_config(root, FOREST_CONFIG),
         cache_dir=_folder(root, str(cache)) if cache else default_cache(),
+        upstreams=MappingProxyType(upstreams),
+        warnings=warnings,
         **cast("dict[str, Any]", values),
     )
+
+
+_WARNED: set[str] = set()
+
+
+def _warn(warnings: tuple[str, ...]) -> None:
+    """Say each warning once a process, on stderr."""
+    fresh = [text for text in warnings if text not in _WARNED]
+    if fresh:
+        import logging
+
+        _WARNED.update(fresh)
+        for text in fresh:
+            logging.getLogger(__name__).warning("%s", text)
 
 
 def _folder(root: Path, text: str) -> Path:

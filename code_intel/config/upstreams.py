@@ -1,0 +1,260 @@
+"""The tables `[upstreams.devrag-map]` and `[upstreams.devrag-forest]` of `.code-intel/config.toml`.
+
+Each points one half of the gateway at a command or a URL; without a table it answers in process
+(docs/decisions/0018). What cannot be known to be wrong for everybody, such as a variable that is not set
+here, is kept as `problem`: that half stays away and says why, and the rest of the program works.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from code_intel.config.reading import require, unknown_keys
+
+UPSTREAMS = ("devrag-map", "devrag-forest")
+DEPTH = "CODE_INTEL_DEPTH"
+"""How many gateways stand above a process; handed to every child, so that a loop ends."""
+LONGEST = 3600
+"""Seconds of a time limit at the most."""
+MASK = "***"
+
+INHERITED = (
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
+    *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV", "HF_HOME"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+    *("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE"),
+    *("CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING"),
+)
+"""What a child gets of our environment: what programs need to run, no secrets; `env` adds to it."""
+
+
+class Key(NamedTuple):
+    """One row of the table of keys; `docs/settings.md` lists each."""
+
+    name: str
+    type: type
+    expected: str
+    default: object
+    of: Literal["command", "url", "both"]
+
+
+KEYS = (
+    Key("command", str, "a string", "", "command"),
+    Key("args", list, "a list of strings", (), "command"),
+    Key("env", dict, "a table of strings", {}, "command"),
+    Key("cwd", str, "a string", "", "command"),
+    Key("url", str, "an http or https URL", "", "url"),
+    Key("headers", dict, "a table of strings without line ends", {}, "url"),
+    Key("token_file", str, "a string", "", "url"),
+    Key("start_seconds", float, f"a number above 0, at most {LONGEST}", 5.0, "both"),
+    Key("call_seconds", float, f"a number above 0, at most {LONGEST}", 10.0, "both"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamConfig:
+    """Where one half of the gateway is asked.
+
+    Attributes:
+        name: `devrag-map` or `devrag-forest`.
+        command: The program to start, or empty; then its `args`, whole `env` and `cwd`.
+        url: The address, or empty; then its `headers`, and `token_file` (a bearer token).
+        start_seconds: Seconds a start may take.
+        call_seconds: Seconds a question may take, waiting for the start included.
+        problem: Why it cannot be used here, or empty.
+        depth: How many gateways a child stands below.
+    """
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    cwd: Path = field(default_factory=Path)
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    token_file: Path | None = None
+    start_seconds: float = 5.0
+    call_seconds: float = 10.0
+    problem: str = ""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    depth: int = 1
+
+    @property
+    def where(self) -> str:
+        """What may be shown of it: the program's name, or the URL without what may be secret."""
+        if self.command:
+            return f"command {Path(self.command).name}"
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return f"{parts.scheme}://{host}{parts.path}"
+
+    def masked(self, text: str) -> str:
+        """Return `text` without any value of `env`, `headers` and the URL that may be secret."""
+        for secret in self.secrets:
+            text = text.replace(secret, MASK)
+        return text
+
+
+def read_upstreams(
+    file: Path, given: Mapping[str, Any], root: Path, environ: Mapping[str, str]
+) -> tuple[dict[str, UpstreamConfig], tuple[str, ...]]:
+    """Read the `[upstreams]` tables.
+
+    Returns:
+        Configurations by name, and warnings.
+
+    Raises:
+        ConfigError: A value is of the wrong type; names the key.
+    """
+    tables = given.get("upstreams", {})
+    require(file, "upstreams", isinstance(tables, dict), "a table")
+    warnings = list(unknown_keys("upstreams", tables, UPSTREAMS))
+    depth = environ.get(DEPTH, "")
+    above = int(depth) if depth.isdecimal() and len(depth) < 4 else 0  # noqa: PLR2004 - digits of a sane depth
+    found = {}
+    for name in UPSTREAMS:
+        if name not in tables:
+            continue
+        where = f"upstreams.{name}"
+        table = tables[name]
+        require(file, where, isinstance(table, dict), "a table")
+        warnings += unknown_keys(where, table, tuple(key.name for key in KEYS))
+        values = {key.name: _checked(file, where, key, table) for key in KEYS}
+        warnings += _useless(where, table)
+        one = bool(values["command"]) != bool(values["url"])
+        require(file, where, one, "a table with either command or url")
+        config, notes = _config(name, values, root, environ, above)
+        warnings += notes
+        found[name] = config
+    return found, tuple(warnings)
+
+
+def _checked(file: Path, where: str, key: Key, table: Mapping[str, Any]) -> Any:
+    value = table.get(key.name, key.default)
+    if key.name not in table:
+        return value
+    if key.type is float:
+        good = type(value) in {int, float} and 0 < value <= LONGEST
+    elif key.type is list:
+        good = isinstance(value, list) and all(_is_text(item, empty=True) for item in value)
+    elif key.type is dict:
+        good = isinstance(value, dict) and all(
+            _is_text(n) and _is_text(v, empty=True) for n, v in value.items()
+        )
+        good = good and not (
+            key.name == "headers" and re.search(r"[\r\n]", "".join(value.values()))
+        )
+    else:
+        good = _is_text(value) and (key.name != "url" or _is_url(value))
+    require(file, f"{where}.{key.name}", bool(good), key.expected)
+    return value
+
+
+def _is_text(value: object, *, empty: bool = False) -> bool:
+    return isinstance(value, str) and (empty or bool(value)) and "\0" not in value
+
+
+def _is_url(value: str) -> bool:
+    if "${" in value:
+        return True  # judged once the variables are filled in
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _useless(where: str, table: Mapping[str, Any]) -> list[str]:
+    kind = "url" if table.get("url") else "command"
+    rows = [key for key in KEYS if key.name in table and key.of not in {kind, "both"}]
+    return [f"{where}.{key.name} has no effect: it goes with {key.of}." for key in rows]
+
+
+def _config(
+    name: str, values: Mapping[str, Any], root: Path, environ: Mapping[str, str], above: int
+) -> tuple[UpstreamConfig, list[str]]:
+    missing: list[str] = []
+    used: list[str] = []
+
+    def filled(text: str) -> str:
+        return _expand(text, environ, missing, used)
+
+    env = {key: filled(value) for key, value in values["env"].items()}
+    headers = {key: filled(value) for key, value in values["headers"].items()}
+    url = filled(values["url"])
+    problem = ""
+    if missing:
+        problem = f"the environment variable {missing[0]} is not set"
+    elif url and not _is_url(url):
+        problem = "its url is no http or https URL"
+    elif above:
+        problem = "this gateway was itself started as an upstream of another one"
+    token_file = values["token_file"]
+    inherited = {key: environ[key] for key in INHERITED if key in environ}
+    config = UpstreamConfig(
+        name=name,
+        command=_program(root, filled(values["command"])),
+        args=tuple(filled(item) for item in values["args"]),
+        env=MappingProxyType({**inherited, **env, DEPTH: str(above + 1)}),
+        cwd=_below(root, values["cwd"] or "."),
+        url=url,
+        headers=MappingProxyType(headers),
+        token_file=_below(root, token_file) if token_file else None,
+        start_seconds=float(values["start_seconds"]),
+        call_seconds=float(values["call_seconds"]),
+        problem=problem,
+        secrets=_secrets((*env.values(), *used), headers, url),
+        depth=above + 1,
+    )
+    open_line = (headers or token_file) and url.startswith("http://") and not _is_here(url)
+    note = f"upstreams.{name}: what is secret travels in clear text over http; use https."
+    return config, [note] if open_line else []
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def _expand(text: str, environ: Mapping[str, str], missing: list[str], used: list[str]) -> str:
+    """Fill in `${NAME}` and `${NAME:-default}`; what is not set goes to `missing`, values to `used`."""
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match.group(1), match.group(2)
+        if default is None and name not in environ:
+            missing.append(name)
+        used.append(environ.get(name, ""))
+        return environ.get(name) or default or ""
+
+    return _VARIABLE.sub(value, text)
+
+
+def _secrets(values: Iterable[str], headers: Mapping[str, str], url: str) -> tuple[str, ...]:
+    """Return every text that must not be shown, longest first; short ones would mask plain words."""
+    words = [*values, *headers.values()]
+    words += [part for value in headers.values() for part in value.split()]
+    parts = urlsplit(url) if _is_url(url) else None
+    if parts is not None:
+        words += [parts.username or "", parts.password or "", parts.query]
+    shortest = 6
+    return tuple(sorted({w for w in words if len(w) >= shortest}, key=len, reverse=True))
+
+
+def _is_here(url: str) -> bool:
+    return urlsplit(url).hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+def _program(root: Path, command: str) -> str:
+    """Return a program: a path is relative to the project, a bare name is looked up on PATH."""
+    return str(_below(root, command)) if "/" in command or "\\" in command else command
+
+
+def _below(root: Path, text: str) -> Path:
+    try:
+        return (root / Path(text).expanduser()).absolute()
+    except RuntimeError:  # no such user
+        return (root / text).absolute()
