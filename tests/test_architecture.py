@@ -11,6 +11,7 @@ MAY_SPEAK_SQL = {
     "index/store.py",
     "index/schema.py",
     "index/database.py",
+    "index/generations.py",
     "index/opening.py",
     "embedding/cache.py",
     "learned/state.py",

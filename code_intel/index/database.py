@@ -21,7 +21,6 @@ from code_intel.index.opening import (
     connect_writable,
     immediate,
     inspect,
-    read_dimensions,
     set_aside,
 )
 
@@ -34,7 +33,6 @@ class Database:
 
     Args:
         path: The file.
-        dimensions: How many numbers a vector has.
         readonly: Whether nothing may be written, made or moved.
         command: The command line that builds this index, for hints.
         noticed: Told when a call meets damage; returns whether somebody repairs it now.
@@ -44,13 +42,11 @@ class Database:
         self,
         path: Path,
         *,
-        dimensions: int,
         readonly: bool,
         command: str = "code-intel sync",
         noticed: Callable[[], bool] = lambda: False,
     ) -> None:
         self.path = path
-        self.dimensions = dimensions
         self.readonly = readonly
         self.command = command
         self.noticed = noticed
@@ -98,7 +94,10 @@ class Database:
         counts = [(self.value(sql), what) for what, sql in schema.INVARIANTS]
         for sql in schema.READABLE:
             self.read_through(sql)
-        self.rows(schema.VECTOR_HITS, (bytes(4 * self.dimensions), 1))
+        for generation, dimensions in self.rows(schema.WITH_VECTORS):
+            for what, sql in schema.VECTOR_INVARIANTS:
+                counts.append((self.value(sql.format(generation)), what))
+            self.rows(schema.ANY_VECTOR.format(generation), (bytes(4 * dimensions),))
         return [f"{count} {what}" for count, what in counts if count]
 
     def _malformed(self) -> list[str]:
@@ -113,6 +112,15 @@ class Database:
         """Execute one statement in a transaction of its own, or in the open one."""
         with self.batch():
             self.rows(sql, values)
+
+    def vacuum(self) -> tuple[int, int]:
+        """Rewrite the file without its unused pages; return the bytes before and after."""
+        with self._opened() as connection:
+            before = _bytes(connection)
+            connection.execute("VACUUM")
+            # As much of the journal as readers allow; what they hold is taken at the next chance.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return before, _bytes(connection)
 
     @contextmanager
     def batch(self) -> Iterator[apsw.Connection]:
@@ -168,18 +176,12 @@ class Database:
         """
         try:
             if not self.readonly:
-                return connect_writable(self.path, self.dimensions)
+                return connect_writable(self.path)
             connection, reason = inspect(self.path, readonly=True)
         except OSError as error:
             raise StorageError(f"{self.path} cannot be used: {error.strerror or error}.") from error
         if connection is None:
             raise self._unusable(reason)
-        if read_dimensions(connection) != self.dimensions:
-            raise StorageError(
-                f"{self.path.name} was built for vectors of another size.",
-                code="index_unusable",
-                hint=f"Run `{self.command}`: it makes the vectors anew.",
-            )
         return connection
 
     def _unusable(self, reason: str) -> CodeIntelError:
@@ -215,6 +217,10 @@ class Database:
             ) from error
         except apsw.Error as error:
             raise StorageError(f"{name} cannot be used: {error}.") from error
+
+
+def _bytes(connection: apsw.Connection) -> int:
+    return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -79,15 +79,21 @@ def _database(config: IndexConfig, model: str | None, sync: str) -> list[Finding
 
 def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
     found = [Finding("info", f"{store.document_count()} documents are indexed.")]
-    used = store.model()
-    if model is not None and used not in {None, model}:
-        what = f"The vectors were made by {used}, the model in use is {model}."
+    active, newest = store.generations.all()[0], store.generations.newest()
+    if newest != active:
+        made = store.generations.size(newest) - store.generations.left(newest)
+        what = (
+            f"{made:,} of {store.generations.size(newest):,} vectors of {newest.identity} are made;"
+        )
+        found.append(Finding("warning", f"{what} those of {active.identity} answer so far.", sync))
+    elif model is not None and active.identity not in {"", model}:
+        what = f"The vectors were made by {active.identity}, the model in use is {model}."
         found.append(Finding("warning", what, sync))
     pending = store.pending_count()
     if pending:
         what = f"{pending} chunks have no vector yet; words find them."
         found.append(Finding("warning", what, sync))
-    for path, position, reason in store.quarantined()[:_SHOWN]:
+    for path, position, reason in store.generations.refused(newest)[:_SHOWN]:
         what = f"{path}, chunk {position}, gets no vector: {reason}."
         found.append(Finding("warning", what, "Words find it; change the text to try again."))
     return found

@@ -21,7 +21,7 @@ from code_intel.index.indexer import Indexer
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.index.sync import Progress, SyncReport, sync, sync_document
-from code_intel.index.vectors import embed_chunks, embed_pending
+from code_intel.index.vectors import embed_document, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
@@ -29,7 +29,6 @@ LOOK_SECONDS = 1.0
 """How often a wait for another process looks whether it makes headway."""
 PATIENCE = 10
 """Looks without headway after which vectors are made beside it."""
-ALL = 10_000
 
 
 class Index:
@@ -74,12 +73,11 @@ class Index:
             if self._store is None:
                 database = Database(
                     self.config.db_path,
-                    dimensions=self.config.dimensions,
                     readonly=self.readonly,
                     command=self.command,
                     noticed=self._noticed,
                 )
-                self._store = Store(database)
+                self._store = Store(database, dimensions=self.config.dimensions)
             return self._store
 
     def __enter__(self) -> Self:
@@ -134,7 +132,7 @@ class Index:
             return report
         try:
             name, _ = locate(self.config, path)
-            embed_chunks(self.store, self.embedder, self.cache, self.store.pending(ALL, path=name))
+            embed_document(self.store, self.embedder, self.cache, name)
         except EmbeddingError as error:
             report.warnings.append(f"embedding: {error.message}")
         return report
@@ -221,17 +219,21 @@ class Index:
         self, embedder: Embedder, role: Role, progress: Progress, stop: Callable[[], bool]
     ) -> None:
         """Embed what is pending, after the process that has the role unless that makes no headway."""
-        left = total = self.store.pending_count()
+
+        def left() -> int:
+            return self.store.generations.wanting(embedder.identity)
+
+        now = total = left()
         looks = 0
-        while left and looks < PATIENCE and not stop() and not role.take(LOOK_SECONDS):
-            before, left = left, self.store.pending_count()
-            looks = 0 if left < before else looks + 1
-            progress(max(0, total - left), total)
+        while now and looks < PATIENCE and not stop() and not role.take(LOOK_SECONDS):
+            before, now = now, left()
+            looks = 0 if now < before else looks + 1
+            progress(max(0, total - now), total)
         embed_pending(
             self.store,
             embedder,
             self.cache,
-            progress=lambda left: progress(total - left, total),
+            progress=lambda now: progress(max(0, total - now), total),
             stop=stop,
         )
 

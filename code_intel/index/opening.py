@@ -40,7 +40,7 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
 """What a file is that is there and cannot be read as an index."""
 
 
-def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
+def connect_writable(path: Path) -> apsw.Connection:
     """Open the index at `path` for writing; what is not one is set aside, and a new one made.
 
     One process at a time: whoever opened a file while another sets it aside could, in closing it, take
@@ -52,8 +52,7 @@ def connect_writable(path: Path, dimensions: int) -> apsw.Connection:
         if connection is None:
             if reason != "missing":
                 set_aside(path, reason)
-            connection = _create(path, dimensions)
-    _fit_dimensions(connection, dimensions)
+            connection = _create(path)
     return connection
 
 
@@ -154,46 +153,13 @@ def _prepare(connection: apsw.Connection, *, readonly: bool) -> None:
     connection.pragma("journal_size_limit", WAL_LIMIT)
 
 
-def _create(path: Path, dimensions: int) -> apsw.Connection:
+def _create(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     connection.set_busy_timeout(BUSY_MS)
     _prepare(connection, readonly=False)
     with immediate(connection):
         connection.execute(schema.TABLES)
-        _create_vectors(connection, dimensions)
+        connection.execute(schema.FIRST_GENERATION)
         connection.pragma("application_id", schema.APPLICATION_ID)
         connection.pragma("user_version", schema.VERSION)
     return connection
-
-
-def _create_vectors(connection: apsw.Connection, dimensions: int) -> None:
-    connection.execute(schema.VECTORS.format(dimensions=int(dimensions)))
-    connection.execute(
-        "INSERT OR REPLACE INTO meta VALUES ('dimensions', ?)", (str(int(dimensions)),)
-    )
-
-
-def read_dimensions(connection: apsw.Connection) -> int:
-    """Return how many numbers a vector of this database has."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'dimensions'").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _fit_dimensions(connection: apsw.Connection, dimensions: int) -> None:
-    """Drop vectors of another size; the words stay and the vectors are made again."""
-    if read_dimensions(connection) == dimensions:
-        return
-    with immediate(connection):
-        if read_dimensions(connection) != dimensions:
-            drop_vectors(connection, dimensions)
-
-
-def drop_vectors(connection: apsw.Connection, dimensions: int) -> None:
-    """Forget every vector and ask for all of them again; inside the caller's transaction."""
-    connection.execute("DROP TABLE IF EXISTS vectors")
-    _create_vectors(connection, dimensions)
-    connection.execute("DELETE FROM meta WHERE key = 'model'")
-    connection.execute(
-        "UPDATE chunks SET state = ?, problem = '' WHERE state IN (?, ?)",
-        (schema.PENDING, schema.EMBEDDED, schema.QUARANTINED),
-    )

@@ -1,10 +1,10 @@
-"""The tables of an index database, its statements and its invariants (docs/decisions/0011)."""
+"""The tables of an index database, its statements and its invariants (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-VERSION = 1
+VERSION = 2
 
-NO_CARD, PENDING, EMBEDDED, QUARANTINED = range(4)
-"""`chunks.state`: gets no vector; waits for one; has one; its vector was refused."""
+PENDING, EMBEDDED, REFUSED = 1, 2, 3
+"""`passages.state`: waits for a vector; has one; the model gave no usable one."""
 
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -16,10 +16,8 @@ CREATE TABLE documents(
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, position INTEGER NOT NULL,
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, symbols TEXT NOT NULL,
-  card TEXT NOT NULL, card_digest TEXT NOT NULL, priority INTEGER NOT NULL, state INTEGER NOT NULL,
-  problem TEXT NOT NULL DEFAULT '', UNIQUE(document_id, position));
-CREATE INDEX chunks_pending ON chunks(priority, position, id) WHERE state = 1;
-CREATE INDEX chunks_quarantined ON chunks(id) WHERE state = 3;
+  card TEXT NOT NULL, card_digest TEXT NOT NULL, priority INTEGER NOT NULL,
+  UNIQUE(document_id, position));
 CREATE TABLE symbols(
   id INTEGER PRIMARY KEY, document_id INTEGER NOT NULL, name TEXT NOT NULL, qualified TEXT NOT NULL,
   folded TEXT NOT NULL, kind TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
@@ -28,15 +26,26 @@ CREATE INDEX symbols_name ON symbols(name);
 CREATE INDEX symbols_document ON symbols(document_id);
 CREATE TABLE imports(document_id INTEGER NOT NULL, position INTEGER NOT NULL, target TEXT NOT NULL,
   PRIMARY KEY(document_id, position)) WITHOUT ROWID;
+CREATE TABLE generations(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, dimensions INTEGER NOT NULL,
+  active INTEGER NOT NULL UNIQUE CHECK(active IN (0, 1)));
+CREATE TABLE passages(
+  generation INTEGER NOT NULL, chunk INTEGER NOT NULL, priority INTEGER NOT NULL,
+  position INTEGER NOT NULL, state INTEGER NOT NULL, problem TEXT NOT NULL,
+  PRIMARY KEY(generation, chunk)) WITHOUT ROWID;
+CREATE INDEX passages_pending ON passages(generation, priority, position, chunk) WHERE state = 1;
+CREATE INDEX passages_refused ON passages(generation, chunk) WHERE state = 3;
+CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
 """
 # AUTOINCREMENT: an id is never given twice, so a hit whose document was replaced meanwhile is gone
-# and not somebody else's text. `categories`: the text comes tokenised, only white space separates.
+# and not somebody else's text, and a statement never meets the vectors of another generation.
+# `categories`: the text comes tokenised, only white space separates. `active`: UNIQUE, so that there
+# is one generation that answers, and at most one that is being made.
 
-VECTORS = (
-    "CREATE VIRTUAL TABLE vectors USING vec0(embedding float[{dimensions}] distance_metric=cosine)"
-)
+FIRST_GENERATION = "INSERT INTO generations(identity, dimensions, active) VALUES ('', 0, 1)"
+"""Of an index that no model has seen: no dimensions, hence no table of vectors; every card waits."""
 
 INVARIANTS: tuple[tuple[str, str], ...] = (
     (
@@ -65,29 +74,62 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
         "SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM words_docsize)",
     ),
     (
-        "vectors without a chunk that claims one",
-        """SELECT count(*) FROM vectors_rowids
-        WHERE rowid NOT IN (SELECT id FROM chunks WHERE state = 2)""",
+        "cards that a generation does not know, or knows twice",
+        """SELECT (SELECT count(*) FROM generations) * (SELECT count(*) FROM chunks WHERE card != '')
+        - (SELECT count(*) FROM passages p JOIN chunks c ON c.id = p.chunk AND c.card != ''
+        JOIN generations g ON g.id = p.generation)""",
     ),
     (
-        "chunks that claim a vector and have none",
-        """SELECT count(*) FROM chunks
-        WHERE state = 2 AND id NOT IN (SELECT rowid FROM vectors_rowids)""",
+        "passages without a card or a generation",
+        """SELECT count(*) FROM passages
+        WHERE chunk NOT IN (SELECT id FROM chunks WHERE card != '')
+        OR generation NOT IN (SELECT id FROM generations)""",
     ),
     (
-        "vector rows the vector table does not count",
-        "SELECT abs((SELECT count(*) FROM vectors) - (SELECT count(*) FROM vectors_rowids))",
+        "passages in another order than their chunks",
+        """SELECT count(*) FROM passages p JOIN chunks c ON c.id = p.chunk
+        WHERE (p.priority, p.position) != (c.priority, c.position)""",
     ),
     (
-        "chunks whose state contradicts their card",
-        "SELECT count(*) FROM chunks WHERE (card = '') != (state = 0)",
+        "generations too few or too many that answer",
+        "SELECT abs(1 - count(*)) FROM generations WHERE active",
+    ),
+    (
+        "tables of vectors of no generation",
+        """SELECT count(*) FROM sqlite_master
+        WHERE sql LIKE 'CREATE VIRTUAL TABLE vectors!_%' ESCAPE '!'
+        AND name NOT IN (SELECT 'vectors_' || id FROM generations WHERE dimensions > 0)""",
     ),
 )
 """(what, SQL that counts it): all zero in a sound database."""
 
+WITH_VECTORS = "SELECT id, dimensions FROM generations WHERE dimensions > 0"
+VECTOR_INVARIANTS: tuple[tuple[str, str], ...] = (
+    (
+        "vectors without a card that claims one",
+        """SELECT count(*) FROM vectors_{0}_rowids WHERE rowid NOT IN
+        (SELECT chunk FROM passages WHERE generation = {0} AND state = 2)""",
+    ),
+    (
+        "cards that claim a vector and have none",
+        """SELECT count(*) FROM passages WHERE generation = {0} AND state = 2
+        AND chunk NOT IN (SELECT rowid FROM vectors_{0}_rowids)""",
+    ),
+    (
+        "vector rows the vector table does not count",
+        "SELECT abs((SELECT count(*) FROM vectors_{0}) - (SELECT count(*) FROM vectors_{0}_rowids))",
+    ),
+)
+"""The same of each generation, by its id: all zero in a sound database."""
+ANY_VECTOR = "SELECT rowid FROM vectors_{} WHERE embedding MATCH ? AND k = 1"
+"""Reads every vector."""
+
 READABLE = (
     "SELECT path, language, problem FROM documents",
-    "SELECT text, symbols, card, problem FROM chunks",
+    "SELECT text, symbols, card FROM chunks",
+    "SELECT identity FROM generations",
+    "SELECT problem FROM passages WHERE problem != ''",
+    "SELECT path, wanted FROM choices",
     "SELECT name, qualified, kind, signature, doc FROM symbols",
     "SELECT target FROM imports",
     "SELECT key, value FROM meta",
@@ -113,27 +155,14 @@ IMPORTS = """SELECT d.path, i.target FROM imports i JOIN documents d ON d.id = i
 
 WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""
-VECTOR_HITS = """SELECT rowid, 1 - distance FROM vectors WHERE embedding MATCH ? AND k = ?
-  ORDER BY distance"""
-VECTORS_OF = """SELECT v.rowid, v.embedding FROM json_each(?) j
-  CROSS JOIN vectors v ON v.rowid = j.value"""
-CARDED_VECTORS = """SELECT c.card_digest, v.embedding FROM chunks c JOIN vectors v ON v.rowid = c.id
-  WHERE c.document_id = ? AND c.state = 2"""
 CARDS = """SELECT c.id, d.path, c.card FROM chunks c JOIN documents d ON d.id = c.document_id
   WHERE c.position = 0 AND c.card != '' ORDER BY d.path"""
-WAITING = """SELECT id, card FROM chunks WHERE state = 1
-  AND (?1 IS NULL OR document_id = (SELECT id FROM documents WHERE path = ?1))
-  ORDER BY priority, position, id LIMIT ?2"""
-CLAIM = "UPDATE chunks SET state = 2, problem = '' WHERE id = ? AND state != 0 RETURNING id"
-REFUSED = """SELECT d.path, c.position, c.problem FROM chunks c
-  JOIN documents d ON d.id = c.document_id WHERE c.state = 3 ORDER BY c.id"""
-
 INSERT_DOCUMENT = """INSERT INTO documents(path, digest, size, mtime_ns, inode, language, lines,
   problem, indexed_at, priority) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id"""
 UPDATE_DOCUMENT = """UPDATE documents SET path=?, digest=?, size=?, mtime_ns=?, inode=?, language=?,
   lines=?, problem=?, indexed_at=?, priority=? WHERE id=?"""
 INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line, text, symbols, card,
-  card_digest, priority, state) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id"""
+  card_digest, priority) VALUES (?,?,?,?,?,?,?,?,?) RETURNING id"""
 INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kind, start_line,
   end_line, signature, doc, digest) VALUES (?,?,?,?,?,?,?,?,?,?)"""
 
@@ -143,6 +172,4 @@ CLEAR = (
     "DELETE FROM symbols WHERE document_id = ?",
     "DELETE FROM imports WHERE document_id = ?",
 )
-"""Deletes what hangs on a document, save its vectors: sqlite-vec answers IN with a full scan."""
-CLEAR_VECTOR = "DELETE FROM vectors WHERE rowid = ?"
-EMBEDDED_OF = "SELECT id FROM chunks WHERE document_id = ? AND state = 2"
+"""Deletes what hangs on a document, save its vectors."""

@@ -1,4 +1,4 @@
-"""The index of one corpus, in one SQLite file; the only module that asks it anything.
+"""The index of one corpus, in one SQLite file; with its `generations` of vectors, all that asks it.
 
 A `Store` is one connection behind a lock: safe from any thread, one at a time. Whoever writes for
 long (the indexer) opens a store of its own, so that searches go on meanwhile (SQLite's WAL).
@@ -9,16 +9,16 @@ StorageError when the file cannot be read or written.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from code_intel.chunking.words import words
-from code_intel.errors import EmbeddingError
+from code_intel.errors import CodeIntelError
 from code_intel.index import schema
 from code_intel.index.database import Database
-from code_intel.index.opening import drop_vectors
+from code_intel.index.generations import NEIGHBOURS, Generations
 from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
 from code_intel.records import Chunk, Definition, ParsedFile
 
@@ -28,15 +28,21 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Vector = NDArray[np.float32]
 
-NEIGHBOURS = 4096
-"""sqlite-vec's limit of hits a query."""
+__all__ = ["NEIGHBOURS", "Store"]
 
 
 class Store:
-    """An open index database; close it, or use it as a context manager."""
+    """An open index database; close it, or use it as a context manager.
 
-    def __init__(self, database: Database) -> None:
+    Attributes:
+        dimensions: How many numbers a vector has of a generation that is begun here.
+        generations: The vectors.
+    """
+
+    def __init__(self, database: Database, *, dimensions: int = 384) -> None:
         self._db = database
+        self.dimensions = dimensions
+        self.generations = Generations(database)
 
     @classmethod
     def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
@@ -46,17 +52,12 @@ class Store:
             NotFoundError: Read-only, and there is none.
             StorageError: Read-only, and it is no usable index.
         """
-        return cls(Database(path, dimensions=dimensions, readonly=readonly))
+        return cls(Database(path, readonly=readonly), dimensions=dimensions)
 
     @property
     def path(self) -> Path:
         """The database file."""
         return self._db.path
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return self._db.dimensions
 
     def close(self) -> None:
         """Give the file back; using the store again opens it again."""
@@ -77,12 +78,17 @@ class Store:
     def mend(self) -> list[str]:
         """Check, and when anything is broken start an empty index; return what was broken.
 
-        The damaged file is kept as `<name>.corrupt-bak`.
+        The damaged file is kept as `<name>.corrupt-bak`; what the user has chosen is kept if readable.
         """
         self._db.close()  # what this connection has cached says nothing about the disk
         broken = self.check()
         if broken:
+            choices: dict[str, bool] = {}
+            with suppress(CodeIntelError):  # what was said is in no file; all else is
+                choices = self.choices()
             self._db.rebuild("corrupt")
+            for path, wanted in choices.items():
+                self.choose(path, wanted)
         return broken
 
     # --- searching
@@ -101,14 +107,8 @@ class Store:
         return self._db.rows(schema.WORD_HITS, (match, limit))
 
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
-        """Return (chunk id, cosine) of the nearest chunks; at most 4,096.
-
-        Raises:
-            EmbeddingError: `query` is not of the index's dimensions.
-        """
-        if limit <= 0:
-            return []
-        return self._db.rows(schema.VECTOR_HITS, (self._blob(query), min(limit, NEIGHBOURS)))
+        """Return (chunk id, cosine) of the nearest chunks; see `Generations.nearest`."""
+        return self.generations.nearest(query, limit)
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that (still) exist."""
@@ -148,7 +148,7 @@ class Store:
         """Return (chunk id, path, card, vector or None) of every first chunk that has a card."""
         with self._db.snapshot():
             rows = self._db.rows(schema.CARDS)
-            vectors = self.vectors_of([row[0] for row in rows])
+            vectors = self.generations.vectors_of([row[0] for row in rows])
         return [(*row, vectors.get(row[0])) for row in rows]
 
     # --- documents
@@ -167,16 +167,15 @@ class Store:
         return int(self._db.value("SELECT count(*) FROM documents"))
 
     def put_document(self, row: DocumentRow, parsed: ParsedFile) -> None:
-        """Replace everything known about `row.path`; chunks with an unchanged card keep their vector."""
+        """Replace everything known about `row.path`; chunks with an unchanged card keep their vectors."""
         values = astuple(row)[:-1]
         with self.batch():
-            kept: dict[str, bytes] = {}
             old = self.document(row.path)
+            kept = self.generations.kept(0 if old is None else old.id)
             if old is None:
                 document = self._db.value(schema.INSERT_DOCUMENT, values)
             else:
                 document = old.id
-                kept = self._carded_vectors(document)
                 self._clear(document)
                 self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
             for chunk in parsed.chunks:
@@ -204,64 +203,46 @@ class Store:
 
     # --- vectors
 
+    def model(self) -> str | None:
+        """Return the identity of the model whose vectors answer; None before the first."""
+        return self.generations.all()[0].identity or None
+
     def pending(self, limit: int, *, path: str | None = None) -> list[tuple[int, str]]:
-        """Return (chunk id, card) of chunks (of one document) without vector, most useful first."""
-        return self._db.rows(schema.WAITING, (path, limit))
+        """Return (chunk id, card) of what waits for a vector of the newest model."""
+        return self.generations.pending(self.generations.newest(), limit, path)
 
     def pending_count(self) -> int:
-        """Return how many chunks wait for a vector."""
-        return int(self._db.value("SELECT count(*) FROM chunks WHERE state = 1"))
+        """Return how many chunks wait for a vector of the newest model."""
+        return self.generations.left(self.generations.newest())
 
-    def put_vectors(
-        self, vectors: "Sequence[tuple[int, Vector]]", *, identity: str | None = None
-    ) -> None:
-        """Store vectors of chunks; those whose chunk is gone are dropped.
+    def put_vectors(self, vectors: "Sequence[tuple[int, Vector]]", *, identity: str) -> None:
+        """Store vectors of chunks, made by `identity`; see `Generations.aim` and `put`."""
+        with self.batch():
+            self.generations.put(self.generations.aim(identity, self.dimensions), vectors)
 
-        With `identity`, vectors that another model made are dropped first, in the same transaction.
+    # --- what the user has said
+
+    def choices(self) -> dict[str, bool]:
+        """Return what was said of single documents, over the patterns: path to wanted or not."""
+        rows = self._db.rows("SELECT path, wanted FROM choices ORDER BY path")
+        return {path: bool(wanted) for path, wanted in rows}
+
+    def choose(self, path: str, wanted: bool | None) -> None:  # noqa: FBT001 - three answers, no flag
+        """Remember that a document is wanted or not; None leaves it to the patterns again."""
+        if wanted is None:
+            self._db.write("DELETE FROM choices WHERE path = ?", (path,))
+        else:
+            self._db.write("INSERT OR REPLACE INTO choices VALUES (?, ?)", (path, int(wanted)))
+
+    def vacuum(self) -> tuple[int, int]:
+        """Give unused space back to the disk; return the bytes before and after.
+
+        Readers go on meanwhile; the file itself shrinks when the last of them has finished.
 
         Raises:
-            EmbeddingError: A vector is not of the index's dimensions; nothing is stored.
+            BusyError: Another process is writing for more than five seconds.
         """
-        blobs = [(chunk, self._blob(vector)) for chunk, vector in vectors]
-        with self.batch():
-            if identity is not None:
-                self.use_model(identity)
-            for chunk, blob in blobs:
-                if self._db.rows(schema.CLAIM, (chunk,)):
-                    self._put_vector(chunk, blob)
-
-    def use_model(self, identity: str) -> bool:
-        """Make `identity` the model of the vectors, dropping another's; True when any were dropped."""
-        with self._db.batch() as connection:
-            before = self.get_meta("model")
-            changed = before not in {None, identity}
-            if changed:
-                drop_vectors(connection, self.dimensions)
-            if before != identity:
-                self.set_meta("model", identity)
-            return changed
-
-    def model(self) -> str | None:
-        """Return the identity of the model that made the vectors; None before the first."""
-        return self.get_meta("model")
-
-    def quarantine(self, chunk: int, reason: str) -> None:
-        """Ask no more vector for a chunk, and say why."""
-        with self.batch():
-            self._db.rows(schema.CLEAR_VECTOR, (chunk,))
-            sql = "UPDATE chunks SET state = 3, problem = ? WHERE id = ? AND state != 0"
-            self._db.rows(sql, (reason, chunk))
-
-    def quarantined(self) -> list[tuple[str, int, str]]:
-        """Return (path, position, reason) of the chunks whose vector was refused."""
-        return self._db.rows(schema.REFUSED)
-
-    def vectors_of(self, chunks: Iterable[int]) -> "dict[int, Vector]":
-        """Return the vectors of those chunks that have one."""
-        import numpy as np
-
-        rows = self._db.rows(schema.VECTORS_OF, (_json(chunks),))
-        return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
+        return self._db.vacuum()
 
     # --- meta
 
@@ -279,21 +260,22 @@ class Store:
         return self._db.broken()
 
     def _put_chunk(
-        self, document: int, row: DocumentRow, chunk: Chunk, kept: Mapping[str, bytes]
+        self,
+        document: int,
+        row: DocumentRow,
+        chunk: Chunk,
+        kept: Mapping[int, Mapping[str, bytes]],
     ) -> None:
         digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
-        vector = kept.get(digest) if digest else None
-        carded = schema.PENDING if vector is None else schema.EMBEDDED
-        state = carded if digest else schema.NO_CARD
         symbols = "\n".join(chunk.symbols)
         place = (document, chunk.position, chunk.start_line, chunk.end_line)
-        values = (*place, chunk.text, symbols, chunk.card, digest, row.priority, state)
+        values = (*place, chunk.text, symbols, chunk.card, digest, row.priority)
         key = self._db.value(schema.INSERT_CHUNK, values)
         names = " ".join(words(f"{row.path} {symbols}"))
         sql = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
         self._db.rows(sql, (key, " ".join(words(chunk.text)), names))
-        if vector is not None:
-            self._put_vector(key, vector)
+        if digest:
+            self.generations.expect(key, row.priority, chunk.position, digest, kept)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         for s in parsed.symbols:
@@ -303,27 +285,10 @@ class Store:
         for position, target in enumerate(parsed.imports):
             self._db.rows("INSERT INTO imports VALUES (?, ?, ?)", (document, position, target))
 
-    def _put_vector(self, chunk: int, blob: bytes) -> None:
-        self._db.rows(schema.CLEAR_VECTOR, (chunk,))
-        self._db.rows("INSERT INTO vectors(rowid, embedding) VALUES (?, ?)", (chunk, blob))
-
-    def _carded_vectors(self, document: int) -> dict[str, bytes]:
-        return dict(self._db.rows(schema.CARDED_VECTORS, (document,)))
-
     def _clear(self, document: int) -> None:
-        for row in self._db.rows(schema.EMBEDDED_OF, (document,)):
-            self._db.rows(schema.CLEAR_VECTOR, row)
+        self.generations.clear(document)
         for sql in schema.CLEAR:
             self._db.rows(sql, (document,))
-
-    def _blob(self, vector: "Vector") -> bytes:
-        import numpy as np
-
-        numbers = np.ascontiguousarray(vector, dtype="<f4")
-        if numbers.shape != (self.dimensions,):
-            msg = f"A vector has the shape {numbers.shape}; this index keeps {self.dimensions} numbers."
-            raise EmbeddingError(msg, hint="Run `code-intel sync` to embed with the model in use.")
-        return numbers.tobytes()
 
 
 def _plain(term: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
+from code_intel.index.generations import Generation
 from code_intel.index.store import Store
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _STEP_SECONDS = 0.4
+ALL = 10_000
 REFUSED = "the model gives no usable vector for its card"
 
 
@@ -33,8 +35,9 @@ def embed_pending(
     """Embed what is pending until nothing is, or `stop`; return how many vectors were stored.
 
     Each step is one short transaction, so that it can be killed anywhere and others can write in
-    between. Vectors of another model are dropped before the first is written. A chunk whose
-    vector is NaN, zero or refused is quarantined with the reason and not asked for again.
+    between. Vectors of another model stay until these are complete, and answer meanwhile; then they are
+    swapped. A chunk whose vector is NaN, zero or refused is quarantined with the reason and not asked
+    for again.
 
     Args:
         store: Open for writing.
@@ -49,50 +52,82 @@ def embed_pending(
         EmbeddingError: The model cannot be used at all, or has other dimensions than the index.
         BusyError: Another process is writing for more than five seconds.
     """
-    if embedder.dimensions != store.dimensions:
-        raise EmbeddingError(
-            f"The model makes {embedder.dimensions} numbers a vector, the index keeps"
-            f" {store.dimensions}.",
-            hint="Set model.dimensions in the index's configuration to what the model makes.",
-        )
-    if store.model() != embedder.identity:
-        store.use_model(embedder.identity)
+    generation = _generation(store, embedder)
     stored, size = 0, 1
     while not stop():
-        step = store.pending(size)
+        step = store.generations.pending(generation, size)
         if not step:
-            break
+            if store.generations.finish(generation):
+                break
+            continue
         started = time.monotonic()
-        stored += embed_chunks(store, embedder, cache, step)
+        stored += embed_chunks(store, generation, embedder, cache, step)
         slow = time.monotonic() - started > _STEP_SECONDS
         size = max(1, size // 2) if slow else min(batch, size * 2)
-        progress(store.pending_count())
+        progress(store.generations.left(generation))
+    return stored
+
+
+def embed_document(store: Store, embedder: Embedder, cache: VectorCache | None, path: str) -> int:
+    """Embed one document's cards now, for every generation that can have them; return how many.
+
+    A generation of another model than `embedder` gets what the cache knows, since only its own model may
+    make the rest. Vectors of a new model are not begun here, unless there are none to lose.
+
+    Raises:
+        EmbeddingError: The model cannot be used at all, or has other dimensions than the index.
+    """
+    if not any(each.dimensions for each in store.generations.all()):
+        _generation(store, embedder)
+    stored = 0
+    for each in store.generations.all():
+        step = store.generations.pending(each, ALL, path)
+        if each.identity == embedder.identity:
+            stored += embed_chunks(store, each, embedder, cache, step)
+        elif cache is not None and step:
+            known = cache.get(each.identity, [card for _, card in step])
+            found = [(chunk, known[card]) for chunk, card in step if card in known]
+            stored += store.generations.put(each, found)
     return stored
 
 
 def embed_chunks(
-    store: Store, embedder: Embedder, cache: VectorCache | None, step: Sequence[tuple[int, str]]
+    store: Store,
+    generation: Generation,
+    embedder: Embedder,
+    cache: VectorCache | None,
+    step: Sequence[tuple[int, str]],
 ) -> int:
     """Embed these (chunk id, card) in one transaction; return how many vectors were stored.
 
     Raises:
         EmbeddingError: The model cannot be used at all.
     """
-    identity = embedder.identity
     texts = list(dict.fromkeys(card for _, card in step))
-    known = {} if cache is None else cache.get(identity, texts)
-    vectors = {text: vector for text, vector in known.items() if _sound(vector, store.dimensions)}
-    made = _made(embedder, [text for text in texts if text not in vectors], store.dimensions)
+    known = {} if cache is None else cache.get(generation.identity, texts)
+    size = generation.dimensions
+    vectors = {text: vector for text, vector in known.items() if _sound(vector, size)}
+    made = _made(embedder, [text for text in texts if text not in vectors], size)
     if cache is not None and made:
-        cache.put(identity, made)
+        cache.put(generation.identity, made)
     vectors |= made
     with store.batch():
         found = [(chunk, vectors[card]) for chunk, card in step if card in vectors]
-        store.put_vectors(found, identity=identity)
+        stored = store.generations.put(generation, found)
         for chunk, card in step:
             if card not in vectors:
-                store.quarantine(chunk, REFUSED)
-    return len(found)
+                store.generations.refuse(generation, chunk, REFUSED)
+    return stored
+
+
+def _generation(store: Store, embedder: Embedder) -> Generation:
+    if embedder.dimensions != store.dimensions:
+        raise EmbeddingError(
+            f"The model makes {embedder.dimensions} numbers a vector, the index keeps"
+            f" {store.dimensions}.",
+            hint="Set model.dimensions in the index's configuration to what the model makes.",
+        )
+    return store.generations.aim(embedder.identity, embedder.dimensions)
 
 
 def _made(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":

@@ -12,7 +12,7 @@ from code_intel.index.database import DAMAGED
 from code_intel.index.opening import UNUSABLE
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
+from index.samples import DIMENSIONS, parsed, unit_vector
 
 
 def devrag_database(path: Path) -> None:
@@ -117,20 +117,6 @@ def test_a_folder_in_the_place_of_the_database_is_a_storage_error(tmp_path: Path
         Store.open(tmp_path, dimensions=DIMENSIONS)
 
 
-def test_other_dimensions_drop_the_vectors_and_keep_the_words(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    with Store.open(path, dimensions=DIMENSIONS) as store:
-        store.put_document(DocumentRow("a.py", "d"), parsed("login"))
-        chunk = chunks_of(store, "a.py")[0].id
-        store.put_vectors([(chunk, unit_vector("x"))], identity="m")
-    with Store.open(path, dimensions=4) as store:
-        assert store.pending_count() == 1
-        assert store.model() is None
-        assert len(store.word_hits(["login"], "body", 1)) == 1
-        store.put_vectors([(chunk, unit_vector("x", 4))], identity="m4")
-        assert store.check() == []
-
-
 @pytest.mark.parametrize("way", ["deleted", "replaced"])
 def test_a_file_that_goes_away_under_an_open_store_is_opened_again(
     tmp_path: Path, way: str
@@ -182,15 +168,16 @@ def is_damaged(store: Store) -> bool:
 
 def test_every_broken_invariant_is_named(store: Store) -> None:
     store.put_document(DocumentRow("a.py", "d"), parsed("one", "two"))
+    store.put_vectors([(1, unit_vector("one"))], identity="m")
     connection = apsw.Connection(os.fspath(store.path))
     connection.execute("DELETE FROM documents")
     connection.execute("DELETE FROM words WHERE rowid = 1")
-    connection.execute("UPDATE chunks SET state = 2 WHERE id = 2")
+    connection.execute("UPDATE passages SET state = 2 WHERE chunk = 2")
     connection.close()
     assert store.check() == [
         "2 chunks without a document",
         "1 chunks without words",
-        "1 chunks that claim a vector and have none",
+        "1 cards that claim a vector and have none",
     ]
 
 

@@ -58,7 +58,7 @@ def test_full_text_syntax_in_a_term_is_text(store: Store, term: str) -> None:
 
 def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two", "three")
-    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks])
+    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
     hits = store.vector_hits(unit_vector(str(chunks[1])), 3)
     assert hits[0][0] == chunks[1]
     assert hits[0][1] == pytest.approx(1, abs=1e-5)
@@ -70,9 +70,12 @@ def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
 def test_a_vector_of_another_size_is_refused_and_nothing_is_stored(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
     with pytest.raises(EmbeddingError, match="3"):
-        store.put_vectors([(chunks[0], unit_vector("x")), (chunks[1], np.ones(3, np.float32))])
+        store.put_vectors(
+            [(chunks[0], unit_vector("x")), (chunks[1], np.ones(3, np.float32))], identity="m"
+        )
     assert store.pending_count() == 2
-    with pytest.raises(EmbeddingError):
+    store.put_vectors([(chunks[0], unit_vector("x"))], identity="m")
+    with pytest.raises(EmbeddingError, match="3"):
         store.vector_hits(np.ones(3, np.float32), 1)
 
 
@@ -80,8 +83,10 @@ def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(st
     chunks = put(store, "a.py", "one", "two")
     store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
     after = put(store, "a.py", "zero", "two", "three")
-    assert list(store.vectors_of(after)) == [after[1]]
-    assert np.array_equal(store.vectors_of(after)[after[1]], unit_vector(str(chunks[1])))
+    assert list(store.generations.vectors_of(after)) == [after[1]]
+    assert np.array_equal(
+        store.generations.vectors_of(after)[after[1]], unit_vector(str(chunks[1]))
+    )
     assert [card for _, card in store.pending(9)] == ["card of zero", "card of three"]
     assert store.chunk_rows(chunks) == {}
     assert store.check() == []
@@ -89,7 +94,7 @@ def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(st
 
 def test_a_deleted_document_leaves_nothing(store: Store) -> None:
     chunks = put(store, "a.py", "login", symbols=[LOGIN])
-    store.put_vectors([(chunks[0], unit_vector("x"))])
+    store.put_vectors([(chunks[0], unit_vector("x"))], identity="m")
     assert store.delete_document("a.py")
     assert not store.delete_document("a.py")
     assert store.check() == []
@@ -101,7 +106,7 @@ def test_a_deleted_document_leaves_nothing(store: Store) -> None:
 def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
     (chunk,) = put(store, "a.py", "one")
     store.delete_document("a.py")
-    store.put_vectors([(chunk, unit_vector("x"))])
+    store.put_vectors([(chunk, unit_vector("x"))], identity="m")
     assert store.check() == []
 
 
@@ -158,12 +163,12 @@ def test_chunks_without_a_card_wait_for_nothing(store: Store) -> None:
     assert store.check() == []
 
 
-def test_another_model_drops_the_vectors_of_the_last(store: Store) -> None:
+def test_the_first_vector_of_another_model_leaves_those_of_the_last(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
     store.put_vectors([(c, unit_vector("x")) for c in chunks], identity="m1")
     store.put_vectors([(chunks[0], unit_vector("y"))], identity="m2")
-    assert store.model() == "m2"
-    assert list(store.vectors_of(chunks)) == [chunks[0]]
+    assert store.model() == "m1"
+    assert len(store.vector_hits(unit_vector("x"), 9)) == 2
     assert store.pending_count() == 1
     assert store.check() == []
 
@@ -171,7 +176,7 @@ def test_another_model_drops_the_vectors_of_the_last(store: Store) -> None:
 def test_cards_lists_every_first_chunk_with_its_vector_if_any(store: Store) -> None:
     first, _ = put(store, "a.md", "one", "more")
     second = put(store, "b.md", "two")[0]
-    store.put_vectors([(second, unit_vector("x"))])
+    store.put_vectors([(second, unit_vector("x"))], identity="m")
     rows = store.cards()
     assert [row[:3] for row in rows] == [
         (first, "a.md", "card of one"),
@@ -231,3 +236,38 @@ def test_read_only_needs_an_index_and_cannot_write(store: Store, tmp_path: Path)
     with pytest.raises(NotFoundError, match="no index"):
         Store.open(tmp_path / "none.db", readonly=True)
     assert not (tmp_path / "none.db").exists()
+
+
+def test_what_is_said_of_a_document_stays_until_it_is_forgotten(store: Store) -> None:
+    store.choose("docs/b.md", wanted=True)
+    store.choose("a.py", wanted=True)
+    store.choose("a.py", wanted=False)
+    with Store.open(store.path, readonly=True) as other:
+        assert other.choices() == {"a.py": False, "docs/b.md": True}
+    store.choose("a.py", None)
+    assert store.choices() == {"docs/b.md": True}
+
+
+def test_vacuum_gives_space_back_beside_readers_and_keeps_every_row(store: Store) -> None:
+    for number in range(60):
+        chunks = put(store, f"{number}.py", *(f"text {number} {i} " * 40 for i in range(9)))
+        store.put_vectors([(c, unit_vector(str(c))) for c in chunks], identity="m")
+    for number in range(50):
+        store.delete_document(f"{number}.py")
+    with Store.open(store.path, readonly=True) as reader:
+        assert reader.document_count() == 10
+        before, after = store.vacuum()
+        assert after < before / 2
+        assert reader.document_count() == 10
+    assert store.path.stat().st_size == after
+    kept = chunks_of(store, "55.py")[3].id
+    assert store.vector_hits(unit_vector(str(kept)), 1)[0] == (kept, pytest.approx(1, abs=1e-5))
+    assert store.check() == []
+
+
+def test_vacuum_beside_a_writer_is_busy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
+    with Store.open(store.path) as other, store.batch():
+        put(store, "a.py", "x")
+        with pytest.raises(BusyError, match="another process"):
+            other.vacuum()

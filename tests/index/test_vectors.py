@@ -18,6 +18,10 @@ def fill(store: Store, documents: int = 5, chunks: int = 4) -> None:
         store.put_document(DocumentRow(f"{number}.py", "d"), parsed(*texts))
 
 
+def refused(store: Store) -> list[tuple[str, int, str]]:
+    return store.generations.refused(store.generations.newest())
+
+
 def poisoned(answer: float | None) -> HashEmbedder:
     """Return an embedder that fails on one text, as tokenizers do, or answers nonsense for it."""
 
@@ -84,13 +88,13 @@ def test_a_text_without_a_usable_vector_is_quarantined_and_the_rest_goes_on(
     store.put_document(DocumentRow("a.py", "d"), parsed("good", "poison", "fine", "better"))
     assert embed_pending(store, poisoned(answer), None) == 3
     assert store.pending_count() == 0
-    ((path, position, reason),) = store.quarantined()
+    ((path, position, reason),) = refused(store)
     assert (path, position) == ("a.py", 1)
     assert "no usable vector" in reason
     assert store.check() == []
     store.put_document(DocumentRow("a.py", "e"), parsed("good", "cured", "fine", "better"))
     assert embed_pending(store, poisoned(answer), None) == 1
-    assert store.quarantined() == []
+    assert refused(store) == []
 
 
 def test_a_broken_model_quarantines_nothing(store: Store) -> None:
@@ -98,7 +102,7 @@ def test_a_broken_model_quarantines_nothing(store: Store) -> None:
     with pytest.raises(EmbeddingError, match="no model"):
         embed_pending(store, HashEmbedder(spoil=broken), None)
     assert store.pending_count() == 20
-    assert store.quarantined() == []
+    assert refused(store) == []
 
 
 def test_another_model_replaces_every_vector(store: Store) -> None:

@@ -1,0 +1,276 @@
+"""Vectors by generation: one answers, while the one of another model is made beside it.
+
+A generation is all vectors of one model: a table `vectors_<id>`, and in `passages` a row for each card that
+says what became of it. One is active; at most one other is being made, and takes its place once no card
+waits for it (docs/decisions/0016). The store writes documents through here, so that every generation
+knows every card.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from code_intel.errors import EmbeddingError
+from code_intel.index.database import Database
+from code_intel.index.schema import EMBEDDED, PENDING, REFUSED
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+NEIGHBOURS = 4096
+"""sqlite-vec's limit of hits a query."""
+
+CREATE = "CREATE VIRTUAL TABLE vectors_{} USING vec0(embedding float[{}] distance_metric=cosine)"
+DROP = "DROP TABLE IF EXISTS vectors_{}"
+NEAREST = """SELECT rowid, 1 - distance FROM vectors_{} WHERE embedding MATCH ? AND k = ?
+  ORDER BY distance"""
+VECTORS_OF = """SELECT v.rowid, v.embedding FROM json_each(?) j
+  CROSS JOIN vectors_{} v ON v.rowid = j.value"""
+VECTORS_OF_DOCUMENT = """SELECT c.card_digest, v.embedding FROM chunks c
+  JOIN passages p ON p.generation = ? AND p.chunk = c.id AND p.state = 2
+  JOIN vectors_{} v ON v.rowid = c.id WHERE c.document_id = ?"""
+INSERT_VECTOR = "INSERT INTO vectors_{}(rowid, embedding) VALUES (?, ?)"
+DELETE_VECTOR = "DELETE FROM vectors_{} WHERE rowid = ?"
+"""One at a time: sqlite-vec answers IN with a full scan."""
+
+ALL = "SELECT id, identity, dimensions, active FROM generations ORDER BY active DESC"
+INSERT = "INSERT INTO generations(identity, dimensions, active) VALUES (?, ?, 0) RETURNING id"
+EXPECT = """INSERT INTO passages SELECT ?, id, priority, position, 1, '' FROM chunks
+  WHERE card != ''"""
+INSERT_PASSAGE = "INSERT INTO passages VALUES (?, ?, ?, ?, ?, '')"
+WAITING = """SELECT p.chunk, c.card FROM passages p CROSS JOIN chunks c ON c.id = p.chunk
+  WHERE p.generation = ? AND p.state = 1 ORDER BY p.priority, p.position, p.chunk LIMIT ?"""
+WAITING_OF = """SELECT p.chunk, c.card FROM documents d
+  CROSS JOIN chunks c ON c.document_id = d.id
+  CROSS JOIN passages p ON p.generation = ? AND p.chunk = c.id AND p.state = 1
+  WHERE d.path = ? ORDER BY c.position LIMIT ?"""
+SETTLE = """UPDATE passages SET state = ?, problem = ? WHERE generation = ? AND chunk = ?
+  RETURNING chunk"""
+ANY_EMBEDDED = "SELECT 1 FROM passages WHERE generation = ? AND state = 2 LIMIT 1"
+REFUSALS = """SELECT d.path, c.position, p.problem FROM passages p
+  JOIN chunks c ON c.id = p.chunk JOIN documents d ON d.id = c.document_id
+  WHERE p.generation = ? AND p.state = 3 ORDER BY p.chunk"""
+EMBEDDED_OF = """SELECT p.chunk FROM chunks c
+  JOIN passages p ON p.generation = ? AND p.chunk = c.id AND p.state = 2 WHERE c.document_id = ?"""
+FORGET_OF = """DELETE FROM passages WHERE generation = ?
+  AND chunk IN (SELECT id FROM chunks WHERE document_id = ?)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The vectors of one model.
+
+    Attributes:
+        id: Never given twice.
+        identity: Of the engine that makes them; empty before any.
+        dimensions: Numbers a vector has; 0: there are none.
+        active: Whether it answers.
+    """
+
+    id: int
+    identity: str
+    dimensions: int
+    active: bool
+
+
+class Generations:
+    """The vectors of one index."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def all(self) -> list[Generation]:
+        """Return the active generation and, if there is one, the one that is being made."""
+        rows = self._db.rows(ALL)
+        return [
+            Generation(key, identity, size, bool(active)) for key, identity, size, active in rows
+        ]
+
+    def newest(self) -> Generation:
+        """Return the one that is being made, or else the active one."""
+        return self.all()[-1]
+
+    def of(self, identity: str) -> Generation | None:
+        """Return the generation of that engine, if there is one."""
+        return next((each for each in self.all() if each.identity == identity), None)
+
+    def aim(self, identity: str, dimensions: int) -> Generation:
+        """Return the generation of that engine, begun if need be; another unfinished one is dropped.
+
+        An active generation that holds no vector has nothing to answer with, and is replaced at once.
+        """
+        newest = self.newest()
+        if _is(newest, identity, dimensions):
+            return newest
+        with self._db.batch():
+            active, *unfinished = self.all()
+            if unfinished and _is(unfinished[0], identity, dimensions):
+                return unfinished[0]
+            for each in unfinished:
+                self._drop(each)
+            if _is(active, identity, dimensions):
+                return active
+            made = int(self._db.value(INSERT, (identity, dimensions)))
+            self._db.rows(CREATE.format(made, int(dimensions)))
+            self._db.rows(EXPECT, (made,))
+            if not self._db.rows(ANY_EMBEDDED, (active.id,)):
+                self._replace(active, made)
+            return self.newest()
+
+    def finish(self, generation: Generation) -> bool:
+        """Let `generation` answer from now on and delete the other; False while cards wait for it.
+
+        One that is gone, another process having begun a third, is finished too.
+        """
+        if generation.active:
+            return not self.left(generation)
+        with self._db.batch():
+            active, *unfinished = self.all()
+            if generation in unfinished:
+                if self.left(generation):
+                    return False
+                self._replace(active, generation.id)
+            return True
+
+    def pending(
+        self, generation: Generation, limit: int, path: str | None = None
+    ) -> list[tuple[int, str]]:
+        """Return (chunk id, card) of chunks (of one document) that wait for it, most useful first."""
+        if path is not None:
+            return self._db.rows(WAITING_OF, (generation.id, path, limit))
+        return self._db.rows(WAITING, (generation.id, limit))
+
+    def left(self, generation: Generation) -> int:
+        """Return how many cards wait for it."""
+        sql = "SELECT count(*) FROM passages WHERE generation = ? AND state = 1"
+        return int(self._db.value(sql, (generation.id,)))
+
+    def wanting(self, identity: str) -> int:
+        """Return how many vectors that engine has yet to make."""
+        found = self.of(identity)
+        if found is not None:
+            return self.left(found)
+        return int(self._db.value("SELECT count(*) FROM chunks WHERE card != ''"))
+
+    def size(self, generation: Generation) -> int:
+        """Return how many cards it is for."""
+        sql = "SELECT count(*) FROM passages WHERE generation = ?"
+        return int(self._db.value(sql, (generation.id,)))
+
+    def put(self, generation: Generation, vectors: "Sequence[tuple[int, Vector]]") -> int:
+        """Store vectors of chunks; those whose chunk, or generation, is gone are dropped.
+
+        Returns:
+            How many were stored.
+
+        Raises:
+            EmbeddingError: A vector has other dimensions than the generation; nothing is stored.
+        """
+        blobs = [(chunk, _blob(vector, generation.dimensions)) for chunk, vector in vectors]
+        stored = 0
+        with self._db.batch():
+            for chunk, blob in blobs:
+                if self._db.rows(SETTLE, (EMBEDDED, "", generation.id, chunk)):
+                    self._put(generation.id, chunk, blob)
+                    stored += 1
+        return stored
+
+    def refuse(self, generation: Generation, chunk: int, reason: str) -> None:
+        """Ask that generation for no vector of a chunk any more, and say why."""
+        with self._db.batch():
+            if self._db.rows(SETTLE, (REFUSED, reason, generation.id, chunk)):
+                self._db.rows(DELETE_VECTOR.format(generation.id), (chunk,))
+
+    def refused(self, generation: Generation) -> list[tuple[str, int, str]]:
+        """Return (path, position, reason) of the chunks it has refused."""
+        return self._db.rows(REFUSALS, (generation.id,))
+
+    def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
+        """Return (chunk id, cosine) of the nearest chunks of the active generation; at most 4,096.
+
+        Raises:
+            EmbeddingError: `query` has other dimensions than the generation.
+        """
+        with self._db.snapshot():
+            active = self.all()[0]
+            if limit <= 0 or not active.dimensions:
+                return []
+            values = (_blob(query, active.dimensions), min(limit, NEIGHBOURS))
+            return self._db.rows(NEAREST.format(active.id), values)
+
+    def vectors_of(self, chunks: Iterable[int]) -> "dict[int, Vector]":
+        """Return the active generation's vectors of those chunks that have one."""
+        import numpy as np
+
+        with self._db.snapshot():
+            active = self.all()[0]
+            if not active.dimensions:
+                return {}
+            ids = json.dumps([int(chunk) for chunk in chunks])
+            rows = self._db.rows(VECTORS_OF.format(active.id), (ids,))
+        return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
+
+    # --- inside the transaction that writes a document
+
+    def kept(self, document: int) -> dict[int, dict[str, bytes]]:
+        """Return, by generation, the vectors of a document's cards by the cards' digests."""
+        return {
+            each.id: dict(self._db.rows(VECTORS_OF_DOCUMENT.format(each.id), (each.id, document)))
+            if each.dimensions
+            else {}
+            for each in self.all()
+        }
+
+    def expect(
+        self,
+        chunk: int,
+        priority: int,
+        position: int,
+        digest: str,
+        kept: Mapping[int, Mapping[str, bytes]],
+    ) -> None:
+        """Tell every generation of `kept` of a new chunk with a card; those that know it keep its vector."""
+        for generation, vectors in kept.items():
+            blob = vectors.get(digest)
+            state = PENDING if blob is None else EMBEDDED
+            self._db.rows(INSERT_PASSAGE, (generation, chunk, priority, position, state))
+            if blob is not None:
+                self._put(generation, chunk, blob)
+
+    def clear(self, document: int) -> None:
+        """Forget what every generation holds of a document; its chunks are still there."""
+        for each in self.all():
+            for row in self._db.rows(EMBEDDED_OF, (each.id, document)):
+                self._db.rows(DELETE_VECTOR.format(each.id), row)
+            self._db.rows(FORGET_OF, (each.id, document))
+
+    def _put(self, generation: int, chunk: int, blob: bytes) -> None:
+        self._db.rows(DELETE_VECTOR.format(generation), (chunk,))
+        self._db.rows(INSERT_VECTOR.format(generation), (chunk, blob))
+
+    def _replace(self, active: Generation, by: int) -> None:
+        self._drop(active)
+        self._db.rows("UPDATE generations SET active = 1 WHERE id = ?", (by,))
+
+    def _drop(self, generation: Generation) -> None:
+        self._db.rows(DROP.format(generation.id))
+        self._db.rows("DELETE FROM passages WHERE generation = ?", (generation.id,))
+        self._db.rows("DELETE FROM generations WHERE id = ?", (generation.id,))
+
+
+def _is(generation: Generation, identity: str, dimensions: int) -> bool:
+    return (generation.identity, generation.dimensions) == (identity, dimensions)
+
+
+def _blob(vector: "Vector", dimensions: int) -> bytes:
+    import numpy as np
+
+    numbers = np.ascontiguousarray(vector, dtype="<f4")
+    if numbers.shape != (dimensions,):
+        msg = f"A vector has the shape {numbers.shape}; these have {dimensions} numbers."
+        raise EmbeddingError(msg, hint="Run `code-intel sync` to embed with the model in use.")
+    return numbers.tobytes()
