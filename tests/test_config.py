@@ -10,12 +10,14 @@ from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
     SETTINGS,
+    STATE_FOLDER,
     default_config,
     find_root,
     find_served_root,
     load_index_config,
     load_settings,
 )
+from code_intel.config.locating import locate_config
 from code_intel.errors import ConfigError, UsageError
 
 
@@ -55,6 +57,12 @@ def toml(root: Path, text: str) -> Path:
         ("model", {"dimensions": "384"}),
         ("corpus", "wood"),
         ("corpus", ["map"]),
+        ("compute", "gpu"),
+        ("compute", {"device": 1}),
+        ("compute", {"fallback_to_cpu": "yes"}),
+        ("update_check", "no"),
+        ("model_dir", ""),
+        ("model_dir", 5),
     ],
 )
 def test_a_bad_value_of_an_index_config_is_named(tmp_path: Path, key: str, value: object) -> None:
@@ -77,6 +85,115 @@ def test_a_bad_value_of_an_index_config_is_named(tmp_path: Path, key: str, value
 def test_a_config_that_is_no_json_object_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=r"my\.json"):
         load_index_config(written(tmp_path / "my.json", text))
+
+
+def test_bad_json_is_refused_with_its_line_and_column(tmp_path: Path) -> None:
+    file = written(tmp_path / "my.json", '{\n  "chunk_size": 500,\n}')
+    with pytest.raises(ConfigError, match=r"my\.json is not JSON: line 3, column 1: ") as caught:
+        load_index_config(file)
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "documents").exists()
+
+
+def test_every_key_of_devrag_is_read(tmp_path: Path) -> None:
+    raw = {
+        "document_patterns": ["./docs", "./notes/**/*.md"],
+        "db_path": "./v.db",
+        "chunk_size": 300,
+        "search_top_k": 7,
+        "compute": {"device": "cpu", "fallback_to_cpu": False},
+        "model": {"name": "other", "dimensions": 768},
+        "update_check": True,
+        "model_dir": "../models",
+    }
+    config = load_index_config(written(tmp_path / "p" / "my.json", raw))
+    assert config.patterns == ("./docs", "./notes/**/*.md")
+    assert (config.chunk_size, config.top_k) == (300, 7)
+    assert (config.device, config.fallback_to_cpu) == ("cpu", False)
+    assert (config.model, config.dimensions) == ("other", 768)
+    assert config.model_dir == tmp_path / "models"
+    assert config.notes == ()
+
+
+def test_no_patterns_at_all_are_the_default_ones(tmp_path: Path) -> None:
+    assert load_index_config(written(tmp_path / "a.json", {"document_patterns": []})).patterns == (
+        "./documents",
+    )
+    both = {"document_patterns": [], "documents_dir": "docs"}
+    assert load_index_config(written(tmp_path / "b.json", both)).patterns == ("docs",)
+
+
+@pytest.mark.parametrize(
+    ("raw", "note"),
+    [
+        ({"chunk_sise": 5}, "unknown key chunk_sise; did you mean chunk_size?"),
+        ({"documentPatterns": ["."]}, "did you mean document_patterns?"),
+        ({"document-patterns": ["."]}, "did you mean document_patterns?"),
+        (
+            {"model": {"dimension": 5}},
+            "unknown key model.dimension; did you mean model.dimensions?",
+        ),
+        ({"compute": {"devise": "cpu"}}, "did you mean compute.device?"),
+        ({"zeta": 1}, "unknown key zeta, which is kept"),
+        ({"compute": {"device": "gpu"}}, "computes on the CPU"),
+        ({"compute": {"device": "tpu"}}, "compute.device is tpu"),
+    ],
+)
+def test_what_is_odd_about_a_config_is_noted_and_stops_nothing(
+    tmp_path: Path, raw: dict[str, Any], note: str
+) -> None:
+    config = load_index_config(written(tmp_path / "my.json", raw))
+    assert len(config.notes) == 1
+    assert note in config.notes[0]
+    assert dict(config.raw) == raw
+
+
+def test_comments_in_a_config_are_no_unknown_keys(tmp_path: Path) -> None:
+    raw = {"$schema": "x", "_comment": "y", "corpus": "map"}
+    assert load_index_config(written(tmp_path / "my.json", raw)).notes == ()
+
+
+def test_an_unknown_device_is_the_cpu(tmp_path: Path) -> None:
+    raw = {"compute": {"device": "tpu", "fallback_to_cpu": False}}
+    assert load_index_config(written(tmp_path / "my.json", raw)).device == "cpu"
+
+
+def test_a_config_is_found_where_the_process_runs_else_in_the_served_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, here = tmp_path / "served", tmp_path / "here"
+    written(served / "my.json", {})
+    written(served / STATE_FOLDER / "inner.json", {})
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.delenv("CODE_INTEL_ROOT", raising=False)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(served))
+    assert locate_config("my.json", serving=True) == served / "my.json"
+    assert locate_config("inner.json", serving=True) == served / STATE_FOLDER / "inner.json"
+    assert locate_config(None, serving=True) == served / "config.json"
+    with pytest.raises(UsageError, match=r"my\.json does not exist"):
+        locate_config("my.json", serving=False)
+    written(here / "my.json", {})
+    assert locate_config("my.json", serving=True) == Path("my.json")
+    assert locate_config(None, serving=False) == Path("config.json")
+
+
+def test_without_a_name_devrags_own_config_goes_before_ours_unless_it_is_another_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / STATE_FOLDER / FOREST_CONFIG, {})
+    assert locate_config(None, serving=False) == Path(STATE_FOLDER, FOREST_CONFIG)
+    written(tmp_path / FOREST_CONFIG, {})
+    assert locate_config(None, serving=False) == Path(FOREST_CONFIG)
+    written(tmp_path / "config.json", {"port": 8080})
+    assert locate_config(None, serving=False) == Path(FOREST_CONFIG)
+    assert locate_config("config.json", serving=False) == Path("config.json")
+    written(tmp_path / "devrag.json", {})
+    assert locate_config(None, serving=False) == Path("devrag.json")
+    for ours in ({"chunk_size": 5}, {}, "{ broken"):
+        written(tmp_path / "config.json", ours)
+        assert locate_config(None, serving=False) == Path("config.json")
 
 
 def test_a_config_in_another_encoding_or_a_folder_is_refused(tmp_path: Path) -> None:
@@ -207,6 +324,11 @@ def test_a_project_is_found_from_below(tmp_path: Path, mark: str) -> None:
     below.mkdir(parents=True)
     (tmp_path / "p" / mark).mkdir()
     assert find_root(below) == tmp_path / "p"
+
+
+def test_a_config_in_our_own_folder_belongs_to_the_project_around_it(tmp_path: Path) -> None:
+    written(tmp_path / "p" / STATE_FOLDER / FOREST_CONFIG, {})
+    assert find_root(tmp_path / "p" / STATE_FOLDER) == tmp_path / "p"
 
 
 def test_our_marks_go_before_a_nearer_repository(tmp_path: Path) -> None:

@@ -88,10 +88,11 @@ def load_index_config(path: Path) -> IndexConfig:
     """
     path = path.absolute()
     raw = _read_json(path) if path.exists() else {}
-    model, compute = (_object(path, raw, key) for key in ("model", "compute"))
+    for part in ("compute", "model"):
+        require(path, part, isinstance(raw.get(part, {}), dict), "an object")
     patterns = _patterns(path, raw)
     _flag(path, raw, "update_check", default=True)
-    device, notes = _device(path, compute)
+    device, notes = _device(path, raw)
     model_dir = _text(path, raw, "model_dir", "") if "model_dir" in raw else ""
     config = IndexConfig(
         path=path,
@@ -100,11 +101,11 @@ def load_index_config(path: Path) -> IndexConfig:
         db_path=beside(path, _text(path, raw, "db_path", DEVRAG_DEFAULTS["db_path"])),
         chunk_size=_positive(path, raw, "chunk_size", DEVRAG_DEFAULTS["chunk_size"]),
         top_k=_positive(path, raw, "search_top_k", DEVRAG_DEFAULTS["search_top_k"]),
-        model=_text(path, model, "name", DEVRAG_DEFAULTS["model"]["name"]),
-        dimensions=_positive(path, model, "dimensions", DEVRAG_DEFAULTS["model"]["dimensions"]),
+        model=_text(path, raw, "model.name", DEVRAG_DEFAULTS["model"]["name"]),
+        dimensions=_positive(path, raw, "model.dimensions", DEVRAG_DEFAULTS["model"]["dimensions"]),
         model_dir=beside(path, model_dir) if model_dir else None,
         device=device,
-        fallback_to_cpu=_flag(path, compute, "fallback_to_cpu", default=True),
+        fallback_to_cpu=_flag(path, raw, "compute.fallback_to_cpu", default=True),
         notes=(*notes, *_unknown(path, raw)),
         raw=MappingProxyType(raw),
     )
@@ -194,9 +195,9 @@ def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
     return list(patterns) or [_text(path, raw, "documents_dir", default)]
 
 
-def _device(path: Path, compute: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return the device, and what is to be said of it; the engine that comes along knows the CPU alone."""
-    device = _text(path, compute, "device", "auto")
+    device = _text(path, raw, "compute.device", "auto")
     if device not in DEVICES:
         known = ", ".join(DEVICES)
         return "cpu", (f"compute.device is {device}, which is none of {known}; cpu is used.",)
@@ -225,25 +226,25 @@ def _is_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
+def _at(raw: Mapping[str, Any], key: str, default: object) -> object:
+    """Return the value of a key such as `model.name`."""
+    part, _, rest = key.partition(".")
+    return raw.get(part, {}).get(rest, default) if rest else raw.get(part, default)
+
+
 def _text(path: Path, raw: Mapping[str, Any], key: str, default: str) -> str:
-    value = raw.get(key, default)
+    value = _at(raw, key, default)
     require(path, key, isinstance(value, str) and bool(value), "a non-empty string")
     return cast("str", value)
 
 
-def _object(path: Path, raw: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = raw.get(key, {})
-    require(path, key, isinstance(value, dict), "an object")
-    return cast("dict[str, Any]", value)
-
-
 def _flag(path: Path, raw: Mapping[str, Any], key: str, *, default: bool) -> bool:
-    value = raw.get(key, default)
+    value = _at(raw, key, default)
     require(path, key, isinstance(value, bool), "true or false")
     return cast("bool", value)
 
 
 def _positive(path: Path, raw: Mapping[str, Any], key: str, default: int) -> int:
-    value = raw.get(key, default)
+    value = _at(raw, key, default)
     require(path, key, type(value) is int and value > 0, "a whole number above 0")
     return cast("int", value)

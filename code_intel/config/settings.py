@@ -113,7 +113,7 @@ def find_root(start: Path | None = None) -> Path:
         raise UsageError(f"{here} is not a folder.", details={"field": "project"})
     for marks in ((STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG), (".git",)):
         for folder in (here, *here.parents):
-            if any((folder / mark).exists() for mark in marks):
+            if folder.name != STATE_FOLDER and any((folder / mark).exists() for mark in marks):
                 return folder
     return here
 
