@@ -1,14 +1,15 @@
 """The gateway: sessions, phases and learning in front of map and forest."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
-from mcp.server import Server
 
 from code_intel.config import Settings
+from code_intel.records import Freshness
 from code_intel.servers.index_server import build_index_server, start_indexers
-from code_intel.servers.protocol import Offer, build
-from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.servers.protocol import Call, Offer, ToolServer, build
+from code_intel.tools.declaration import Answer, Tool
 
 INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you explore, change, fix, "
@@ -20,7 +21,7 @@ INSTRUCTIONS = (
 )
 
 
-def build_gateway(settings: Settings) -> Server[None]:
+def build_gateway(settings: Settings) -> ToolServer:
     """Return the gateway of a project; nothing is imported or opened before the handshake is over."""
     return build(name="code-intel", instructions=INSTRUCTIONS, offer=lambda: _offer(settings))
 
@@ -45,8 +46,8 @@ def _offer(settings: Settings) -> Offer:
         offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
     )
 
-    async def invoke(tool: Tool, arguments: dict[str, Any], _report: Report) -> Answer:
-        return await tool.run(desk, **arguments)
+    async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
+        return await tool.run(replace(desk, connection=call.connection), **arguments)
 
     async def background() -> None:
         async with anyio.create_task_group() as group:
@@ -58,4 +59,7 @@ def _offer(settings: Settings) -> Offer:
         map_shelf.index.close()
         forest_shelf.index.close()
 
-    return Offer(GATEWAY_TOOLS, invoke, background, close)
+    def condition() -> dict[str, Freshness]:
+        return {"map": map_shelf.index.freshness(), "forest": forest_shelf.index.freshness()}
+
+    return Offer(GATEWAY_TOOLS, invoke, background, close, condition)

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcp.server import Server
-
-from code_intel.records import Corpus
-from code_intel.servers.protocol import Offer, build
-from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.records import Corpus, Freshness
+from code_intel.servers.protocol import Call, Offer, ToolServer, build
+from code_intel.tools.declaration import Answer, Tool
 
 if TYPE_CHECKING:  # opened after the handshake, imported no earlier
     from code_intel.tools.shelf import Shelf
@@ -23,7 +21,7 @@ INSTRUCTIONS = {
 }
 
 
-def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Server[None]:
+def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> ToolServer:
     """Return the server of a shelf, which is opened when it is first needed."""
 
     def offer() -> Offer:
@@ -31,13 +29,16 @@ def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Ser
 
         shelf = open_shelf()
 
-        async def invoke(tool: Tool, arguments: dict[str, Any], report: Report) -> Answer:
-            return await tool.run(replace(shelf, report=report), **arguments)
+        async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
+            return await tool.run(replace(shelf, report=call.report), **arguments)
 
         async def background() -> None:
             start_indexers(shelf)
 
-        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close)
+        def condition() -> dict[str, Freshness]:
+            return {corpus: shelf.index.freshness()}
+
+        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close, condition)
 
     return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], offer=offer)
 

@@ -17,17 +17,35 @@ import anyio
 from mcp import types
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
+from code_intel.records import Freshness
 from code_intel.tools.answers import bounded
 from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
 
+THE_CONNECTION = ""
+"""Name of the only connection of a process."""
 CALM = 0.3
 """Seconds between the first answer and the start of the background: the answer, and the first calls of
 a client, go first."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Who asks.
+
+    Attributes:
+        report: Takes progress back to them.
+        connection: Names their connection: `THE_CONNECTION` where a process has one (stdio), their MCP
+            session over HTTP, None where the protocol has none (HTTP since 2026-07-28; decision 0019).
+    """
+
+    report: Report
+    connection: str | None
 
 
 @dataclass(frozen=True)
@@ -39,12 +57,14 @@ class Offer:
         invoke: Runs one of them on checked arguments.
         background: Runs once the first request was answered, until the server ends.
         close: Gives files back when the server ends.
+        condition: Says how complete each index is, by corpus; blocks, but not for long.
     """
 
     tools: Sequence[Tool]
-    invoke: Callable[[Tool, dict[str, Any], Report], Awaitable[Answer]]
+    invoke: Callable[[Tool, dict[str, Any], Call], Awaitable[Answer]]
     background: Callable[[], Awaitable[None]]
     close: Callable[[], None]
+    condition: Callable[[], Mapping[str, Freshness]] = dict
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -57,7 +77,17 @@ class Offer:
         return [_wire(tool) for tool in self.tools]
 
 
-def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> Server[None]:
+class ToolServer(Server[None]):
+    """An MCP server, and what it works with.
+
+    Attributes:
+        offered: What `build` was given, once somebody needed it.
+    """
+
+    offered: Callable[[], Offer | None]
+
+
+def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolServer:
     """Make the server.
 
     Args:
@@ -97,22 +127,39 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> Server
         async def report(done: float, total: float | None, message: str) -> None:
             await ctx.session.report_progress(done, total, message)
 
-        return await _call(offered(), params.name, params.arguments or {}, report)
+        call = Call(report, _connection(ctx))
+        return await _call(offered(), params.name, params.arguments or {}, call)
 
-    server = Server(
+    def schema(tool: str) -> Mapping[str, Any] | None:
+        known = offered().by_name.get(tool)
+        return known.schema if known else None
+
+    server = ToolServer(
         name,
         version=__version__,
         instructions=instructions,
         lifespan=lifespan,
+        get_tool_input_schema=schema,  # else every call over HTTP would list all tools
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.offered = lambda: offered() if offered.cache_info().currsize else None
     server.middleware.append(_announce(greeted))
     return server
 
 
+def _connection(ctx: ServerRequestContext[None]) -> str | None:
+    """Return the name of the connection a request came by; the transport has checked its session id."""
+    if ctx.request is None:
+        return THE_CONNECTION
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return None
+    session: str | None = ctx.request.headers.get("mcp-session-id")
+    return session
+
+
 async def _call(
-    offer: Offer, name: str, given: Mapping[str, Any], report: Report
+    offer: Offer, name: str, given: Mapping[str, Any], call: Call
 ) -> types.CallToolResult:
     """Run one tool; whatever goes wrong becomes an error result that says what to do next."""
     tool = offer.by_name.get(name)
@@ -121,7 +168,7 @@ async def _call(
         return _failure({"error": "unknown_tool", "message": f"No tool {name}.", "hint": hint})
     try:
         arguments, unknown = tool.arguments(given)
-        return _success(_noting(await offer.invoke(tool, arguments, report), unknown))
+        return _success(_noting(await offer.invoke(tool, arguments, call), unknown))
     except CodeIntelError as error:
         return _failure(error.as_dict())
     except Exception as error:

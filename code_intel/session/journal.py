@@ -28,7 +28,7 @@ KEPT = 1000  # journals in a folder; the least recently used go first
 MOST_BASELINE = 500  # files a session remembers as changed before it began
 _LONGEST_QUERY = 20_000  # characters
 _LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
-_ID = re.compile(r"session_[0-9]{8}_[0-9]{6}_[0-9a-f]{8}")
+_ID = re.compile(r"session_[0-9]{8}_[0-9]{6}_(?:[0-9a-f]{8}|[0-9a-f]{32})")
 
 
 class JournalFile(NamedTuple):
@@ -74,8 +74,8 @@ def utc_now() -> datetime:
 
 
 def random_token() -> str:
-    """Return eight random hex digits."""
-    return os.urandom(4).hex()
+    """Return 32 random hex digits: whoever knows a session's id may use it, so nobody may guess one."""
+    return os.urandom(16).hex()
 
 
 def create(

@@ -23,6 +23,8 @@ from code_intel.records import Searcher
 from code_intel.session import journal, phases
 from code_intel.session.state import Session, Step
 
+MOST_REMEMBERED = 1000
+"""Connections whose last session is known; the longest unused are forgotten first."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -38,7 +40,8 @@ class Desk:
         forest: The local forest index; definitions and validity come from it.
         embedder: The process's model.
         offered: Names of the tools that the server has; refusals name no others.
-        last: The last session that this connection started or named.
+        connection: Who asks: the name of a connection, or None where there is none to remember.
+        lasts: The last session that each connection started or named.
     """
 
     settings: Settings
@@ -47,7 +50,8 @@ class Desk:
     forest: Index
     embedder: LazyEmbedder
     offered: frozenset[str] = frozenset()
-    last: str | None = None
+    connection: str | None = ""
+    lasts: dict[str, str] = field(default_factory=dict)
     locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
 
     @property
@@ -71,6 +75,19 @@ class Desk:
         """Where the journals are."""
         return self.settings.state / "sessions"
 
+    @property
+    def last(self) -> str | None:
+        """The last session that this connection started or named; no other connection sees it."""
+        return None if self.connection is None else self.lasts.get(self.connection)
+
+    def remember(self, session_id: str) -> None:
+        """Make a session this connection's last."""
+        if self.connection is not None:
+            self.lasts.pop(self.connection, None)
+            self.lasts[self.connection] = session_id
+            while len(self.lasts) > MOST_REMEMBERED:
+                del self.lasts[next(iter(self.lasts))]
+
     @asynccontextmanager
     async def session(self, session_id: str | None, tool: str) -> "AsyncIterator[Held]":
         """Hold a session for one call of `tool`, once its phase allows it.
@@ -81,12 +98,12 @@ class Desk:
         """
         chosen = session_id or self.last
         if chosen is None:
-            raise SessionError(f"{tool} works within a session, and there is none.")
+            raise self._unnamed(tool)
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
             phases.check_allowed(session, tool, self.offered or None)
-            self.last = chosen
+            self.remember(chosen)
             yield Held(self, session, tool)
 
     @asynccontextmanager
@@ -97,6 +114,15 @@ class Desk:
             return
         async with self.session(session_id, tool) as held:
             yield held
+
+    def _unnamed(self, tool: str) -> SessionError:
+        if self.connection is not None:
+            return SessionError(f"{tool} works within a session, and there is none.")
+        return SessionError(
+            f"{tool} needs session_id: over HTTP in this protocol version no call knows of another.",
+            hint="Pass the session_id that start_session returned; without one, call start_session.",
+            details={"field": "session_id"},
+        )
 
 
 @dataclass

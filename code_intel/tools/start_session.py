@@ -49,7 +49,7 @@ async def start_session(
         journal.create, desk.sessions, Intent(intent), query, desk.root, baseline=before
     )
     await thread(journal.prune, desk.sessions)
-    desk.last = session.id
+    desk.remember(session.id)
     allowed = list(phases.allowed_tools(session, desk.offered or None))
     read_only = session.phase is Phase.READY
     step = (
