@@ -1,7 +1,9 @@
-"""Bytes to text, or the verdict that they are none."""
+"""Bytes to text, or the verdict that they are none; from here on no text holds a secret's value."""
 
 import codecs
 import re
+
+from code_intel.redaction import masked
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 _MARKS = (
@@ -21,8 +23,14 @@ def decode(data: bytes) -> str | None:
     """Return a file's text with its line ends as they are, or None when it is binary.
 
     A byte order mark decides and is dropped; a NUL in the first 8 KiB without one means binary;
-    then UTF-8; then Shift_JIS (cp932) or EUC-JP, if the result really reads as Japanese.
+    then UTF-8; then Shift_JIS (cp932) or EUC-JP, if the result really reads as Japanese. Secret
+    values are masked, at their length (docs/decisions/0020).
     """
+    text = _text(data)
+    return None if text is None else masked(text)
+
+
+def _text(data: bytes) -> str | None:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _strict(data[len(mark) :], encoding)
