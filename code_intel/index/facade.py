@@ -120,14 +120,14 @@ class Index:
         reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
         return Freshness("missing", files, pending, tuple(dict.fromkeys(reasons)))
 
-    def refresh(self, path: str | Path) -> SyncReport:
-        """Index one document now, words and, with a usable model, vectors.
+    def refresh(self, path: str | Path, *, named: bool = False, anew: bool = False) -> SyncReport:
+        """Index one document now, words and, with a usable model, vectors; see `sync_document`.
 
         Raises:
             UsageError: It is outside the config's patterns, or never indexed.
             NotFoundError: It is neither on disk nor in the index.
         """
-        report = sync_document(self.store, self.config, path)
+        report = sync_document(self.store, self.config, path, named=named, anew=anew)
         if self.embedder is None:
             return report
         try:

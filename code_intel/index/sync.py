@@ -4,8 +4,8 @@ The digest of the bytes decides. (size, mtime, inode) is a hint that spares the 
 files touched within two seconds of the last scan (git's racy rule). Laws: syncing twice is syncing
 once is a fresh index; a file that fails is named and the rest goes on.
 
-Unreadable is not deleted. And when a pattern's folder is missing, or more than half of at least ten
-documents vanish at once, nothing is forgotten until a second scan sees the same (docs/decisions/0011).
+Unreadable is not deleted: `forgetting` says what is. What the user has said of single documents goes
+over the patterns (docs/decisions/0017).
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from code_intel import __version__
 from code_intel.chunking import decode, parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
-from code_intel.index import walk
+from code_intel.index import forgetting, walk
 from code_intel.index.corpus import LARGEST, priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -29,7 +29,6 @@ from code_intel.records import ParsedFile
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-MANY = 10
 CHUNKER = "1"
 """Raise it when the same bytes give other chunks, cards or words: everything is parsed again, as it
 is after an upgrade; vectors of cards that stay the same are kept."""
@@ -50,7 +49,7 @@ class SyncReport:
         skipped: Name to reason: files that are never indexed.
         failed: Name to reason: files that should be indexed and could not be read.
         warnings: Patterns that name nothing, and why something was kept.
-        held: Documents that seem gone and wait for a second scan.
+        held: Documents that seem gone and are kept; see `forgetting`.
         stopped: Whether it ended early because it was asked to.
     """
 
@@ -97,6 +96,7 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
+    walk.heed(scan, config, store.choices())
     known = {row.path: row for row in store.documents()}
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
     todo = [
@@ -117,7 +117,7 @@ def sync(
     if stop():
         report.stopped = True
         return report
-    _forget(store, config, scan, known.keys() - scan.files.keys(), len(known), report)
+    _forget(store, config, scan, known.keys(), report)
     if todo or store.get_meta("scanned_ns") is None:
         with store.batch():
             store.set_meta("scanned_ns", str(started))
@@ -125,32 +125,72 @@ def sync(
     return report
 
 
-def sync_document(store: Store, config: IndexConfig, path: str | Path) -> SyncReport:
+def sync_document(
+    store: Store,
+    config: IndexConfig,
+    path: str | Path,
+    *,
+    named: bool = False,
+    anew: bool = False,
+) -> SyncReport:
     """Index one file now, or forget it when it is gone; ignore rules do not apply.
 
+    Args:
+        store: Open for writing.
+        config: Which files.
+        path: Relative to the config's folder, or absolute.
+        named: The user asks for this very document: it is indexed beyond the patterns' globs and stays
+            so, until it is deleted by name.
+        anew: Parse it again though its bytes are known.
+
     Raises:
-        UsageError: It is outside the config's patterns, or never indexed; says why.
-        NotFoundError: It is neither on disk nor in the index.
+        UsageError: It is outside the config's folders, unwanted, or never indexed; says why.
+        NotFoundError: It is not on disk and, unless `named`, not in the index either.
     """
     name, real = walk.locate(config, path)
+    before = store.choices().get(name)
+    if not named and before is not True:
+        _check_wanted(config, name, real, kept_out=before is False)
     report = SyncReport()
+    found = _examined(config, name, real)
+    known = store.document(name)
+    if found is None:
+        if known is None or named:
+            raise NotFoundError(f"{name} is not there.")
+        report.deleted = int(store.delete_document(name))
+        return report
+    if named:
+        store.choose(name, wanted=True)
+    known_as = {name: replace(known, digest="") if anew else known} if known else {}
+    _index_batch(store, config, [(name, found)], known_as, report)
+    why = report.failed.get(name) or report.skipped.get(name)
+    if why:
+        store.choose(name, before)
+        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
+    return report
+
+
+def _check_wanted(config: IndexConfig, name: str, real: Path, *, kept_out: bool) -> None:
+    if kept_out or not walk.is_covered(config, real):
+        why = walk.KEPT_OUT if kept_out else f"no pattern of {config.path.name} means it"
+        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
+
+
+def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
+    """Return the file, or None when it is gone.
+
+    Raises:
+        UsageError: It may not be indexed.
+    """
     try:
         found = walk.examine(str(real), name, config)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    if found is None and os.path.lexists(real):
+        found = f"{config.path.name} takes no such files"
     if isinstance(found, str):
         raise UsageError(f"{name} is not indexed: {found}.", details={"field": "path"})
-    known = store.document(name)
-    if found is None:
-        if known is None:
-            raise NotFoundError(f"{name} is not there.")
-        report.deleted = int(store.delete_document(name))
-        return report
-    _index_batch(store, config, [(name, found)], {name: known} if known else {}, report)
-    why = report.failed.get(name) or report.skipped.get(name)
-    if why:
-        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
-    return report
+    return found
 
 
 def _check_chunker(store: Store, chunker: str) -> None:
@@ -278,61 +318,17 @@ def _parsed(row: DocumentRow, data: bytes, config: IndexConfig) -> tuple[Documen
 
 
 def _forget(
-    store: Store,
-    config: IndexConfig,
-    scan: walk.Scan,
-    absent: Iterable[str],
-    total: int,
-    report: SyncReport,
+    store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str], report: SyncReport
 ) -> None:
     """Delete the documents no pattern means any more and those that are gone, if that is believable."""
-    gone, unwanted = [], []
-    for name in sorted(absent):
-        fate = _fate(config.folder / name)
-        if fate == "gone":
-            gone.append(name)
-        elif fate == "there":
-            unwanted.append(name)
-        else:
-            report.failed[name] = fate
-    if not _believable(store, gone, incredible=_incredible(config, scan, gone, total)):
-        report.held = len(gone)
-        report.warnings.append(
-            f"{len(gone)} documents are gone at once; they are kept until the next sync agrees."
-        )
-        gone = []
-    doomed = [*gone, *unwanted]
-    for start in range(0, len(doomed), BATCH_FILES):
+    verdict = forgetting.judge(store, config, scan, known)
+    report.failed |= verdict.failed
+    report.held = len(verdict.held)
+    report.warnings += verdict.warnings
+    for start in range(0, len(verdict.doomed), BATCH_FILES):
         with store.batch():
-            for name in doomed[start : start + BATCH_FILES]:
+            for name in verdict.doomed[start : start + BATCH_FILES]:
                 report.deleted += store.delete_document(name)
-
-
-def _fate(path: Path) -> str:
-    """Say whether a file is `gone`, `there` (nobody means it now), or why that cannot be known."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return "gone"
-    except OSError as error:
-        return f"unreadable: {error.strerror}"
-    return "there"
-
-
-def _incredible(config: IndexConfig, scan: walk.Scan, gone: list[str], total: int) -> bool:
-    if len(gone) >= MANY and len(gone) * 2 > total:
-        return True
-    folder = Path(os.path.realpath(config.folder))
-    return any((folder / name).is_relative_to(base) for base in scan.missing for name in gone)
-
-
-def _believable(store: Store, gone: list[str], *, incredible: bool) -> bool:
-    """Whether to forget `gone`: at once as a rule, else when the last scan missed the same."""
-    key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if incredible else ""
-    before = store.get_meta("vanished") or ""
-    if before != key:
-        store.set_meta("vanished", key)
-    return before == key or not incredible
 
 
 def _reason(error: BaseException) -> str:

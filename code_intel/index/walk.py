@@ -7,7 +7,7 @@ a file found anyway, one that leaves them is refused. Nothing is opened here, an
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from code_intel.index.corpus import (
 from code_intel.index.ignore import walk_folder
 
 GIT_SECONDS = 30
+KEPT_OUT = "deleted from the index by name; index it to have it back"
 _WILD = frozenset("*?[")
 
 
@@ -68,9 +69,13 @@ class Pattern:
         """Whether the pattern means this file, ignore rules aside."""
         if real == self.base:
             return True
-        if not real.is_relative_to(self.base):
+        if not self.holds(real):
             return False
         return not self.glob or _glob(self.glob).match_file(real.relative_to(self.base).as_posix())
+
+    def holds(self, real: Path) -> bool:
+        """Whether a file is in the pattern's folder, whatever its glob says."""
+        return real.is_relative_to(self.base)
 
 
 def patterns(config: IndexConfig) -> list[Pattern]:
@@ -115,23 +120,43 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     return result
 
 
+def heed(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) -> None:
+    """Apply to a scan what the user has said of single documents, which goes over the patterns."""
+    real_folder = os.path.realpath(config.folder)
+    for name, wanted in choices.items():
+        if not wanted:
+            if scan.files.pop(name, None) is not None:
+                scan.skipped[name] = KEPT_OUT
+        elif name not in scan.files:
+            real = os.path.normpath(os.path.join(real_folder, name))  # noqa: PTH118 - as walked
+            if any(pattern.holds(Path(real)) for pattern in patterns(config)):
+                _judge(real, name, config, scan, {})
+
+
 def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
     """Return (document name, real path) of a file that a caller names; it need not exist.
 
+    Links are resolved first, so none leads out; the globs of the patterns do not matter here.
+
     Raises:
-        UsageError: The file is outside every pattern of the config, or its name is no text.
+        UsageError: The file is in no folder of the config's patterns, or its name is no text.
     """
     if not _is_utf8(str(path)) or "\0" in str(path):
         raise UsageError("path is not valid text.", details={"field": "path"})
     real = Path(os.path.realpath(config.folder / path))
-    if not any(pattern.covers(real) for pattern in patterns(config)):
+    if not any(pattern.holds(real) for pattern in patterns(config)):
         raise UsageError(
-            f"{path} is outside the folders of {config.path.name}.",
+            f"path not within any configured document directory: {path}",
             code="path_outside_root",
-            hint="Name a file that document_patterns covers.",
+            hint=f"Name a file below a folder of document_patterns in {config.path.name}.",
             details={"field": "path"},
         )
     return document_name(str(real), os.path.realpath(config.folder)), real
+
+
+def is_covered(config: IndexConfig, real: Path) -> bool:
+    """Whether a pattern means this file, ignore rules aside."""
+    return any(pattern.covers(real) for pattern in patterns(config))
 
 
 def document_name(real: str, folder: str) -> str:
@@ -210,10 +235,17 @@ def _is_utf8(name: str) -> bool:
 
 
 def _pattern(folder: Path, text: str) -> Pattern:
-    parts = Path(text).expanduser().parts
+    given = _at_home(text)
+    parts = given.parts
     wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
+    if "[" in text and (folder / given).exists():
+        wild = len(parts)  # brackets may be part of a name
     base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
     return Pattern(base, "/".join(parts[wild:]))
+
+
+def _at_home(text: str) -> Path:
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails without a home
 
 
 def _glob(glob: str) -> GitIgnoreSpec:

@@ -1,3 +1,4 @@
+import json
 import os
 import tempfile
 import time
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from code_intel.chunking import parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.index import walk
 from code_intel.index.store import Store
 from code_intel.index.sync import SyncReport, sync, sync_document
 from index.samples import DIMENSIONS, chunks_of, symbols_of
@@ -204,11 +206,105 @@ def test_a_vanished_folder_is_held_and_a_vanished_project_is_an_error(
     write(place.folder, "docs/b.md")
     sync(store, place)
     (place.folder / "src").rename(tmp_path / "src-away")
-    assert sync(store, place).held == 1
+    for _ in range(3):
+        report = sync(store, place)
+        assert report.held == 1
+        assert any("src is missing" in warning for warning in report.warnings)
+    assert sync(store, replace(place, patterns=("docs",))).deleted == 1
+    (tmp_path / "src-away").rename(place.folder / "src")
+    sync(store, place)
     place.folder.rename(tmp_path / "away")
     with pytest.raises(StorageError, match="gone"):
         sync(store, place)
     assert len(store.documents()) == 2
+
+
+def test_an_empty_folder_on_another_volume_deletes_nothing(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p", "mnt", "docs")
+    for name in ("mnt/a.py", "mnt/b.py", "docs/c.md"):
+        write(place.folder, name)
+    sync(store, place)
+    volumes = json.loads(store.get_meta("volumes") or "")
+    for path in (place.folder / "mnt").iterdir():
+        path.rename(tmp_path / path.name)
+    mount = str(place.folder / "mnt")
+    store.set_meta("volumes", json.dumps(volumes | {mount: volumes[mount] + 1}))
+    for _ in range(3):
+        assert sync(store, place).held == 2
+    write(place.folder, "mnt/a.py")
+    assert (sync(store, place).deleted, len(store.documents())) == (1, 2)
+
+
+def test_the_last_file_of_a_folder_is_forgotten_at_once(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p", "docs")
+    write(place.folder, "docs/a.md")
+    sync(store, place)
+    (place.folder / "docs" / "a.md").unlink()
+    assert sync(store, place).deleted == 1
+
+
+def test_a_document_named_beyond_the_patterns_stays_until_it_is_gone(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p", "docs/**/*.md")
+    path = write(place.folder, "docs/code.py")
+    sync(store, place)
+    with pytest.raises(UsageError, match="no pattern of"):
+        sync_document(store, place, "docs/code.py")
+    assert sync_document(store, place, "docs/code.py", named=True).added == 1
+    for _ in range(2):
+        assert not sync(store, place).changed
+    path.write_text("def other(): pass\n", encoding="utf-8")
+    assert sync(store, place).updated == 1
+    path.rename(tmp_path / "away.py")
+    assert sync(store, place).deleted == 1
+    (tmp_path / "away.py").rename(path)
+    assert sync(store, place).added == 1
+    with pytest.raises(UsageError, match="configured document directory"):
+        sync_document(store, place, "elsewhere.py", named=True)
+
+
+def test_a_document_that_is_not_wanted_stays_out_until_it_is_named(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "a.py")
+    sync(store, place)
+    store.choose("a.py", wanted=False)
+    report = sync(store, place)
+    assert (report.deleted, report.skipped) == (1, {"a.py": walk.KEPT_OUT})
+    assert not sync(store, place).changed
+    with pytest.raises(UsageError, match="by name"):
+        sync_document(store, place, "a.py")
+    assert sync_document(store, place, "a.py", named=True).added == 1
+    assert not sync(store, place).changed
+
+
+def test_a_name_that_cannot_be_indexed_is_not_remembered(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p", "docs/*.md")
+    write(place.folder, "docs/a.bin").write_bytes(b"\0\1")
+    with pytest.raises(UsageError, match="binary"):
+        sync_document(store, place, "docs/a.bin", named=True)
+    assert store.choices() == {}
+    with pytest.raises(NotFoundError):
+        sync_document(store, place, "docs/none.md", named=True)
+
+
+def test_anew_parses_what_is_known_already(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "a.md", "# T\n\n" + "word " * 300)
+    sync(store, place)
+    small = replace(place, chunk_size=100)
+    assert sync_document(store, small, "a.md").unchanged == 1
+    assert sync_document(store, small, "a.md", anew=True).updated == 1
+    assert max(len(chunk.text) for chunk in chunks_of(store, "a.md")) <= 100
+
+
+def test_a_map_takes_no_source_even_by_name(store: Store, tmp_path: Path) -> None:
+    place = replace(config(tmp_path / "p"), corpus="map")
+    write(place.folder, "a.py")
+    with pytest.raises(UsageError, match="takes no such files"):
+        sync_document(store, place, "a.py", named=True)
 
 
 def test_stopping_keeps_what_was_done_and_the_next_sync_finishes(

@@ -196,14 +196,54 @@ def test_a_named_file_outside_the_patterns_is_refused(tmp_path: Path, path: str)
     with pytest.raises(UsageError) as refused:
         walk.locate(config(tmp_path), path)
     assert refused.value.error == "path_outside_root"
+    assert refused.value.message.startswith("path not within any configured document directory: ")
 
 
 def test_a_named_file_may_be_given_relative_or_absolute(tmp_path: Path) -> None:
     write(tmp_path, "src/a.py")
     assert walk.locate(config(tmp_path, "src"), "src/a.py")[0] == "src/a.py"
     assert walk.locate(config(tmp_path, "src"), tmp_path / "src" / "a.py")[0] == "src/a.py"
-    with pytest.raises(UsageError):
-        walk.locate(config(tmp_path, "src/*.ts"), "src/a.py")
+
+
+def test_a_file_beyond_a_glob_is_in_its_folder_and_not_covered(tmp_path: Path) -> None:
+    place = config(tmp_path, "src/*.ts")
+    real = walk.locate(place, "src/a.py")[1]
+    assert not walk.is_covered(place, real)
+    assert walk.is_covered(place, walk.locate(place, "src/a.ts")[1])
+
+
+@pytest.mark.parametrize("name", ["src/.hidden.md", "src/a..b.md", "src/..c", "src/x/../d.md"])
+def test_dots_in_names_do_not_lead_out(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "src/x/y")
+    assert walk.locate(config(tmp_path, "src"), name)[0] == os.path.normpath(name)
+
+
+def test_brackets_are_part_of_a_name_where_there_is_one(tmp_path: Path) -> None:
+    write(tmp_path, "docs [1]/a.md", "docs 1/b.md", "x/[ab].md", "x/a.md")
+    assert names(config(tmp_path, "docs [1]")) == ["docs [1]/a.md"]
+    assert names(config(tmp_path, "docs [123]")) == ["docs 1/b.md"]
+    assert names(config(tmp_path, "x/[ab].md")) == ["x/[ab].md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("docs", ["docs/a.md", "docs/api/b.md", "docs/api/c.py", "docs/deep/api/d.md"]),
+        ("docs/**", ["docs/a.md", "docs/api/b.md", "docs/api/c.py", "docs/deep/api/d.md"]),
+        ("docs/**/", ["docs/a.md", "docs/api/b.md", "docs/api/c.py", "docs/deep/api/d.md"]),
+        ("docs/**/*.md", ["docs/a.md", "docs/api/b.md", "docs/deep/api/d.md"]),
+        ("docs/*.md", ["docs/a.md"]),
+        ("docs/**/?.md", ["docs/a.md", "docs/api/b.md", "docs/deep/api/d.md"]),
+        ("docs/**/api/*.md", ["docs/api/b.md", "docs/deep/api/d.md"]),
+        ("d*/api/*.md", ["docs/api/b.md"]),
+        ("**/*.md", ["docs/a.md", "docs/api/b.md", "docs/deep/api/d.md"]),
+    ],
+)
+def test_two_stars_are_any_number_of_folders(
+    tmp_path: Path, pattern: str, expected: list[str]
+) -> None:
+    write(tmp_path, "docs/a.md", "docs/api/b.md", "docs/api/c.py", "docs/deep/api/d.md", "e.txt")
+    assert names(config(tmp_path, pattern)) == expected
 
 
 PART = st.sampled_from(["a", "b", "ab", "c.py", "d.log", "[x]", "日本"])
