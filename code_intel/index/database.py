@@ -6,7 +6,7 @@ Damage is told to whoever can repair it, and the caller learns whether somebody 
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ import apsw
 
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError
 from code_intel.index import schema
+from code_intel.index.migration import copies
 from code_intel.index.opening import (
     DAMAGE,
+    REMEDIES,
     UNUSABLE,
     aside,
     connect_writable,
@@ -26,6 +28,8 @@ from code_intel.index.opening import (
 
 DAMAGED = "index_damaged"
 """`error` of the StorageError that asks for a rebuild."""
+NEWER = "index_newer"
+"""`error` of the StorageError that asks for an upgrade: nothing here will write that file."""
 
 
 class Database:
@@ -114,18 +118,25 @@ class Database:
             self.rows(sql, values)
 
     def vacuum(self) -> tuple[int, int]:
-        """Rewrite the file without its unused pages; return the bytes before and after."""
+        """Rewrite the file without its unused pages; return the bytes before and after.
+
+        What earlier versions' files were kept as goes too.
+        """
         with self._opened() as connection:
             before = _bytes(connection)
             connection.execute("VACUUM")
             # As much of the journal as readers allow; what they hold is taken at the next chance.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            for copy in copies(self.path):
+                copy.unlink(missing_ok=True)
             return before, _bytes(connection)
 
     @contextmanager
     def batch(self) -> Iterator[apsw.Connection]:
         """Hold a write transaction; inside another batch, a savepoint of it."""
         with self._opened() as connection, immediate(connection):
+            if self._is_newer(connection):
+                raise self._unusable("newer")
             yield connection
 
     @contextmanager
@@ -171,29 +182,35 @@ class Database:
 
         Raises:
             NotFoundError: Read-only, and there is none.
-            StorageError: Read-only and not usable, or the disk refuses.
+            StorageError: Read-only and not usable, a newer version's, or the disk refuses.
             BusyError: Another process is building it for more than five seconds.
         """
         try:
-            if not self.readonly:
-                return connect_writable(self.path)
-            connection, reason = inspect(self.path, readonly=True)
+            connection, reason = (
+                inspect(self.path, readonly=True) if self.readonly else connect_writable(self.path)
+            )
         except OSError as error:
             raise StorageError(f"{self.path} cannot be used: {error.strerror or error}.") from error
         if connection is None:
             raise self._unusable(reason)
         return connection
 
+    def _is_newer(self, connection: apsw.Connection) -> bool:
+        """Whether a newer program has migrated the file while it was open here."""
+        with suppress(apsw.Error):
+            return bool(connection.pragma("user_version") > schema.VERSION)
+        return False
+
     def _unusable(self, reason: str) -> CodeIntelError:
+        kept = f"it keeps the file as {aside(self.path, reason).name} and builds a new one."
+        remedy = REMEDIES.get(reason, f"Run `{{command}}`: {kept}")
+        hint = remedy.format(command=self.command, name=self.path.name)
         if reason == "missing":
-            return NotFoundError(
-                f"There is no index at {self.path}.", hint=f"Run `{self.command}`."
-            )
+            return NotFoundError(f"There is no index at {self.path}.", hint=hint)
         return StorageError(
             f"{self.path.name} {UNUSABLE[reason]} and cannot be read.",
-            code=DAMAGED if reason == "corrupt" else "index_unusable",
-            hint=f"Run `{self.command}`: it keeps the file as {aside(self.path, reason).name}"
-            " and builds a new one.",
+            code={"corrupt": DAMAGED, "newer": NEWER}.get(reason, "index_unusable"),
+            hint=hint,
         )
 
     @contextmanager
@@ -207,6 +224,8 @@ class Database:
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
         except DAMAGE as error:
+            if self._connection is not None and self._is_newer(self._connection):
+                raise self._unusable("newer") from error
             repaired = "It is being rebuilt from the files; ask again in a few seconds."
             raise StorageError(
                 f"{name} is damaged: {error}.",

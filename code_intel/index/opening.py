@@ -1,8 +1,8 @@
 """How a file becomes an index: what it is, and what happens to one that is not ours.
 
-A file that is not ours (devrag's own database, another program's, another version's, a damaged one)
-is never altered: it is moved to `<name>.<reason>-bak` and a new one is built in its place. Reading
-moves and makes nothing.
+A file that is not ours (devrag's own database, another program's, a damaged one) is never altered: it
+is moved to `<name>.<reason>-bak` and a new one is built in its place. An earlier version's is migrated; a
+later version's is left alone, since its program is in use. Reading moves and makes nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +14,7 @@ import apsw
 
 from code_intel.durable import locked
 from code_intel.index import schema
+from code_intel.index.migration import MIGRATIONS, migrate
 
 BUSY_MS = 5000
 WAL_LIMIT = 16 << 20
@@ -38,22 +39,36 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a file is that is there and cannot be read as an index."""
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "missing": "Run `{command}`.",
+        "newer": "Upgrade code-intel; or move {name} away and run `{command}` to build an index"
+        " for this version.",
+        "older": "Run `{command}`: it brings the index up to date and keeps its vectors.",
+    }
+)
+"""What to do about it, where it is not to set it aside."""
 
 
-def connect_writable(path: Path) -> apsw.Connection:
-    """Open the index at `path` for writing; what is not one is set aside, and a new one made.
+def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
+    """Open the index at `path` for writing, migrated if need be; what is none is set aside.
 
     One process at a time: whoever opened a file while another sets it aside could, in closing it, take
     the new one's journal with it.
+
+    Returns:
+        The connection, or None and `newer`: that file is left alone.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
         connection, reason = inspect(path, readonly=False)
-        if connection is None:
+        if reason == "older":
+            connection, reason = _migrated(path)
+        if connection is None and reason != "newer":
             if reason != "missing":
                 set_aside(path, reason)
             connection = _create(path)
-    return connection
+    return connection, reason
 
 
 def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]:
@@ -62,17 +77,14 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
     try:
         if path.stat().st_size == 0:
             return None, "missing"
-        if readonly:
-            with closing(_look(path)) as looking:
-                reason = _classify(looking)
-            if reason:
-                return None, reason
+        with closing(_look(path)) as looking:
+            reason = _classify(looking)
+        if reason:
+            return None, reason
         # Also for reading: a connection that could not write would leave its journal files behind.
-        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(BUSY_MS)
+        connection = _connection(path, readonly=readonly)
         reason = _classify(connection)
         if not reason:
-            _prepare(connection, readonly=readonly)
             return connection, ""
     except FileNotFoundError:
         reason = "missing"
@@ -81,6 +93,21 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
     if connection is not None:
         connection.close()
     return None, reason
+
+
+def _migrated(path: Path) -> tuple[apsw.Connection | None, str]:
+    """Open an index of an earlier version as one of this version, or say what it is instead."""
+    connection = _connection(path)
+    try:
+        with immediate(connection):
+            migrate(connection, path)
+    except DAMAGE:
+        connection.close()
+        return None, "corrupt"
+    except BaseException:
+        connection.close()
+        raise
+    return connection, ""
 
 
 def _look(path: Path) -> apsw.Connection:
@@ -97,7 +124,9 @@ def _classify(connection: apsw.Connection) -> str:
         if version == schema.VERSION:
             connection.execute("SELECT key FROM meta LIMIT 1").fetchall()
             return ""
-        return "newer" if version > schema.VERSION else "older"
+        if version in MIGRATIONS:
+            return "older"
+        return "newer" if version > schema.VERSION else "foreign"
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if not tables and version == 0:
         return "missing"
@@ -110,7 +139,7 @@ def set_aside(path: Path, reason: str) -> Path | None:
     The first copy made for a reason is kept for good (it may be a user's); later ones share a name.
     """
     target = aside(path, reason)
-    for suffix in ("-shm", "-wal", ""):
+    for suffix in ("-journal", "-shm", "-wal", ""):
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").replace(f"{target}{suffix}")
     return target if target.exists() else None
@@ -139,24 +168,29 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def _prepare(connection: apsw.Connection, *, readonly: bool) -> None:
+def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.Connection:
     import sqlite_vec
 
-    connection.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
-    connection.load_extension(sqlite_vec.loadable_path())
-    connection.enable_load_extension(False)  # noqa: FBT003 - apsw takes it by position
-    if readonly:
-        connection.pragma("query_only", True)  # noqa: FBT003 - apsw takes it by position
-        return
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "normal")
-    connection.pragma("journal_size_limit", WAL_LIMIT)
+    connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | flags)
+    connection.set_busy_timeout(BUSY_MS)
+    try:
+        connection.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)  # noqa: FBT003 - apsw takes it by position
+        if readonly:
+            connection.pragma("query_only", True)  # noqa: FBT003 - apsw takes it by position
+        else:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "normal")
+            connection.pragma("journal_size_limit", WAL_LIMIT)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _create(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    connection.set_busy_timeout(BUSY_MS)
-    _prepare(connection, readonly=False)
+    connection = _connection(path, apsw.SQLITE_OPEN_CREATE)
     with immediate(connection):
         connection.execute(schema.TABLES)
         connection.execute(schema.FIRST_GENERATION)

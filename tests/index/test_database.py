@@ -32,20 +32,6 @@ def foreign_database(path: Path) -> None:
     old.close()
 
 
-def newer_database(path: Path) -> None:
-    Store.open(path, dimensions=DIMENSIONS).close()
-    with sqlite3.connect(path) as old:
-        old.execute("PRAGMA user_version = 99")
-    old.close()
-
-
-def older_database(path: Path) -> None:
-    Store.open(path, dimensions=DIMENSIONS).close()
-    with sqlite3.connect(path) as old:
-        old.execute("PRAGMA user_version = 0")
-    old.close()
-
-
 def garbage(path: Path) -> None:
     path.write_bytes(b"not a database at all\n" * 500)
 
@@ -60,8 +46,6 @@ def broken_header(path: Path) -> None:
 FOREIGN = [
     (devrag_database, "devrag"),
     (foreign_database, "foreign"),
-    (newer_database, "newer"),
-    (older_database, "older"),
     (garbage, "corrupt"),
     (broken_header, "corrupt"),
 ]

@@ -261,7 +261,9 @@ def test_vacuum_gives_space_back_beside_readers_and_keeps_every_row(store: Store
         assert reader.document_count() == 10
     assert store.path.stat().st_size == after
     kept = chunks_of(store, "55.py")[3].id
-    assert store.vector_hits(unit_vector(str(kept)), 1)[0] == (kept, pytest.approx(1, abs=1e-5))
+    ((nearest, cosine),) = store.vector_hits(unit_vector(str(kept)), 1)
+    assert nearest == kept
+    assert cosine == pytest.approx(1, abs=1e-5)
     assert store.check() == []
 
 
