@@ -16,6 +16,7 @@ from typing import NamedTuple, NoReturn
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError, UsageError
+from code_intel.redaction import masked, masked_data
 
 
 class UnexpectedError(CodeIntelError):
@@ -98,7 +99,7 @@ def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
 
     def tell(error: CodeIntelError) -> None:
         if "--json" in argv:
-            print(json.dumps(error.as_dict(), ensure_ascii=False))
+            print(json.dumps(masked_data(error.as_dict()), ensure_ascii=False))
 
     return bounded(work, tell, program)
 
@@ -115,7 +116,7 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         return work()
     except CodeIntelError as error:
         tell(error)
-        print(f"{program}: {error.message}\n  {error.hint}", file=sys.stderr)
+        print(masked(f"{program}: {error.message}\n  {error.hint}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"{program}: stopped; what was done is kept.", file=sys.stderr)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from code_intel.redaction import masked, masked_data
+
 
 class Advance(Protocol):
     """Called by long work: units done, units in all (0 when not known yet), what it is doing."""
@@ -16,8 +18,9 @@ class Advance(Protocol):
 
 
 def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    """Print the result: JSON when `--json` was given, else the text."""
-    print(json.dumps(data, ensure_ascii=False) if args.json else text, flush=True)
+    """Print the result, secret values masked: JSON when `--json` was given, else the text."""
+    shown = json.dumps(masked_data(data), ensure_ascii=False) if args.json else masked(text)
+    print(shown, flush=True)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from code_intel.chunking.agreement import (
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import StorageError
 from code_intel.records import Agreement
+from code_intel.redaction import masked
 
 MAX_BYTES = 1024 * 1024
 
@@ -128,7 +129,7 @@ def write(folder: Path, agreement: Agreement) -> Path:
             if not entry.also and canonical(entry.agreement) == agreement:
                 return path
             old = path.read_bytes()
-            notes = notes_of(old.decode("utf-8-sig"))
+            notes = notes_of(masked(old.decode("utf-8-sig")))
         elif path.exists():
             raise StorageError(
                 f"{path} is in the way and cannot be read as an agreement: {load(path).reason}",
@@ -203,10 +204,13 @@ def _files(folder: Path) -> list[Path]:
 
 @lru_cache(maxsize=4096)
 def _parsed(data: bytes) -> Entry:
-    """Return the entry of a file's bytes, its path still empty; a search reads every file anew."""
+    """Return the entry of a file's bytes, its path still empty; a search reads every file anew.
+
+    What somebody wrote with a secret in it is served, and written anew, with the secret masked.
+    """
     digest = hashlib.sha256(data).hexdigest()
     try:
-        return Entry(Path(), read(data.decode("utf-8-sig")), digest)
+        return Entry(Path(), read(masked(data.decode("utf-8-sig"))), digest)
     except AgreementProblem as problem:
         return Entry(Path(), None, digest, problem.kind, problem.reason)
     except UnicodeDecodeError:

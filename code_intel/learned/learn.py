@@ -22,6 +22,7 @@ from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
+from code_intel.redaction import masked
 from code_intel.text import code_point, hidden_character, without_hidden
 
 LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
@@ -181,7 +182,7 @@ def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
 
 
 def _checked(agreement: Agreement, now: datetime) -> Agreement:
-    evidence = tuple(filter(str.strip, map(without_hidden, agreement.evidence)))
+    evidence = tuple(filter(str.strip, map(without_hidden, map(masked, agreement.evidence))))
     if not evidence:
         raise UsageError(
             "code_evidence is empty.",
@@ -204,7 +205,7 @@ def _checked(agreement: Agreement, now: datetime) -> Agreement:
 
 def _word(field: str, text: str) -> str:
     """Return a name on one line, as it is spoken."""
-    text = " ".join(text.split())
+    text = " ".join(masked(text).split())
     if not text:
         raise UsageError(f"{field} is empty.", details={"field": field})
     if hidden := hidden_character(text):

@@ -16,6 +16,7 @@ from code_intel import durable
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import StorageError
 from code_intel.learned.agreements import Key, make_key, when
+from code_intel.redaction import masked_data
 from code_intel.text import hidden_character
 
 VERSION = 2
@@ -97,7 +98,7 @@ def parse(data: bytes) -> PairsFile:
     try:
         text = data.decode("utf-8-sig")
         document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-        found = _document(document)
+        found = _document(masked_data(document))
     except (ValueError, RecursionError) as error:
         return PairsFile(damage=f"It is not a pairs file: {error}.")
     if data.startswith(b"\xef\xbb\xbf"):

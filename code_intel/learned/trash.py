@@ -6,16 +6,19 @@ from pathlib import Path
 from code_intel import durable
 from code_intel.config import Settings
 from code_intel.errors import StorageError
+from code_intel.redaction import masked
 
 
 def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
-    """Write `data` to the trash, over nothing that is there; return where it is."""
+    """Write `data` to the trash, secrets masked, over nothing that is there; return where it is."""
     folder = settings.state / "trash"
     target, number = folder / f"{now:%Y%m%dT%H%M%S}-{name}", 1
     while target.exists():
         number += 1
         target = folder / f"{now:%Y%m%dT%H%M%S}-{number}-{name}"
-    durable.replace(target, data)
+    durable.replace(
+        target, masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    )
     return target
 
 

@@ -22,6 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
 from code_intel.records import Freshness
+from code_intel.redaction import masked, masked_data
 from code_intel.tools.answers import bounded
 from code_intel.tools.declaration import Answer, Report, Tool
 
@@ -225,15 +226,16 @@ def _wire(tool: Tool) -> types.Tool:
 
 def _success(answer: Answer) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=bounded(answer.data),
+        content=[types.TextContent(type="text", text=masked(answer.text))],
+        structured_content=masked_data(bounded(answer.data)),
     )
 
 
 def _failure(error: Mapping[str, Any]) -> types.CallToolResult:
-    text = json.dumps(error, ensure_ascii=False)
+    told = masked_data(error)
+    text = json.dumps(told, ensure_ascii=False)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=dict(error),
+        structured_content=told,
         is_error=True,
     )

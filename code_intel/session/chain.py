@@ -31,12 +31,15 @@ class Chain(NamedTuple):
 def encode(
     seq: int, now: datetime, event: Event, data: Any, prev: str, *, longest: int = LONGEST_LINE
 ) -> tuple[Record, bytes, str]:
-    """Return the record as a reader will see it, its line, and its hash.
+    """Return the record as a reader will see it, secret values masked, its line, and its hash.
 
     Raises:
         UsageError: The event is too big for one line, or holds what JSON cannot.
     """
-    row = {"seq": seq, "at": now.isoformat(), "event": event.value, "data": data, "prev": prev}
+    from code_intel.redaction import masked_data  # a hook only reads
+
+    said = masked_data(data)
+    row = {"seq": seq, "at": now.isoformat(), "event": event.value, "data": said, "prev": prev}
     try:
         body = _canonical(row)
     except (TypeError, ValueError) as error:

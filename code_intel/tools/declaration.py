@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from code_intel.errors import UsageError
+from code_intel.redaction import masked_data
 
 MAX_ITEMS = 1000
 MAX_CALL_BYTES = 1 << 20
@@ -51,12 +52,14 @@ class Tool:
         title: For people.
         reads: True when nothing outside the session's journal changes.
         repeats: True when calling twice does no more than calling once.
+        verbatim: Parameters that reach it as they came; secret values in all others are masked.
     """
 
     run: Callable[..., Awaitable[Answer]]
     title: str
     reads: bool = True
     repeats: bool = True
+    verbatim: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -107,8 +110,9 @@ class Tool:
         }
         for name, value in known.items():
             _check_text(name, value)
+        kept = {name: known[name] for name in self.verbatim if name in known}
         try:
-            checked = self.model.model_validate(known)
+            checked = self.model.model_validate(masked_data(known) | kept)
         except ValidationError as error:
             raise _usage(self, error) from None
         return {name: getattr(checked, name) for name in fields}, unknown

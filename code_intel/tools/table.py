@@ -31,7 +31,7 @@ GATEWAY_TOOLS = (
     Tool(search_smart, "Ask the map, then the forest"),
     Tool(search_map, "Ask the map of agreements"),
     Tool(search_forest, "Search the source"),
-    Tool(search_text, "Search files with a regular expression"),
+    Tool(search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})),
     Tool(find_definitions, "Find definitions"),
     Tool(find_references, "Find references"),
     Tool(validate_symbol_relevance, "Compare symbols with a feature"),
