@@ -17,6 +17,7 @@ from code_intel.cli.devrag.options import refusal
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import load_index_config
 from code_intel.errors import CodeIntelError, UsageError
+from code_intel.redaction import masked, masked_data
 
 COMMANDS = (
     Command("serve", "code_intel.cli.devrag.serve", "run the index server on stdin and stdout"),
@@ -65,13 +66,14 @@ def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
     """Print a command's (exit code, data, text); data None means that it has printed itself."""
     code, data, text = result
     if data is not None:
-        envelope = json.dumps({"status": "ok", "data": data}, ensure_ascii=False)
-        print(text if output == "text" else envelope, flush=True)
+        envelope = {"status": "ok", "data": masked_data(data)}
+        shown = masked(text) if output == "text" else json.dumps(envelope, ensure_ascii=False)
+        print(shown, flush=True)
     return code
 
 
 def _tell(error: CodeIntelError) -> None:
-    print(json.dumps(refusal(error), ensure_ascii=False))
+    print(json.dumps(masked_data(refusal(error)), ensure_ascii=False))
 
 
 def _config(argv: Sequence[str]) -> tuple[Path, list[str]]:
