@@ -2,7 +2,8 @@
 
 Tags, anchors, aliases, deep nesting and duplicate keys are refused, so that a file can neither run
 code nor grow in memory. Every scalar that we write is a quoted one-line string, so that no text can
-end the block (docs/decisions/0007).
+end the block (docs/decisions/0007). A block that people wrote is changed in place: only the values that
+are given anew, every other byte stays.
 """
 
 import re
@@ -15,6 +16,10 @@ MAX_DEPTH = 8
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN_TYPES = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_OPENING = re.compile(r"\ufeff?-{3,}[ \t]*(\r\n|\n|\r)")
+_CLOSING = re.compile(r"^-{3,}[ \t]*\r?$", re.MULTILINE)
+_PLAIN_TEXT = re.compile(r"\w[\w./+-]*(?: [\w./+-]+)*\Z")
+_STRING = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -67,6 +72,41 @@ def dump(values: Mapping[str, object]) -> str:
     return "".join(_entry(key, value) for key, value in values.items())
 
 
+def has_block(text: str) -> bool:
+    """Say whether a text starts with a closed block, whatever is in it."""
+    return _place(text) is not None
+
+
+def inserted(text: str, values: Mapping[str, object]) -> str:
+    """Return `text` with a new block in front of it; texts and lists of texts."""
+    line = "\r\n" if "\r\n" in text.partition("\n")[0] + "\n" else "\n"
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    rows = [f"{key}: {_written(value)}" for key, value in values.items()]
+    return mark + line.join(["---", *rows, "---", "", ""]) + text.removeprefix(mark)
+
+
+def merged(text: str, values: Mapping[str, object]) -> str:
+    """Return `text` with these values in its block, in a new one if it has none.
+
+    Other keys, their order, and comments stay as they are.
+
+    Raises:
+        ValueError: Why the block cannot be changed, as a sentence.
+    """
+    place = _place(text)
+    if place is None:
+        return inserted(text, values)
+    start, end = place
+    block = text[start:end]
+    expected = _loaded(block) | dict(values)
+    line = "\r\n" if text[:start].endswith("\r\n") else "\n"
+    for key, value in values.items():
+        block = _with(block, key, _written(value), line)
+    if _loaded(block) != expected:
+        raise ValueError("The front matter cannot be changed without touching its other keys.")
+    return text[:start] + block + text[end:]
+
+
 def quote(text: str) -> str:
     """Return `text` as a double-quoted scalar on one line, everything invisible escaped."""
     plain = text.isprintable() and "\\" not in text and '"' not in text
@@ -76,6 +116,63 @@ def quote(text: str) -> str:
 def visible(char: str) -> bool:
     """Say whether a reader can see `char` for what it is; the ideographic space counts."""
     return char.isprintable() or char == "\u3000"
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    """Return where the content of the block begins and ends; None when there is no closed block."""
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    return (opening.end(), closing.start()) if opening and closing else None
+
+
+def _loaded(block: str) -> dict[str, Any]:
+    """Return the values of a block, in which there may be nothing but comments."""
+    lines = (line.strip() for line in block.splitlines())
+    return load(block) if any(line and not line.startswith("#") for line in lines) else {}
+
+
+def _with(block: str, key: str, value: str, line: str) -> str:
+    """Return a sound block with the value of one key replaced, or the key appended."""
+    import yaml
+
+    # The loader in Python: its marks count characters.
+    node = yaml.compose(block, Loader=yaml.SafeLoader)
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    for name, old in pairs:
+        if name.value != key:
+            continue
+        start, end = old.start_mark.index, _end(old, block)
+        if old.start_mark.line != name.end_mark.line or start == end:
+            start = block.index(":", name.end_mark.index) + 1
+            return f"{block[:start]} {value}{block[max(start, end) :]}"
+        return f"{block[:start]}{value}{block[end:]}"
+    ended = not block or block.endswith(("\n", "\r"))
+    return f"{block}{'' if ended else line}{key}: {value}{line}"
+
+
+def _end(node: Any, block: str) -> int:
+    """Return where a value ends; the mark of a block collection is where the next token begins."""
+    children = getattr(node, "value", None)
+    if isinstance(children, list) and children and not node.flow_style:
+        last = children[-1]
+        return _end(last[1] if isinstance(last, tuple) else last, block)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    return start + len(block[start:end].rstrip())
+
+
+def _written(value: object) -> str:
+    """Return a text, or a list of texts, as people write it: plain where YAML reads the same back."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    text = str(value)
+    return text if _PLAIN_TEXT.match(text) and _is_text(text) else quote(text)
+
+
+def _is_text(scalar: str) -> bool:
+    import yaml
+
+    node = yaml.compose(scalar, Loader=yaml.SafeLoader)
+    return isinstance(node, yaml.ScalarNode) and node.tag == _STRING and node.value == scalar
 
 
 def _refuse_tricks(events: Any) -> None:
