@@ -150,7 +150,8 @@ class Database:
             try:
                 yield
             finally:
-                connection.execute("ROLLBACK")
+                if not connection.get_autocommit():
+                    connection.execute("ROLLBACK")
 
     def rebuild(self, reason: str) -> None:
         """Set the file aside and start an empty one; the index is a cache."""

@@ -79,12 +79,10 @@ def _database(config: IndexConfig, model: str | None, sync: str) -> list[Finding
 
 def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
     found = [Finding("info", f"{store.document_count()} documents are indexed.")]
-    active, newest = store.generations.all()[0], store.generations.newest()
+    active, newest = store.generations.active(), store.generations.newest()
     if newest != active:
-        made = store.generations.size(newest) - store.generations.left(newest)
-        what = (
-            f"{made:,} of {store.generations.size(newest):,} vectors of {newest.identity} are made;"
-        )
+        made, total = store.generations.progress(newest.identity)
+        what = f"{made:,} of {total:,} vectors of {newest.identity} are made;"
         found.append(Finding("warning", f"{what} those of {active.identity} answer so far.", sync))
     elif model is not None and active.identity not in {"", model}:
         what = f"The vectors were made by {active.identity}, the model in use is {model}."

@@ -221,7 +221,8 @@ class Index:
         """Embed what is pending, after the process that has the role unless that makes no headway."""
 
         def left() -> int:
-            return self.store.generations.wanting(embedder.identity)
+            made, cards = self.store.generations.progress(embedder.identity)
+            return cards - made
 
         now = total = left()
         looks = 0

@@ -90,6 +90,10 @@ class Generations:
             Generation(key, identity, size, bool(active)) for key, identity, size, active in rows
         ]
 
+    def active(self) -> Generation:
+        """Return the generation that answers."""
+        return self.all()[0]
+
     def newest(self) -> Generation:
         """Return the one that is being made, or else the active one."""
         return self.all()[-1]
@@ -149,17 +153,11 @@ class Generations:
         sql = "SELECT count(*) FROM passages WHERE generation = ? AND state = 1"
         return int(self._db.value(sql, (generation.id,)))
 
-    def wanting(self, identity: str) -> int:
-        """Return how many vectors that engine has yet to make."""
+    def progress(self, identity: str) -> tuple[int, int]:
+        """Return how many cards that engine is done with, and how many there are."""
+        total = int(self._db.value("SELECT count(*) FROM chunks WHERE card != ''"))
         found = self.of(identity)
-        if found is not None:
-            return self.left(found)
-        return int(self._db.value("SELECT count(*) FROM chunks WHERE card != ''"))
-
-    def size(self, generation: Generation) -> int:
-        """Return how many cards it is for."""
-        sql = "SELECT count(*) FROM passages WHERE generation = ?"
-        return int(self._db.value(sql, (generation.id,)))
+        return (total - self.left(found), total) if found else (0, total)
 
     def put(self, generation: Generation, vectors: "Sequence[tuple[int, Vector]]") -> int:
         """Store vectors of chunks; those whose chunk, or generation, is gone are dropped.
@@ -196,7 +194,7 @@ class Generations:
             EmbeddingError: `query` has other dimensions than the generation.
         """
         with self._db.snapshot():
-            active = self.all()[0]
+            active = self.active()
             if limit <= 0 or not active.dimensions:
                 return []
             values = (_blob(query, active.dimensions), min(limit, NEIGHBOURS))
@@ -207,7 +205,7 @@ class Generations:
         import numpy as np
 
         with self._db.snapshot():
-            active = self.all()[0]
+            active = self.active()
             if not active.dimensions:
                 return {}
             ids = json.dumps([int(chunk) for chunk in chunks])

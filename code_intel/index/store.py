@@ -75,6 +75,12 @@ class Store:
         with self._db.batch():
             yield
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let what is read inside see one state of the index; nothing may be written inside."""
+        with self._db.snapshot():
+            yield
+
     def mend(self) -> list[str]:
         """Check, and when anything is broken start an empty index; return what was broken.
 
@@ -144,11 +150,15 @@ class Store:
         """Return every (path, import target as written)."""
         return self._db.rows(schema.IMPORTS)
 
-    def cards(self) -> "list[tuple[int, str, str, Vector | None]]":
-        """Return (chunk id, path, card, vector or None) of every first chunk that has a card."""
+    def cards(self, identity: str | None = None) -> "list[tuple[int, str, str, Vector | None]]":
+        """Return (chunk id, path, card, vector or None) of every first chunk that has a card.
+
+        With `identity`, vectors in use that another engine made are None.
+        """
         with self._db.snapshot():
             rows = self._db.rows(schema.CARDS)
-            vectors = self.generations.vectors_of([row[0] for row in rows])
+            theirs = identity not in {None, self.model()}
+            vectors = {} if theirs else self.generations.vectors_of([row[0] for row in rows])
         return [(*row, vectors.get(row[0])) for row in rows]
 
     # --- documents
@@ -205,7 +215,7 @@ class Store:
 
     def model(self) -> str | None:
         """Return the identity of the model whose vectors answer; None before the first."""
-        return self.generations.all()[0].identity or None
+        return self.generations.active().identity or None
 
     def pending(self, limit: int, *, path: str | None = None) -> list[tuple[int, str]]:
         """Return (chunk id, card) of what waits for a vector of the newest model."""

@@ -54,10 +54,9 @@ def search(
         for document, standing in known.items()
         if standing.validity in SERVED and standing.entry.agreement is not None
     }
-    same_model = index.store.model() == identity
-    rows = [row for row in index.store.cards() if row[1] in served]
+    rows = [row for row in index.store.cards(identity) if row[1] in served]
     cards = [
-        Card(agreement, row[3] if same_model else None, served[row[1]].certain_aliases)
+        Card(agreement, row[3], served[row[1]].certain_aliases)
         for row in rows
         if (agreement := served[row[1]].entry.agreement) is not None
     ]

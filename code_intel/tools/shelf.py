@@ -7,6 +7,7 @@ terminal, so that all of them rank alike. Methods block; servers call them on wo
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.config import (
     IndexConfig,
@@ -24,7 +25,22 @@ from code_intel.learned.map_search import search as search_map
 from code_intel.records import SearchAnswer
 from code_intel.tools.declaration import Report, silent
 
-OTHER_MODEL = "embedding: the index holds another model's vectors; `sync` makes them anew"
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+OTHER_MODEL = (
+    "embedding: words only, since the vectors in use are another model's; "
+    "{made:,} of {total:,} vectors of the new model are made"
+)
+
+
+class Question(NamedTuple):
+    """A query as the model reads it: its vector, by which engine, and why there is none."""
+
+    vector: "NDArray[np.float32] | None" = None
+    identity: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,30 +71,52 @@ class Shelf:
             StorageError: The index cannot be used; the hint says who rebuilds it.
         """
         self.index.poke()
-        indexed_by = self.index.store.model()
-        vector, identity = None, ""
-        degraded: tuple[str, ...] = ()
-        try:
-            vector, identity = self.embedder.queries([query])[0], self.embedder.identity
-        except EmbeddingError as error:
-            degraded = (f"embedding: {error.message}",)
-        if vector is not None and indexed_by not in {None, identity}:
-            vector, degraded = None, (OTHER_MODEL,)
+        store, question = self.index.store, self._question(query)
         if self.index.config.corpus == "map":
+            asked = self._comparable(question)
             hits = search_map(
-                self.settings, self.index, self.forest, query, vector, identity, top_k=top_k
+                self.settings,
+                self.index,
+                self.forest,
+                query,
+                asked.vector,
+                asked.identity,
+                top_k=top_k,
             )
         else:
-            hits = search_forest(
-                self.index.store,
-                query,
-                vector,
-                top_k=top_k,
-                directory=directory,
-                file_pattern=file_pattern,
-                bases=bases(self.index.config),
-            )
-        return SearchAnswer(tuple(hits), self.index.freshness(degraded))
+            with store.snapshot():  # the vectors in use may be swapped at any moment
+                asked = self._comparable(question)
+                hits = search_forest(
+                    store,
+                    query,
+                    asked.vector,
+                    top_k=top_k,
+                    directory=directory,
+                    file_pattern=file_pattern,
+                    bases=bases(self.index.config),
+                )
+        return SearchAnswer(tuple(hits), self.index.freshness(asked.degraded))
+
+    def _question(self, query: str) -> Question:
+        try:
+            return Question(self.embedder.queries([query])[0], self.embedder.identity)
+        except EmbeddingError as error:
+            return Question(degraded=(f"embedding: {error.message}",))
+
+    def _comparable(self, question: Question) -> Question:
+        """Return the question without its vector where the vectors in use are of another space.
+
+        The map's scores are calibrated for one engine, hence it takes vectors of that one alone.
+        """
+        generations = self.index.store.generations
+        in_use, identity = generations.active().identity, question.identity
+        exactly = self.index.config.corpus == "map"
+        if question.vector is None or not in_use or in_use == identity:
+            return question
+        if not exactly and self.embedder.reads(in_use):
+            return question
+        made, total = generations.progress(identity)
+        return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
 
 
 def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
