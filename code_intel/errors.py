@@ -9,6 +9,7 @@
     │   └── RequirementError   something is missing before the next phase
     ├── BusyError              another process holds what is needed: try again
     ├── StorageError           a file or database cannot be read or written
+    ├── UpstreamError          map or forest did not answer; the other half does
     └── EmbeddingError         no usable embedding model: words only
 
 Two boundaries turn them into text: `servers.protocol` into MCP error results
@@ -109,6 +110,13 @@ class StorageError(CodeIntelError):
 
     code = "storage_failed"
     remedy = "Check free space and permissions, then run `code-intel doctor`."
+
+
+class UpstreamError(CodeIntelError):
+    """Map or forest did not answer, or answered nonsense."""
+
+    code = "upstream_failed"
+    remedy = "Go on with the other half; get_session_status says how both are doing."
 
 
 class EmbeddingError(CodeIntelError):

@@ -211,6 +211,32 @@ class SearchAnswer:
     index: Freshness = field(default_factory=Freshness)
 
 
+@dataclass(frozen=True, slots=True)
+class UpstreamStatus:
+    """How map or forest is doing, as far as the gateway knows.
+
+    Attributes:
+        name: `devrag-map` or `devrag-forest`.
+        where: `in process`, `command <program>` or the URL, without anything secret.
+        state: `idle` until the first question; `starting`; `ready`; `backoff`: lost, and tried again
+            by itself; `failed`: what answers is of no use, so it is tried again seldom or never.
+        since: ISO 8601: when the state began, or when the trouble did if it is in trouble.
+        error: What went wrong last, or empty.
+        retry_in: Seconds until it is tried again, or None.
+        restarts: How many times it was connected again.
+        ignored: How much of what it sent could not be used, by kind.
+    """
+
+    name: str
+    where: str
+    state: Literal["idle", "starting", "ready", "backoff", "failed"] = "idle"
+    since: str = ""
+    error: str = ""
+    retry_in: float | None = None
+    restarts: int = 0
+    ignored: tuple[tuple[str, int], ...] = ()
+
+
 class Searcher(Protocol):
     """Whatever answers for map and forest: in process, a child process, or a URL."""
 
@@ -221,3 +247,6 @@ class Searcher(Protocol):
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
         """Ask the forest for chunks of source."""
+
+    def states(self) -> tuple[UpstreamStatus, ...]:
+        """Say how both are doing now: the map, then the forest."""

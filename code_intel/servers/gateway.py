@@ -27,13 +27,15 @@ def build_gateway(settings: Settings) -> ToolServer:
 
 
 def _offer(settings: Settings) -> Offer:
-    from code_intel.servers.upstream import Upstreams
+    from code_intel.servers.upstream import reporting
+    from code_intel.servers.upstreams import Upstreams
     from code_intel.tools.desk import Desk
     from code_intel.tools.shelf import open_project
     from code_intel.tools.table import GATEWAY_TOOLS
 
     map_shelf, forest_shelf = open_project(settings)
     upstreams = Upstreams(
+        settings,
         build_index_server("map", lambda: map_shelf),
         build_index_server("forest", lambda: forest_shelf),
     )
@@ -47,6 +49,7 @@ def _offer(settings: Settings) -> Offer:
     )
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
+        reporting.set(call.report)  # each call has a task, and so a context, of its own
         return await tool.run(replace(desk, connection=call.connection), **arguments)
 
     async def background() -> None:
@@ -56,6 +59,7 @@ def _offer(settings: Settings) -> Offer:
             start_indexers(map_shelf, forest_shelf)
 
     def close() -> None:
+        upstreams.close()
         map_shelf.index.close()
         forest_shelf.index.close()
 

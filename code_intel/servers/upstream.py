@@ -1,184 +1,297 @@
-"""The gateway's client side: whatever answers for map and forest, through one MCP client each.
+"""The client side: one supervised connection to whatever answers for map or forest.
 
-Each upstream has one task that enters and leaves its client, as the SDK demands; callers only await.
-It connects at the first question and stays. What comes back is read with care: it may not be ours.
+Each upstream has one task that enters and leaves its client, as the SDK demands; callers only await. It
+is connected at the first question and connected again when it was lost, at growing distances; a question
+never waits longer than its own limit. docs/decisions/0018 has the reasons.
 """
 
-import json
-import math
-from collections.abc import Mapping
-from typing import Any, cast
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
 
 import anyio
 from mcp import Client, MCPError
 from mcp.server import Server
-from mcp.types import CallToolResult, TextContent
-
-from code_intel.errors import CodeIntelError
-from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
-
-TIMEOUT = 30.0
-"""Seconds a question may take."""
-STATUSES = frozenset(
-    {"valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"}
+from mcp.types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    Tool,
 )
 
+from code_intel import __version__
+from code_intel.errors import UpstreamError
+from code_intel.records import UpstreamStatus
+from code_intel.servers.upstream_answer import content_of
+from code_intel.servers.upstream_check import RefusedError, arguments_for, search_tool
+from code_intel.servers.upstream_health import Health, State
+from code_intel.servers.upstream_wire import Transport, Wire
+from code_intel.tools.declaration import Report
 
-class UpstreamError(CodeIntelError):
-    """Map or forest did not answer; the other half still does."""
+BRIEF = 1.0
+"""Seconds for which a question waits for an attempt to start what has failed again and again."""
+PROBE = 2.0
+"""Seconds within which a server that missed a question must at least say what it can do."""
+TELLING = 0.3
+"""Seconds to learn why a connection was lost."""
 
-    code = "upstream_failed"
-    remedy = "Ask again; `code-intel status` says what is wrong with the index."
+reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
+"""Where progress of the call being served goes."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an upstream connects to.
+
+    Attributes:
+        name: `devrag-map` or `devrag-forest`.
+        where: What may be shown of it.
+        open: Makes what a client connects to: our server in this process, or a transport.
+        start_seconds: Seconds a start may take.
+        call_seconds: Seconds a question may take, waiting for the start included.
+        problem: Why it cannot be used at all, or empty.
+        masked: Takes secrets out of a text.
+        elsewhere: Whether it is not in this process.
+    """
+
+    name: str
+    where: str
+    open: Callable[[Wire], Server[None] | Transport]
+    start_seconds: float
+    call_seconds: float
+    problem: str = ""
+    masked: Callable[[str], str] = str
+    elsewhere: bool = True
 
 
 class Upstream:
-    """One index server, connected while `own` runs."""
+    """One index server, kept connected while `own` runs."""
 
-    def __init__(self, name: str, server: Server[None]) -> None:
-        self.name = name
-        self._server = server
+    def __init__(self, target: Target, changed: Callable[[], None] = lambda: None) -> None:
+        self.target = target
+        self._health = Health(target.name, target.where, target.masked, changed)
+        self._legacy = False
         self._client: Client | None = None
-        self._wanted = anyio.Event()
-        self._settled = anyio.Event()
+        self._wire = Wire()
+        self._tool: Tool | None = None
+        self._suspected = anyio.Event()
+
+    @property
+    def status(self) -> UpstreamStatus:
+        """How it is doing now."""
+        return self._health.status(self._wire.ignored)
 
     async def own(self) -> None:
-        """Connect at the first question and keep the connection until cancelled."""
-        await self._wanted.wait()
-        async with Client(self._server, read_timeout_seconds=TIMEOUT) as client:
-            self._client = client
-            self._settled.set()
+        """Connect at the first question, and again whenever that was lost, until cancelled."""
+        if self.target.problem:
+            self._health.trouble(self.target.problem)
+            self._health.say("failed")
             await anyio.sleep_forever()
+        await self._health.wanted.wait()
+        while True:
+            state: State = "backoff"
+            self._health.say("starting")
+            try:
+                why = await self._connection()
+            except RefusedError as refusal:
+                why, state = refusal.message, "failed"
+            await self._health.pause(state, why)
 
-    async def ask(self, tool: str, arguments: dict[str, Any]) -> Mapping[str, Any]:
-        """Call a tool and return its structured content.
+    async def _connection(self) -> str:
+        """Connect, serve until it ends, and return why."""
+        wire = self._wire = Wire()
+        refusal: RefusedError | None = None
+        reached, error = False, ""
+        try:
+            with anyio.CancelScope() as starting:
+                starting.deadline = anyio.current_time() + self.target.start_seconds
+                async with self._new_client(wire) as client:
+                    try:
+                        self._tool = await search_tool(client)
+                        starting.deadline = float("inf")
+                        reached, self._client = True, client
+                        self._health.say("ready")
+                        await self._watch(client, wire)
+                    except RefusedError as found:
+                        refusal = found
+                    finally:
+                        self._client = None
+            if starting.cancelled_caught:
+                error = f"it did not start within {self.target.start_seconds:g} s"
+        except Exception as failure:  # noqa: BLE001 - whatever a stranger does ends here, as a status
+            error = _flat(failure)
+        self._health.ignored += wire.ignored
+        wire.ignored.clear()
+        # Some servers end, or never answer, when asked for what they do not know.
+        self._legacy = not reached and refusal is None and not self._legacy
+        if refusal is not None:
+            raise refusal
+        reason = wire.reason or error or "the connection ended"
+        return f"{reason} ({wire.note})" if wire.note else reason
+
+    def _new_client(self, wire: Wire) -> Client:
+        return Client(
+            self.target.open(wire),
+            mode="legacy" if self._legacy else "auto",
+            client_info=Implementation(name="code-intel", version=__version__),
+            cache=None,
+        )
+
+    async def _watch(self, client: Client, wire: Wire) -> None:
+        """Stay until the connection ends; look again at a server that answered badly.
+
+        Raises:
+            RefusedError: It has become of no use.
+        """
+        while not wire.ended.is_set():
+            self._suspected = anyio.Event()
+            await _either(wire.ended, self._suspected)
+            if not wire.ended.is_set():
+                with anyio.move_on_after(PROBE) as probe:
+                    self._tool = await search_tool(client)
+                if probe.cancelled_caught:
+                    wire.end("it no longer answers")
+
+    async def ask(self, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Call its `search`.
+
+        Returns:
+            What it answered, and the names of arguments that it does not take and was not sent.
 
         Raises:
             UpstreamError: It refused, or did not answer in time.
         """
-        self._wanted.set()
+        self._health.asked()
+        asked: Wire | None = None
         try:
-            with anyio.fail_after(TIMEOUT):
-                await self._settled.wait()
-                client = cast("Client", self._client)
-                result = await client.call_tool(tool, arguments)
-        except (MCPError, TimeoutError) as error:
-            raise UpstreamError(f"{self.name} did not answer: {error}.") from error
-        return self._read(result)
+            with anyio.fail_after(self.target.call_seconds):
+                for last in (False, True):
+                    client = await self._connected()
+                    asked = self._wire
+                    assert self._tool is not None  # noqa: S101 - a client has been looked at
+                    fitting, left_out = arguments_for(self._tool, arguments)
+                    result = await self._call(client, asked, fitting, last=last)
+                    if result is not None:
+                        return self._read(result), left_out
+        except TimeoutError:
+            seconds = f"{self.target.call_seconds:g} s"
+            if asked is None:
+                raise self._health.failure(f"it was still starting after {seconds}") from None
+            if self._health.missed():
+                asked.end("it left several questions in a row unanswered")
+            self._suspected.set()
+            raise self._health.failure(f"it did not answer within {seconds}") from None
+        raise AssertionError  # the last attempt returns or raises
+
+    async def _connected(self) -> Client:
+        """Return the client; wait for it, but not for one that has failed again and again."""
+        if self.target.problem:
+            raise self._health.failure(self.target.problem)
+        while (client := self._client) is None:
+            self._health.wanted.set()
+            hopeless = self._health.hopeless
+            if hopeless and self._health.state in {"backoff", "failed"}:
+                raise self._health.failure(self._health.error)
+            with anyio.move_on_after(BRIEF if hopeless else None) as waiting:
+                await self._health.moved.wait()
+            if waiting.cancelled_caught:
+                raise self._health.failure(self._health.error)
+        return client
+
+    async def _call(
+        self, client: Client, wire: Wire, arguments: dict[str, Any], *, last: bool
+    ) -> CallToolResult | None:
+        """Send one request; None when the connection was lost and it may be sent again."""
+        parameters = CallToolRequestParams(name="search", arguments=arguments)
+        try:
+            # Not call_tool: it would run the schema a stranger sent us over what he answers.
+            return await client.session.send_request(
+                CallToolRequest(params=parameters),
+                CallToolResult,
+                progress_callback=_progress(reporting.get()),
+            )
+        except TimeoutError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an answer may fail to be read in any way
+            if not _is_lost(error) and self._client is client:
+                self._suspected.set()
+                raise self._health.failure(_flat(error)) from None
+        if self._client is client:
+            self._client = None
+        with anyio.move_on_after(TELLING):
+            await wire.ended.wait()
+        wire.end("the connection was lost")
+        if last or wire.dropped or not _may_repeat(self._tool):
+            raise self._health.failure(wire.reason)
+        return None
 
     def _read(self, result: CallToolResult) -> Mapping[str, Any]:
-        content = result.structured_content
-        if content is None:
-            first = next(
-                (part.text for part in result.content if isinstance(part, TextContent)), ""
-            )
-            try:
-                content = json.loads(first)
-            except ValueError:
-                content = {"message": first}
-        if not isinstance(content, Mapping):
-            raise UpstreamError(f"{self.name} answered with no object.")
-        if result.is_error:
-            hint = content.get("hint")
-            raise UpstreamError(
-                f"{self.name}: {content.get('message', 'refused')}",
-                hint=hint if isinstance(hint, str) else None,
-            )
+        try:
+            content = content_of(result)
+        except UpstreamError as error:
+            raise self.useless(error) from None
+        self._health.answered()
         return content
 
+    def useless(self, error: UpstreamError) -> UpstreamError:
+        """Return the error for an answer that cannot be used; after several it is looked at again."""
+        if self._health.refused():
+            self._suspected.set()
+        return self._health.failure(error.message, error.hint if error.error == "refused" else None)
 
-class Upstreams:
-    """The `Searcher` of the gateway."""
-
-    def __init__(self, map_server: Server[None], forest_server: Server[None]) -> None:
-        self.map = Upstream("devrag-map", map_server)
-        self.forest = Upstream("devrag-forest", forest_server)
-
-    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
-        """Ask the map for agreements."""
-        return answer_of(await self.map.ask("search", {"query": query, "top_k": top_k}))
-
-    async def search_forest(
-        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
-    ) -> SearchAnswer:
-        """Ask the forest for chunks of source."""
-        arguments = {
-            "query": query,
-            "top_k": top_k,
-            "directory": directory,
-            "file_pattern": file_pattern,
-        }
-        return answer_of(await self.forest.ask("search", arguments))
+    def ignore(self, found: Counter[str]) -> None:
+        """Count what of an answer could not be believed."""
+        self._health.ignored += found
 
 
-def answer_of(data: Mapping[str, Any]) -> SearchAnswer:
-    """Read a search answer; hits without a document are dropped, numbers out of range are not believed."""
-    results = data.get("results")
-    hits = (
-        [_hit(item) for item in results if isinstance(item, Mapping)]
-        if isinstance(results, list)
-        else []
-    )
-    index = data.get("index")
-    return SearchAnswer(
-        tuple(hit for hit in hits if hit.document),
-        _freshness(index if isinstance(index, Mapping) else {}),
-    )
+async def _either(*events: anyio.Event) -> None:
+    """Wait until one of the events is set."""
+    async with anyio.create_task_group() as group:
+
+        async def wait(event: anyio.Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        for event in events:
+            group.start_soon(wait, event)
 
 
-def _hit(item: Mapping[str, Any]) -> Hit:
-    return Hit(
-        document=str(item.get("document", "")),
-        chunk=str(item.get("chunk", "")),
-        position=_whole(item.get("position")),
-        similarity=_unit(item.get("similarity")) or 0.0,
-        score=_unit(item.get("score")),
-        symbol=str(item.get("symbol", "")),
-        start_line=_whole(item.get("start_line")),
-        end_line=_whole(item.get("end_line")),
-        why=_texts(item.get("why")),
-        agreement=_agreement(item.get("agreement")),
-    )
+def _is_lost(error: Exception) -> bool:
+    """Whether an error of a request means that there is no connection any more."""
+    if isinstance(error, MCPError):
+        return error.code == CONNECTION_CLOSED
+    return isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError)
 
 
-def _agreement(value: object) -> AgreementHit | None:
-    if not isinstance(value, Mapping):
+def _may_repeat(tool: Tool | None) -> bool:
+    """Whether a tool says of itself that calling it twice does no harm."""
+    hints = tool.annotations if tool is not None else None
+    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
+
+
+def _progress(report: Report | None) -> Any:
+    """Return a callback that passes an upstream's progress on, or None."""
+    if report is None:
         return None
-    status = value.get("status")
-    return AgreementHit(
-        nl_term=str(value.get("nl_term", "")),
-        symbol=str(value.get("symbol", "")),
-        status=cast("Validity", status) if status in STATUSES else "unchecked",
-        files=tuple(_file(text) for text in _texts(value.get("files"))),
-        reasons=_texts(value.get("reasons")),
-        learned_at=str(value.get("learned_at", "")),
-    )
+
+    async def callback(done: float, total: float | None, message: str | None) -> None:
+        await report(done, total, (message or "")[:200])
+
+    return callback
 
 
-def _file(text: str) -> FileReference:
-    path, found, line = text.rpartition(":")
-    return FileReference(path, int(line)) if found and line.isdecimal() else FileReference(text)
-
-
-def _freshness(value: Mapping[str, Any]) -> Freshness:
-    state = value.get("state")
-    return Freshness(
-        state=state if state in {"fresh", "stale", "building", "missing"} else "fresh",
-        files=_whole(value.get("files")),
-        pending=_whole(value.get("pending")),
-        degraded=_texts(value.get("degraded")),
-    )
-
-
-def _unit(value: object) -> float | None:
-    """Return a number of 0 to 1, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value) if 0 <= value <= 1 else None
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+def _flat(error: BaseException) -> str:
+    """Return the first real cause of an error, in one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, UpstreamError):
+        return error.message
+    if isinstance(error, MCPError):
+        return f"it refused: {error.message}"[:300]
+    if isinstance(error, FileNotFoundError):
+        return f"there is no {error.filename}"
+    return f"{type(error).__name__}: {error}"[:300].rstrip(": ")

@@ -1,0 +1,79 @@
+"""What a gateway says of its upstreams to other processes: a file a gateway, valid while it lives.
+
+`.code-intel/logs/upstreams-<pid>.json` under a lock that the kernel gives up with the process, so that a
+gateway that was killed claims nothing any more. Imports nothing of MCP: the terminal reads it.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from code_intel.records import UpstreamStatus
+
+
+class Told(NamedTuple):
+    """What one running gateway says: its process, and the upstreams as in an answer."""
+
+    pid: int
+    states: list[dict[str, Any]]
+
+
+def status_data(status: UpstreamStatus) -> dict[str, Any]:
+    """Return a status on the wire; what is empty is left out."""
+    data = asdict(status) | {"ignored": dict(status.ignored)}
+    return {key: value for key, value in data.items() if value not in ("", None, {}, 0)}
+
+
+class Report:
+    """This process's file; made at the first change, removed at the end."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = state / "logs" / f"upstreams-{os.getpid()}.json"
+        self._lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
+
+    def write(self, states: tuple[UpstreamStatus, ...]) -> None:
+        """Replace the file; whoever reads sees the old or the new one."""
+        text = json.dumps([status_data(status) for status in states], ensure_ascii=False)
+        with suppress(OSError, Timeout):  # that others can read it matters less than the work
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            if not self._lock.is_locked:
+                self._lock.acquire(timeout=0)
+            fresh = self._file.with_suffix(".tmp")
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(self._file)
+
+    def close(self) -> None:
+        """Say nothing any more."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                self._file.unlink(missing_ok=True)
+                self._file.with_suffix(".lock").unlink(missing_ok=True)
+            self._lock.release()
+
+
+def running(state: Path) -> Iterator[Told]:
+    """Return what each gateway says that runs now; changes nothing."""
+    for file in sorted((state / "logs").glob("upstreams-*.json")):
+        pid = file.stem.rpartition("-")[2]
+        if not pid.isdecimal() or not _is_held(file.with_suffix(".lock")):
+            continue
+        with suppress(OSError, ValueError):
+            yield Told(int(pid), json.loads(file.read_text(encoding="utf-8")))
+
+
+def _is_held(lock: Path) -> bool:
+    if not lock.exists():
+        return False
+    probe = FileLock(lock)
+    try:
+        probe.acquire(timeout=0)
+    except (Timeout, OSError):
+        return True
+    probe.release()
+    return False
