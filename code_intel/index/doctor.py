@@ -102,4 +102,8 @@ def _role(config: IndexConfig) -> list[Finding]:
     if role.is_free():
         return [Finding("info", "No process is indexing in the background.")]
     who = role.holder()
-    return [Finding("info", f"{f'Process {who}' if who else 'A process'} is indexing.")]
+    what = f"{f'Process {who}' if who else 'A process'} is indexing"
+    if silence := role.silence():
+        what = f"{what} and has not been heard of for {silence / 60:.0f} min."
+        return [Finding("warning", what, "If it hangs, end it; another one takes over.")]
+    return [Finding("info", f"{what}.")]

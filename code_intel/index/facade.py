@@ -10,14 +10,14 @@ index.close()
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.index.database import Database
-from code_intel.index.indexer import Indexer
+from code_intel.index.database import NEWER, Database
+from code_intel.index.indexer import Indexer, Status
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.index.sync import Progress, SyncReport, sync, sync_document
@@ -99,26 +99,30 @@ class Index:
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` is what the caller knows to be missing."""
-        reasons, files, pending, scanned = list(degraded), 0, 0, False
+        reasons, files, pending, scanned, refused = list(degraded), 0, 0, False, False
         try:
             files, pending = self.store.document_count(), self.store.pending_count()
             scanned = self.store.get_meta("scanned_ns") is not None
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
-        status = self.indexer.status if self.indexer else None
-        if status is not None and status.degraded and pending:
+            refused = error.error == NEWER
+        status = self.indexer.status if self.indexer else Status()
+        role = Role(self.config.db_path)
+        if status.degraded and files:
             reasons.append(status.degraded)
-        if status is not None and status.problem:
+        if status.problem and not refused:
             reasons.append(f"index: {status.problem}")
+        if silence := 0.0 if status.leading else role.silence():
+            reasons.append(_unheard(role.holder(), silence))
         if scanned:
-            stale = status is not None and (status.scanning or status.problem or status.report.held)
-            return Freshness(
-                "stale" if stale else "fresh", files, pending, tuple(dict.fromkeys(reasons))
-            )
-        if not self.readonly or not Role(self.config.db_path).is_free():
-            return Freshness("building", files, pending, tuple(dict.fromkeys(reasons)))
-        reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
-        return Freshness("missing", files, pending, tuple(dict.fromkeys(reasons)))
+            stale = status.scanning or status.problem or status.report.held or silence
+            state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
+        elif refused or (self.readonly and role.is_free()):
+            state = "missing"
+            reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
+        else:
+            state = "building"
+        return Freshness(state, files, pending, tuple(dict.fromkeys(reasons)))
 
     def refresh(self, path: str | Path, *, named: bool = False, anew: bool = False) -> SyncReport:
         """Index one document now, words and, with a usable model, vectors; see `sync_document`.
@@ -167,12 +171,17 @@ class Index:
             say(sentence)
 
         role = Role(self.config.db_path)
+
+        def stopped() -> bool:
+            role.beat()
+            return stop()
+
         try:
             self._mend(role, note)
-            report = sync(self.store, self.config, progress=progress, stop=stop)
+            report = sync(self.store, self.config, progress=progress, stop=stopped)
             if not words_only and self.embedder is not None:
                 try:
-                    self._complete_vectors(self.embedder, role, progress, stop)
+                    self._complete_vectors(self.embedder, role, progress, stopped)
                 except EmbeddingError as error:
                     notes.append(f"embedding: {error.message}")
         finally:
@@ -237,6 +246,14 @@ class Index:
             progress=lambda now: progress(max(0, total - now), total),
             stop=stop,
         )
+
+
+def _unheard(process: int | None, seconds: float) -> str:
+    who = f"process {process}" if process else "the process"
+    return (
+        f"index: {who}, which keeps it up to date, has not been heard of for {seconds / 60:.0f} min;"
+        " if it hangs, end it"
+    )
 
 
 def open_index(

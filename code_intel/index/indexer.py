@@ -16,7 +16,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
-from code_intel.index.role import Role
+from code_intel.index.role import BEAT_SECONDS, Role
 from code_intel.index.store import Store
 from code_intel.index.sync import SyncReport, sync
 from code_intel.index.vectors import embed_pending
@@ -67,7 +67,7 @@ class Indexer:
     ) -> None:
         self.config = config
         self.status = Status()
-        self.role = Role(config.db_path)
+        self.role = Role(config.db_path, min(every, BEAT_SECONDS))
         self._embedder = embedder
         self._cache = cache
         self._every = every
@@ -131,6 +131,7 @@ class Indexer:
         try:
             self.status.leading = self.role.take()
             if self.status.leading:
+                self.role.beat()
                 self._work()
             else:
                 self._next_scan = time.monotonic() + self._every
@@ -150,7 +151,7 @@ class Indexer:
         store = self._opened()
         started = time.monotonic()
         if started >= self._next_scan:
-            report = sync(store, self.config, progress=self._scanning, stop=self._stopping.is_set)
+            report = sync(store, self.config, progress=self._scanning, stop=self._told_to_stop)
             self.status.scanning = False
             ended = time.monotonic()
             self._earliest = ended + ASKED_SHARE * (ended - started)
@@ -173,7 +174,11 @@ class Indexer:
 
     def _interrupted(self) -> bool:
         due = time.monotonic() >= self._next_scan
-        return due or self._stopping.is_set() or self._suspected()
+        return due or self._told_to_stop() or self._suspected()
+
+    def _told_to_stop(self) -> bool:
+        self.role.beat()
+        return self._stopping.is_set()
 
     def _scanning(self, _done: int, _total: int) -> None:
         self.status.scanning = True

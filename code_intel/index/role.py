@@ -1,11 +1,13 @@
 """The right to index one database in bulk: a lock file elects one process, and dies with it.
 
-Who has it is written beside the lock; so is that somebody has met damage, for the one to check who may
-repair it. Asking makes no file.
+Who has it is written beside the lock, in a file that is touched while it works: a lock says that a process
+lives, not that it gets anywhere. Beside it is also said that somebody has met damage, for the one to
+check who may repair it. Asking makes no file.
 """
 
 import json
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,15 +16,26 @@ from filelock import FileLock, Timeout
 from code_intel import durable
 from code_intel.errors import StorageError
 
+BEAT_SECONDS = 5.0
+SILENT_SECONDS = 60.0
+"""Longer than any step takes: loading a model for the first time is the longest, about 20 s."""
+
 
 class Role:
-    """The right to index one database in bulk."""
+    """The right to index one database in bulk.
 
-    def __init__(self, db_path: Path) -> None:
+    Args:
+        db_path: The database.
+        every: Seconds between two signs of life.
+    """
+
+    def __init__(self, db_path: Path, every: float = BEAT_SECONDS) -> None:
+        self._every = every
         self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
         self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
         self._lock = FileLock(self._path, thread_local=False)
+        self._next_beat = 0.0
 
     def take(self, timeout: float = 0) -> bool:
         """Try to get the role for `timeout` seconds; True when this object has it."""
@@ -36,6 +49,26 @@ class Role:
         with suppress(StorageError):  # who it is matters less than that it works
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True
+
+    def beat(self) -> None:
+        """Show that the work goes on; to be called often, without the role nothing."""
+        now = time.monotonic()
+        if self._lock.is_locked and now >= self._next_beat:
+            self._next_beat = now + self._every
+            with suppress(OSError):
+                os.utime(self._holder)
+
+    def silence(self) -> float:
+        """Return for how many seconds nothing was heard of the process that has the role.
+
+        0 while its work goes on, or nobody has the role.
+        """
+        try:
+            seconds = time.time() - self._holder.stat().st_mtime
+        except OSError:
+            return 0.0
+        silent = seconds > SILENT_SECONDS and not self._lock.is_locked and not self.is_free()
+        return seconds if silent else 0.0
 
     def give_up(self) -> None:
         """Let somebody else have it."""

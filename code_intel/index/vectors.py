@@ -121,12 +121,18 @@ def embed_chunks(
 
 
 def _generation(store: Store, embedder: Embedder) -> Generation:
+    """Return the generation to fill; a new one beside another is begun only by a model that works."""
+    newest = store.generations.newest()
+    if not embedder.dimensions:
+        embedder.passages([_PROBE])  # says why there is none
     if embedder.dimensions != store.dimensions:
         raise EmbeddingError(
             f"The model makes {embedder.dimensions} numbers a vector, the index keeps"
             f" {store.dimensions}.",
             hint="Set model.dimensions in the index's configuration to what the model makes.",
         )
+    if newest.dimensions and newest.identity != embedder.identity:
+        embedder.passages([_PROBE])
     return store.generations.aim(embedder.identity, embedder.dimensions)
 
 

@@ -213,3 +213,12 @@ def settles(config: IndexConfig) -> None:
         assert store.document_count() == 40
         assert store.check() == []
         assert not sync(store, config).changed
+
+
+def test_who_leads_is_heard_of_while_it_works(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    with running(config) as indexer:
+        assert indexer.wait(lambda status: status.scans > 0, LONG)
+        (holder,) = tmp_path.glob("*.indexer.json")
+        os.utime(holder, (0, 0))
+        assert indexer.wait(lambda _: holder.stat().st_mtime > 0, LONG)

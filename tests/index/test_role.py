@@ -1,0 +1,106 @@
+"""Who indexes in bulk, and what the others say when nothing is heard of it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import IndexConfig
+from code_intel.index.doctor import examine
+from code_intel.index.facade import Index
+from code_intel.index.role import Role
+from index.samples import DIMENSIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDER = """
+import sys
+from pathlib import Path
+from code_intel.index.role import Role
+role = Role(Path(sys.argv[1]), every=0)
+assert role.take()
+print("leading", flush=True)
+for _ in sys.stdin:
+    role.beat()
+    print("beat", flush=True)
+"""
+MINUTES = 180.0
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> IndexConfig:
+    (tmp_path / "a.py").write_text("def a(): pass\n", encoding="utf-8")
+    found = IndexConfig(
+        path=tmp_path / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=tmp_path / "db" / "forest.db",
+        dimensions=DIMENSIONS,
+    )
+    with Index(found) as index:
+        index.complete()
+    return found
+
+
+@contextmanager
+def leading(config: IndexConfig) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", HOLDER, str(config.db_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as leader:
+        try:
+            assert leader.stdout is not None
+            assert leader.stdout.readline() == "leading\n"
+            yield leader
+        finally:
+            leader.kill()
+
+
+def quiet_for(config: IndexConfig, seconds: float) -> None:
+    (holder,) = config.db_path.parent.glob("*.indexer.json")
+    when = holder.stat().st_mtime - seconds
+    os.utime(holder, (when, when))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="stops a process by a signal")
+def test_an_index_whose_leader_has_stopped_is_stale_and_says_whom_to_end(
+    config: IndexConfig,
+) -> None:
+    with leading(config) as leader, Index(config, readonly=True) as follower:
+        fresh = follower.freshness()
+        assert (fresh.state, fresh.degraded) == ("fresh", ())
+        leader.send_signal(signal.SIGSTOP)
+        quiet_for(config, MINUTES)
+        said = follower.freshness()
+        assert said.state == "stale"
+        assert f"process {leader.pid}" in said.degraded[0]
+        assert "3 min" in said.degraded[0]
+        assert any("3 min" in finding.what for finding in examine(config))
+        leader.send_signal(signal.SIGCONT)
+        assert leader.stdin is not None
+        assert leader.stdout is not None
+        print("go on", file=leader.stdin, flush=True)
+        assert leader.stdout.readline() == "beat\n"
+        assert follower.freshness() == fresh
+
+
+def test_a_leader_that_has_died_is_not_waited_for(config: IndexConfig) -> None:
+    with Index(config, readonly=True) as follower:
+        with leading(config):
+            quiet_for(config, MINUTES)
+            assert follower.freshness().state == "stale"
+        assert follower.freshness().state == "fresh"
+
+
+def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
+    role = Role(config.db_path)
+    assert role.take()
+    quiet_for(config, MINUTES)
+    assert role.silence() == 0.0
+    assert Role(config.db_path).silence() >= MINUTES
+    role.beat()
+    assert Role(config.db_path).silence() == 0.0
+    role.give_up()
