@@ -1,102 +1,82 @@
 """Regular expressions and whole words over the files on disk, through ripgrep.
 
-ripgrep respects the project's ignore rules, matches in linear time and skips binary files. It is given
-an argument vector that cannot turn a pattern into an option, no stdin, a deadline, and a cap on what is
-read from it; when the caller is cancelled it dies with the call.
+ripgrep respects the project's ignore rules, matches in linear time and skips binary files. Without a
+ripgrep that works, plain words are searched all the same, and the answer says so. Files that may hold
+secrets are not searched, and secret values in others are masked (docs/decisions/0020).
 """
 
-import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import anyio
-from anyio.abc import Process
+from anyio import to_thread
 
+from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
+from code_intel.forest import plain, ripgrep
+from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
+from code_intel.index.corpus import refusal
+
+__all__ = [
+    "DEADLINE",
+    "MAX_LINE",
+    "Match",
+    "Matches",
+    "Question",
+    "confined",
+    "find_program",
+    "grep",
+]
 
 DEADLINE = 10.0
 """Seconds; a linear-time engine needs less for any repository a person works in."""
-MAX_OUTPUT = 8 << 20
-MAX_LINE = 500
+INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
+_DENIED = "may hold secrets"
+"""As `index.corpus` says it."""
+_KEY_BLOCK = b"PRIVATE KEY"
+"""The one secret of many lines: to know that a line is inside one, its file must be seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One matching line: path relative to the root, 1-based line, the line without its end."""
-
-    file: str
-    line: int
-    content: str
-    spans: tuple[tuple[str, int, int], ...] = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """What was found, in order of path and line; `truncated` when there was more."""
-
-    matches: tuple[Match, ...]
-    truncated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What to look for.
-
-    Attributes:
-        pattern: A regular expression, or plain text when `literal`.
-        literal: Take the pattern as text, and only where it is a whole word.
-        path: Folder or file to look in, relative to the root.
-        file_type: A ripgrep type such as `py`, or empty.
-        case_sensitive: As it says.
-        context_lines: Lines before and after each match.
-        max_results: At most this many matches in all.
-    """
-
-    pattern: str
-    literal: bool = False
-    path: str = "."
-    file_type: str = ""
-    case_sensitive: bool = True
-    context_lines: int = 0
-    max_results: int = 100
-
-
-async def grep(root: Path, question: Question) -> Matches:
+async def grep(
+    root: Path, question: Question, *, program: str = "", deadline: float = DEADLINE
+) -> Matches:
     """Return the matching lines below `root`.
+
+    Args:
+        root: The project.
+        question: What to look for.
+        program: Which ripgrep; by default what `find_program` finds.
+        deadline: Seconds it may take.
 
     Raises:
         UsageError: The pattern is no regular expression, the type is unknown, or the path is
             missing or outside the root.
+        CodeIntelError: `tool_missing` or `tool_failed`: there is no ripgrep that works, and the
+            pattern is more than plain words.
     """
-    command = _command(question, confined(root, question.path))
-    found: list[Match] = []
-    truncated = False
-    with anyio.move_on_after(DEADLINE) as scope:
-        process = await anyio.open_process(
-            command, cwd=root, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    path = confined(root, question.path)
+    if refusal(path.rpartition("/")[2]) == _DENIED:
+        raise UsageError(
+            f"{question.path[:200]} may hold secrets and is never searched.",
+            details={"field": "path"},
         )
-        try:
-            async for match in _matches(process, question.context_lines):
-                if len(found) == question.max_results:
-                    truncated = True
-                    break
-                found.append(match)
-            else:
-                truncated = await _ended(process, question)
-        finally:
-            with anyio.CancelScope(shield=True):
-                if process.returncode is None:
-                    process.kill()
-                await process.aclose()
-    return Matches(tuple(found), truncated or scope.cancelled_caught)
+    # A few more, since some files are left out of the answer.
+    wanted = replace(question, max_results=question.max_results + 50)
+    program = program or find_program()
+    try:
+        found = await ripgrep.run(program, root, wanted, path, deadline)
+    except ripgrep.RipgrepFailure as failure:
+        found = await _without(root, wanted, path, deadline, failure, missing=not program)
+    return await to_thread.run_sync(_presentable, root, found, question.max_results)
+
+
+def find_program(beside: Path | None = None, search_path: str | None = None) -> str:
+    """Return ripgrep: the one installed beside this interpreter, else the one on PATH, else nothing."""
+    name = "rg.exe" if sys.platform == "win32" else "rg"
+    installed = (beside or Path(sys.executable).parent) / name
+    return str(installed) if installed.is_file() else shutil.which("rg", path=search_path) or ""
 
 
 def confined(root: Path, path: str, field: str = "path") -> str:
@@ -123,98 +103,61 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _command(question: Question, path: str) -> list[str]:
-    flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
-    flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
-    flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
-    flags += [f"--type={question.file_type}"] if question.file_type else []
-    flags += [f"--context={question.context_lines}"] if question.context_lines else []
-    return [_program(), *flags, "-e", question.pattern, "--", path]
+async def _without(
+    root: Path,
+    question: Question,
+    path: str,
+    deadline: float,
+    failure: ripgrep.RipgrepFailure,
+    *,
+    missing: bool,
+) -> Matches:
+    """Search plain words by ourselves; refuse expressions.
 
-
-def _program() -> str:
-    """Return ripgrep: the one installed beside this interpreter, else the one on PATH."""
-    beside = Path(sys.executable).with_name("rg.exe" if sys.platform == "win32" else "rg")
-    program = str(beside) if beside.exists() else shutil.which("rg")
-    if program is None:
+    Raises:
+        CodeIntelError: The pattern is an expression.
+    """
+    if not plain.is_plain(question):
         raise CodeIntelError(
-            "ripgrep (rg) was not found.",
-            code="tool_missing",
-            hint="Install it: pip install 'ripgrep>=14.1,<15', or your system's package.",
+            f"ripgrep (rg) {failure}; without it only plain words can be searched.",
+            code="tool_missing" if missing else "tool_failed",
+            hint=f"{INSTALL} Or search for a plain word.",
         )
-    return program
+    found = await to_thread.run_sync(plain.search, root, question, path, deadline)
+    return replace(found, note=f"Searched without ripgrep, which {failure}. {INSTALL}")
 
 
-async def _matches(process: Process, context: int) -> AsyncIterator[Match]:
-    """Yield matches from ripgrep's JSON lines, each with its context."""
-    before: list[str] = []
-    current: Match | None = None
-    async for event in _events(process):
-        kind, data = event["type"], event.get("data", {})
-        if kind == "match":
-            if current is not None:
-                yield current
-            current = _match(data, tuple(before[-context:] if context else ()))
-            before = []
-        elif kind == "context":
-            text = _text(data["lines"])
-            before.append(text)
-            if current is not None and len(current.after) < context:
-                current = _with_after(current, text)
-        elif kind == "end":
-            before = []
-    if current is not None:
-        yield current
-
-
-async def _events(process: Process) -> AsyncIterator[dict[str, Any]]:
-    assert process.stdout is not None  # noqa: S101 - asked for a pipe
-    rest, size = b"", 0
-    async for data in process.stdout:
-        size += len(data)
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield json.loads(line)
-        if size > MAX_OUTPUT:
-            process.kill()
-            return
-
-
-async def _ended(process: Process, question: Question) -> bool:
-    """Return whether we cut it short; raise when ripgrep refused the question."""
-    assert process.stderr is not None  # noqa: S101 - asked for a pipe
-    message = b"".join([part async for part in process.stderr]).decode("utf-8", "replace")
-    code = await process.wait()
-    if code > 1:
-        reason = " ".join(message.split())[:300] or "ripgrep refused it"
-        field = "file_type" if "file type" in reason else "pattern"
-        raise UsageError(
-            f"{field} cannot be used: {reason}",
-            hint="Escape special characters, or search for a plain word."
-            if field == "pattern"
-            else "Use a ripgrep type such as py, ts, go.",
-            details={"field": field, "value": question.pattern[:200]},
-        )
-    return code < 0
-
-
-def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
-    spans = tuple((_text(s["match"]), s["start"], s["end"]) for s in data["submatches"])
-    path = _text(data["path"]).removeprefix("./")
-    return Match(path, data["line_number"], _text(data["lines"]), spans, before)
-
-
-def _with_after(match: Match, text: str) -> Match:
-    return Match(
-        match.file, match.line, match.content, match.spans, match.before, (*match.after, text)
+def _presentable(root: Path, found: Matches, most: int) -> Matches:
+    """Leave out files that may hold secrets, and mask the lines of key blocks in the others."""
+    kept = [m for m in found.matches if refusal(m.file.rpartition("/")[2]) != _DENIED]
+    blocks = {file: _key_lines(root / file) for file in {match.file for match in kept}}
+    shown = [_without_key(match, blocks[match.file]) for match in kept]
+    return replace(
+        found, matches=tuple(shown[:most]), truncated=found.truncated or len(shown) > most
     )
 
 
-def _text(value: dict[str, str]) -> str:
-    """Return ripgrep's text, or its base64 bytes as replaced text, cut to a readable length."""
-    import base64
+def _key_lines(file: Path) -> list[str]:
+    """Return the lines of a file with a private key in it, masked; of any other, nothing."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return []
+    text = decode(data) if _KEY_BLOCK in data else None
+    return [line.rstrip("\r")[:MAX_LINE] for line in (text or "").split("\n")] if text else []
 
-    text = value.get("text")
-    if text is None:
-        text = base64.b64decode(value["bytes"]).decode("utf-8", "replace")
-    return text.rstrip("\r\n")[:MAX_LINE]
+
+def _without_key(match: Match, masked: list[str]) -> Match:
+    """Return the match with its lines as they are in `masked`, the file's; spans say nothing then."""
+    place = match.line - 1
+    if not masked or masked[place : place + 1] == [match.content]:
+        changed = match
+    else:
+        changed = replace(match, content="".join(masked[place : place + 1]), spans=())
+    if not masked or not (match.before or match.after):
+        return changed
+    return replace(
+        changed,
+        before=tuple(masked[max(place - len(match.before), 0) : place]),
+        after=tuple(masked[place + 1 : place + 1 + len(match.after)]),
+    )

@@ -65,7 +65,7 @@ def search(
     files = [
         file
         for file in gather(store, question, vector, limit)
-        if _below(file.path, directory) and _matches(file.path, file_pattern)
+        if within(file.path, directory, file_pattern)
     ]
     ranked = rank(files, question, bases)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
@@ -143,11 +143,13 @@ def _best_chunk(file: File) -> ChunkRow:
     return min(file.rows, key=lambda row: (-total[row.id], row.position))
 
 
-def _below(path: str, directory: str) -> bool:
+def within(path: str, directory: str, file_pattern: str) -> bool:
+    """Whether a document is below a folder and has a name (a path, if the glob has a `/`) of that glob.
+
+    Letters stand for themselves, case included; only the glob has wildcards.
+    """
     folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")
-    return folder in {"", "."} or path == folder or path.startswith(f"{folder}/")
-
-
-def _matches(path: str, pattern: str) -> bool:
-    subject = path if "/" in pattern else path.rpartition("/")[2]
-    return not pattern or fnmatchcase(subject, pattern)
+    if folder not in {"", "."} and path != folder and not path.startswith(f"{folder}/"):
+        return False
+    subject = path if "/" in file_pattern else path.rpartition("/")[2]
+    return not file_pattern or fnmatchcase(subject, file_pattern)

@@ -56,5 +56,10 @@ async def find_references(
         "total": len(found),
         "truncated": matches.truncated or len(rows) < len(found),
     }
+    if matches.note:
+        data["warnings"] = [matches.note]
+        lines.append(matches.note)
     where = "" if path == "." else f" below {path}"
-    return Answer(data, "\n".join(lines) or f"{name} is used nowhere{where}.")
+    if not found:
+        lines.insert(0, f"{name} is used nowhere{where}.")
+    return Answer(data, "\n".join(lines))

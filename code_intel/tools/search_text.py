@@ -52,6 +52,8 @@ async def search_text(
     truncated = result.truncated or len(shown) < len(result.matches)
     if truncated:
         lines.append("There is more: narrow with path or file_type, or raise max_results.")
+    if not result.matches:
+        lines.append(f"Nothing matches {pattern} below {path} (files over 1 MiB are not searched).")
     data = {
         "pattern": pattern,
         "path": path,
@@ -59,11 +61,10 @@ async def search_text(
         "total_matches": len(result.matches),
         "truncated": truncated,
     }
-    return Answer(
-        data,
-        "\n".join(lines)
-        or f"Nothing matches {pattern} below {path} (files over 1 MiB are not searched).",
-    )
+    if result.note:
+        data["warnings"] = [result.note]
+        lines.append(result.note)
+    return Answer(data, "\n".join(lines))
 
 
 def _match_data(match: Match) -> dict[str, Any]:

@@ -1,0 +1,250 @@
+"""One run of ripgrep, which is not trusted to be there, whole, or quick.
+
+It is given an argument vector that cannot turn a pattern into an option, no stdin, a process group of
+its own, a deadline, and caps on what is read from it; it and its children die with the call.
+"""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from code_intel.errors import UsageError
+from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
+from code_intel.redaction import masked
+
+MAX_OUTPUT = 8 << 20
+MAX_MESSAGE = 4096
+READ_OF_A_LINE = 1 << 15
+"""Characters of a line in which secrets are looked for; what is shown is far shorter."""
+MOST_SPANS = 100
+DEADLINE_NOTE = "The search was stopped after {} seconds; narrow it with path or file_type."
+OUTPUT_NOTE = "There was more than can be read; narrow the pattern."
+
+
+class RipgrepFailure(Exception):  # noqa: N818 - never leaves the package: somebody else searches then
+    """The program cannot be started or is not the one we know; says why."""
+
+
+async def run(program: str, root: Path, question: Question, path: str, deadline: float) -> Matches:
+    """Return the matching lines below `path`, which is relative to `root`; no program is a failure.
+
+    Raises:
+        UsageError: The pattern is no regular expression, or the type is unknown.
+        RipgrepFailure: The program does not work.
+    """
+    if not program:
+        raise RipgrepFailure("was not found")
+    try:
+        process = await anyio.open_process(
+            [program, *_arguments(question, path)],
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
+    reading = _Reading(question)
+    message = bytearray()
+    with anyio.move_on_after(deadline) as scope:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_hear, process.stderr, message)
+                await reading.collect(process)
+                group.cancel_scope.cancel()
+        finally:
+            await _end(process)
+    if reading.garbage:
+        raise RipgrepFailure(f"answers what it should not: {reading.garbage}")
+    if reading.whole and process.returncode not in {0, 1}:
+        _refused(question, process.returncode or 0, message.decode("utf-8", "replace"))
+    note = DEADLINE_NOTE.format(f"{deadline:g}") if scope.cancelled_caught else reading.note
+    return Matches(tuple(reading.found[: question.max_results]), not reading.whole, note)
+
+
+@dataclass
+class _Reading:
+    """What was read of a run so far.
+
+    Attributes:
+        question: What was asked.
+        found: The matches, one more than wanted at the most.
+        size: Bytes.
+        whole: Whether it ended by itself.
+        note: Why it was cut short, if the reader can do something about it.
+        garbage: What was no answer of ripgrep's, or empty.
+    """
+
+    question: Question
+    found: list[Match] = field(default_factory=list)
+    size: int = 0
+    whole: bool = False
+    note: str = ""
+    garbage: str = ""
+
+    async def collect(self, process: Process) -> None:
+        """Read matches until there are more than wanted, or wait for the end."""
+        try:
+            async for match in _matches(process, self):
+                self.found.append(match)
+                if len(self.found) > self.question.max_results:
+                    return
+        except (ValueError, RecursionError) as error:
+            self.garbage = str(error)[:100] or "nested too deeply"
+            return
+        if self.size > MAX_OUTPUT:
+            self.note = OUTPUT_NOTE
+            return
+        await process.wait()
+        self.whole = True
+
+
+async def _hear(stream: ByteReceiveStream | None, message: bytearray) -> None:
+    """Read stderr to its end, so that nobody waits for us, and keep its beginning."""
+    assert stream is not None  # noqa: S101 - asked for a pipe
+    async for part in stream:
+        message += part[: MAX_MESSAGE - len(message)]
+
+
+async def _end(process: Process) -> None:
+    """Kill the process and its children, and wait for it."""
+    with anyio.CancelScope(shield=True):
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            elif process.returncode is None:
+                process.kill()
+        await process.aclose()
+
+
+def _refused(question: Question, code: int, message: str) -> None:
+    """Raise what a refusal means: the caller's mistake, or a program that does not work.
+
+    Raises:
+        UsageError: The pattern or the type is wrong.
+        RipgrepFailure: Anything else.
+    """
+    reason = " ".join(message.split())[:300]
+    if code > 0 and "file type" in reason:
+        wrong, hint = "file_type", "Use a ripgrep type such as py, ts, go."
+    elif code > 0 and ("regex" in reason or "pattern" in reason):
+        wrong, hint = "pattern", "Escape special characters, or search for a plain word."
+    else:
+        ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        raise RipgrepFailure(f"{ended}: {reason}" if reason else ended)
+    raise UsageError(
+        f"{wrong} cannot be used: {reason}",
+        hint=hint,
+        details={"field": wrong, "value": question.pattern[:200]},
+    )
+
+
+def _arguments(question: Question, path: str) -> list[str]:
+    flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
+    flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
+    flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
+    flags += [f"--type={question.file_type}"] if question.file_type else []
+    flags += [f"--context={question.context_lines}"] if question.context_lines else []
+    return [*flags, "-e", question.pattern, "--", path]
+
+
+async def _matches(process: Process, reading: _Reading) -> AsyncIterator[Match]:
+    """Yield matches from ripgrep's JSON lines, each with its context."""
+    context = reading.question.context_lines
+    before: list[str] = []
+    current: Match | None = None
+    async for kind, data in _events(process, reading):
+        if kind == "match":
+            if current is not None:
+                yield current
+            current = _match(data, tuple(before[-context:] if context else ()))
+            before = []
+        elif kind == "context":
+            text = _shown(_text(data.get("lines")))
+            before.append(text)
+            if current is not None and len(current.after) < context:
+                current = replace(current, after=(*current.after, text))
+        elif kind == "end":
+            before = []
+    if current is not None:
+        yield current
+
+
+async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """Yield (type, data) of each line.
+
+    Raises:
+        ValueError: A line is none of ripgrep's.
+    """
+    assert process.stdout is not None  # noqa: S101 - asked for a pipe
+    rest = b""
+    async for part in process.stdout:
+        reading.size += len(part)
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            event = json.loads(line)
+            if not isinstance(event, dict) or not isinstance(event.get("data", {}), dict):
+                raise ValueError("a line that is no event")  # noqa: TRY004 - one kind of garbage
+            yield str(event.get("type")), event.get("data", {})
+        if reading.size > MAX_OUTPUT:
+            return
+
+
+def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
+    """Read one match.
+
+    Raises:
+        ValueError: It lacks what every match has.
+    """
+    file, number, spans = _text(data.get("path")), data.get("line_number"), data.get("submatches")
+    if not isinstance(number, int) or not isinstance(spans, list):
+        raise ValueError("a match without its place")  # noqa: TRY004 - one kind of garbage
+    raw = _text(data.get("lines"))
+    line = masked(raw[:READ_OF_A_LINE])
+    places = tuple(_span(raw, line, span) for span in spans[:MOST_SPANS])
+    return Match(file.removeprefix("./"), number, _cut(line), places, before)
+
+
+def _span(raw: str, line: str, span: Any) -> tuple[str, int, int]:
+    """Return what matched, as it is shown: a mask has the characters of what it covers, not the bytes."""
+    if not isinstance(span, dict):
+        raise ValueError("a submatch that is none")  # noqa: TRY004 - one kind of garbage
+    start, end = span.get("start"), span.get("end")
+    if not isinstance(start, int) or not isinstance(end, int):
+        raise ValueError("a submatch without its place")  # noqa: TRY004 - one kind of garbage
+    encoded = raw.encode("utf-8", "replace")
+    first = len(encoded[:start].decode("utf-8", "replace"))
+    length = len(encoded[start:end].decode("utf-8", "replace"))
+    return _cut(line[first : first + length]), start, end
+
+
+def _shown(text: str) -> str:
+    return _cut(masked(text[:READ_OF_A_LINE]))
+
+
+def _cut(line: str) -> str:
+    return line.rstrip("\r\n")[:MAX_LINE]
+
+
+def _text(value: Any) -> str:
+    """Return ripgrep's text, or its base64 bytes as replaced text.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if isinstance(value, dict):
+        if isinstance(value.get("text"), str):
+            return str(value["text"])
+        if isinstance(value.get("bytes"), str):
+            return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+    raise ValueError("a text that is none")

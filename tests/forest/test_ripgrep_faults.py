@@ -1,0 +1,240 @@
+"""A ripgrep that is missing, old, broken, endless or lying: an answer or a typed error, and nobody left."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from code_intel.errors import CodeIntelError, UsageError
+from code_intel.forest.grep import Matches, Question, find_program, grep
+
+pytestmark = pytest.mark.anyio
+
+MATCH = (
+    r'{"type":"match","data":{"path":{"text":"a.py"},"lines":{"text":"login\n"},'
+    r'"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"login"},"start":0,"end":5}]}}'
+)
+EMIT = f"printf '%s\\n' '{MATCH}'"  # echo would read the escape
+FAULTS = {
+    "an old version": "echo \"error: Found argument '--json' which wasn't expected\" >&2; exit 2",
+    "a segmentation fault": "kill -SEGV $$",
+    "a match, then a segmentation fault": f"{EMIT}; kill -SEGV $$",
+    "an unknown exit code": "exit 70",
+    "garbage": "echo 'Segmentation fault (core dumped)'",
+    "JSON that is no event": "echo '[1, 2]'; echo 7",
+    "a match without its place": 'echo \'{"type":"match","data":{}}\'',
+    "a match with strange texts": f'echo \'{MATCH}\' | sed s/login/1/ | sed \'s/"text":"a.py"/"text":[]/\'',
+    "nested JSON": "head -c 200000 /dev/zero | tr '\\0' '['; echo",
+    "bytes that are no text": "printf '\\377\\376\\n'",
+}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.py").write_text("def login():\n    relogin(); login()\n", encoding="utf-8")
+    (root / "sub" / "b.ts").write_text("// ログイン login\n", encoding="utf-8")
+    (root / ".hidden.py").write_text("login\n", encoding="utf-8")
+    (root / "ignored.py").write_text("login\n", encoding="utf-8")
+    (root / ".gitignore").write_text("ignored.py\n", encoding="utf-8")
+    return root
+
+
+def fake(folder: Path, script: str, name: str = "rg") -> str:
+    """Write a program that notes its process and every child's, and then does as `script` says."""
+    program = folder / name
+    program.write_text(f"#!/bin/sh\necho $$ >> '{folder}/pids'\n{script}\n", encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def left(folder: Path) -> list[int]:
+    """Return the noted processes that still run."""
+    noted = folder / "pids"
+    pids = map(int, noted.read_text("utf-8").split()) if noted.exists() else ()
+    return [pid for pid in pids if _runs(pid)]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # killed, and its parent has not heard yet
+
+
+async def none_left(folder: Path) -> bool:
+    with anyio.move_on_after(5):
+        while left(folder):  # noqa: ASYNC110 - the process table sends no events
+            await anyio.sleep(0.01)
+    return not left(folder)
+
+
+def places(answer: Matches) -> list[tuple[str, int]]:
+    return [(match.file, match.line) for match in answer.matches]
+
+
+@pytest.mark.parametrize("script", FAULTS.values(), ids=FAULTS)
+async def test_plain_words_are_found_without_a_ripgrep_that_works(
+    tree: Path, tmp_path: Path, script: str
+) -> None:
+    program = fake(tmp_path, script)
+    answer = await grep(tree, Question("login", literal=True), program=program)
+    assert places(answer) == [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]
+    assert "without ripgrep" in answer.note
+    assert await none_left(tmp_path)
+
+
+@pytest.mark.parametrize("script", FAULTS.values(), ids=FAULTS)
+async def test_an_expression_needs_one_and_the_error_says_how_to_get_it(
+    tree: Path, tmp_path: Path, script: str
+) -> None:
+    with pytest.raises(CodeIntelError) as caught:
+        await grep(tree, Question("log(in)+"), program=fake(tmp_path, script))
+    assert not isinstance(caught.value, UsageError)
+    assert caught.value.error == "tool_failed"
+    assert "ripgrep>=14" in caught.value.hint
+    assert await none_left(tmp_path)
+
+
+@pytest.mark.parametrize("where", ["nowhere", "root", "root/a.py"])
+async def test_a_program_that_cannot_be_started_is_as_good_as_none(
+    tree: Path, tmp_path: Path, where: str
+) -> None:
+    program = str(tmp_path / where)
+    assert len((await grep(tree, Question("login"), program=program)).matches) == 3
+    with pytest.raises(CodeIntelError) as caught:
+        await grep(tree, Question("logi[n]"), program=program)
+    assert caught.value.error == "tool_failed"
+
+
+async def test_a_refused_expression_is_the_callers_mistake(tree: Path, tmp_path: Path) -> None:
+    script = "echo 'rg: regex parse error: unclosed group' >&2; exit 2"
+    with pytest.raises(UsageError) as caught:
+        await grep(tree, Question("("), program=fake(tmp_path, script))
+    assert caught.value.details["field"] == "pattern"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "exec sleep 600",
+        "sleep 600 & echo $! >> '{folder}/pids'; wait",
+        "(sh -c 'echo $$ >> {folder}/pids; exec sleep 600') & wait",
+        "trap '' TERM HUP INT; while :; do sleep 1; done",
+        'while :; do echo \'{{"type":"begin","data":{{}}}}\'; sleep 1; done',
+    ],
+)
+async def test_one_that_hangs_is_stopped_with_its_children(
+    tree: Path, tmp_path: Path, script: str
+) -> None:
+    program = fake(tmp_path, script.format(folder=tmp_path))
+    started = time.monotonic()
+    answer = await grep(tree, Question("login"), program=program, deadline=0.4)
+    assert time.monotonic() - started < 5
+    assert answer.truncated
+    assert "stopped after 0.4 seconds" in answer.note
+    assert await none_left(tmp_path)
+
+
+async def test_what_was_found_before_the_deadline_is_answered(tree: Path, tmp_path: Path) -> None:
+    script = f"{EMIT}; {EMIT}; exec sleep 600"
+    answer = await grep(tree, Question("login"), program=fake(tmp_path, script), deadline=0.5)
+    assert places(answer) == [("a.py", 1)]
+    assert answer.truncated
+
+
+async def test_a_caller_that_gives_up_leaves_nobody(tree: Path, tmp_path: Path) -> None:
+    program = fake(tmp_path, f"sleep 600 & echo $! >> '{tmp_path}/pids'; wait")
+    with anyio.move_on_after(0.3) as scope:
+        await grep(tree, Question("login"), program=program)
+    assert scope.cancelled_caught
+    assert (tmp_path / "pids").exists()
+    assert await none_left(tmp_path)
+
+
+async def test_a_child_that_outlives_it_is_ended(tree: Path, tmp_path: Path) -> None:
+    script = f"sleep 600 >/dev/null 2>&1 & echo $! >> '{tmp_path}/pids'; exit 1"
+    assert places(await grep(tree, Question("login"), program=fake(tmp_path, script))) == []
+    assert await none_left(tmp_path)
+
+
+async def test_a_flood_of_messages_blocks_nothing(tree: Path, tmp_path: Path) -> None:
+    script = f"head -c 30000000 /dev/zero | tr '\\0' 'e' >&2; {EMIT}"
+    answer = await grep(tree, Question("login"), program=fake(tmp_path, script))
+    assert places(answer) == [("a.py", 1)]
+    assert not answer.truncated
+
+
+@pytest.mark.parametrize("unit", ["a line without an end", "lines"])
+async def test_a_gigabyte_of_output_is_cut(tree: Path, tmp_path: Path, unit: str) -> None:
+    endless = "head -c 1000000000 /dev/zero | tr '\\0' '1'"
+    lines = 'yes \'{"type":"summary","data":{}}\' | head -c 1000000000'
+    started = time.monotonic()
+    script = lines if unit == "lines" else endless
+    answer = await grep(tree, Question("logi[n]"), program=fake(tmp_path, script))
+    assert answer.truncated
+    assert "more than can be read" in answer.note
+    assert time.monotonic() - started < 8
+    assert await none_left(tmp_path)
+
+
+async def test_it_gets_no_input(tree: Path, tmp_path: Path) -> None:
+    script = f"cat > '{tmp_path}/input'; exit 1"
+    await grep(tree, Question("login"), program=fake(tmp_path, script), deadline=5)
+    assert (tmp_path / "input").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (Question("login", literal=True), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
+        (Question("relogin", literal=True), [("a.py", 2)]),
+        (Question("elogin", literal=True), []),
+        (Question("elogin"), [("a.py", 2)]),
+        (Question("LOGIN", case_sensitive=False), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
+        (Question("login", file_type="ts"), [("sub/b.ts", 1)]),
+        (Question("login", path="sub"), [("sub/b.ts", 1)]),
+        (Question("login", path="sub/b.ts"), [("sub/b.ts", 1)]),
+        (Question("ログイン"), [("sub/b.ts", 1)]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["a repository", "a folder"])
+async def test_both_find_the_same_plain_words(
+    tree: Path, question: Question, expected: list[tuple[str, int]], kind: str
+) -> None:
+    if kind == "a repository":
+        await anyio.run_process(["git", "init", "-q", str(tree)])
+    else:
+        (tree / ".git").mkdir()  # ripgrep heeds .gitignore in repositories alone
+    with_it = await grep(tree, question)
+    without = await grep(tree, question, program="/nowhere/rg")
+    assert places(with_it) == places(without) == expected
+    assert [m.spans for m in with_it.matches] == [m.spans for m in without.matches]
+
+
+async def test_more_than_was_asked_for_is_truncated_without_it_too(tree: Path) -> None:
+    answer = await grep(tree, Question("login", max_results=2), program="/nowhere/rg")
+    assert places(answer) == [("a.py", 1), ("a.py", 2)]
+    assert answer.truncated
+
+
+def test_the_one_beside_the_interpreter_goes_before_the_one_on_path(tmp_path: Path) -> None:
+    beside, on_path = tmp_path / "bin", tmp_path / "path"
+    beside.mkdir()
+    on_path.mkdir()
+    assert find_program(beside, str(on_path)) == ""
+    fake(on_path, "exit 1")
+    assert find_program(beside, str(on_path)) == str(on_path / "rg")
+    fake(beside, "exit 1")
+    assert find_program(beside, str(on_path)) == str(beside / "rg")
