@@ -122,7 +122,6 @@ def embed_chunks(
 
 def _generation(store: Store, embedder: Embedder) -> Generation:
     """Return the generation to fill; a new one beside another is begun only by a model that works."""
-    newest = store.generations.newest()
     if not embedder.dimensions:
         embedder.passages([_PROBE])  # says why there is none
     if embedder.dimensions != store.dimensions:
@@ -131,7 +130,7 @@ def _generation(store: Store, embedder: Embedder) -> Generation:
             f" {store.dimensions}.",
             hint="Set model.dimensions in the index's configuration to what the model makes.",
         )
-    if newest.dimensions and newest.identity != embedder.identity:
+    if store.model() is not None and store.generations.of(embedder.identity) is None:
         embedder.passages([_PROBE])
     return store.generations.aim(embedder.identity, embedder.dimensions)
 

@@ -1,4 +1,7 @@
-"""A process that indexes a folder over and over, to be killed: `python indexing_process.py FOLDER DB`."""
+"""A process that indexes a folder over and over, with one model after another, to be killed.
+
+python indexing_process.py FOLDER DB
+"""
 
 import sys
 from pathlib import Path
@@ -8,6 +11,8 @@ from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 from index.samples import DIMENSIONS, HashEmbedder
+
+MODELS = (HashEmbedder("one"), HashEmbedder("two"), HashEmbedder("small", dimensions=4))
 
 
 def say(*numbers: int) -> None:
@@ -31,7 +36,9 @@ def main(folder: Path, db_path: Path) -> None:
             for file in files[turn % 2 :: 2]:
                 file.write_text(f"def f{turn}():\n    return '{file.stem}'\n", encoding="utf-8")
             sync(store, config, progress=say)
-            embed_pending(store, HashEmbedder(), None, progress=say, batch=4)
+            embedder = MODELS[turn // 2 % len(MODELS)]
+            store.dimensions = embedder.dimensions
+            embed_pending(store, embedder, None, progress=say, batch=4)
 
 
 if __name__ == "__main__":

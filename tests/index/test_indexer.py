@@ -15,6 +15,7 @@ from code_intel.index.indexer import Indexer, Status
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
+from code_intel.index.vectors import embed_pending
 from index.samples import DIMENSIONS, HashEmbedder
 
 LONG = 30.0
@@ -210,7 +211,9 @@ def settles(config: IndexConfig) -> None:
     with Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         assert store.check() == []
         sync(store, config)
+        embed_pending(store, HashEmbedder("last"), None)
         assert store.document_count() == 40
+        assert (store.model(), store.pending_count()) == ("last", 0)
         assert store.check() == []
         assert not sync(store, config).changed
 
