@@ -120,6 +120,16 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     return result
 
 
+def below(config: IndexConfig, folder: Path) -> Scan:
+    """Find the files below a real folder, whatever the globs of the patterns say."""
+    result = Scan()
+    real_folder = os.path.realpath(config.folder)
+    straight: dict[str, bool] = {}
+    for real in _candidates(Pattern(folder, ""), config):
+        _judge(real, document_name(real, real_folder), config, result, straight)
+    return result
+
+
 def heed(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) -> None:
     """Apply to a scan what the user has said of single documents, which goes over the patterns."""
     real_folder = os.path.realpath(config.folder)

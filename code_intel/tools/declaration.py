@@ -52,6 +52,7 @@ class Tool:
         title: For people.
         reads: True when nothing outside the session's journal changes.
         repeats: True when calling twice does no more than calling once.
+        destroys: True when it may take away what nobody can bring back.
         verbatim: Parameters that reach it as they came; secret values in all others are masked.
     """
 
@@ -59,6 +60,7 @@ class Tool:
     title: str
     reads: bool = True
     repeats: bool = True
+    destroys: bool = False
     verbatim: frozenset[str] = frozenset()
 
     @property
@@ -194,11 +196,11 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
 def _usage(tool: Tool, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "arguments"
-    problem = (
-        "is required" if first["type"] == "missing" else first["msg"].removeprefix("Value error, ")
-    )
+    problem = ": " + first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        problem = " is required"
     return UsageError(
-        f"{tool.name}: {where}: {problem}.",
+        f"{tool.name}: {where}{problem}.",
         hint=f"Correct {where} and call {tool.name} again.",
         details={"field": where},
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from code_intel.errors import CodeIntelError
 from code_intel.index.sync import SyncReport, sync_document
+from code_intel.index.walk import locate
 from code_intel.tools.desk import Desk, thread
 
 
@@ -16,10 +17,18 @@ async def refresh_map(desk: Desk, file: Path) -> str:
         `done`, or `deferred: <why>`: then the next sync of the map finds it, nothing is lost.
     """
     try:
-        report: SyncReport = await thread(desk.map.refresh, file)
+        report: SyncReport = await thread(_taken_in, desk, file)
     except CodeIntelError as error:
         return f"deferred: {error.message}"
     return f"deferred: {report.warnings[0]}" if report.warnings else "done"
+
+
+def _taken_in(desk: Desk, file: Path) -> SyncReport:
+    """Index an agreement that was just written, also one whose document was deleted by name before."""
+    store, (name, _) = desk.map.store, locate(desk.map.config, file)
+    if store.choices().get(name) is False:
+        store.choose(name, None)
+    return desk.map.refresh(file)
 
 
 async def refresh_source(desk: Desk, files: Iterable[str]) -> None:

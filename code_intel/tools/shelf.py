@@ -19,6 +19,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.forest.search import search as search_forest
+from code_intel.forest.search import within
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.learned.map_search import search as search_map
@@ -41,6 +42,10 @@ class Question(NamedTuple):
     vector: "NDArray[np.float32] | None" = None
     identity: str = ""
     degraded: tuple[str, ...] = ()
+
+
+MOST = 10_000
+"""Hits the map is asked for when they are filtered afterwards."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,9 @@ class Shelf:
                 query,
                 asked.vector,
                 asked.identity,
-                top_k=top_k,
+                top_k=MOST if directory or file_pattern else top_k,
             )
+            hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
         else:
             with store.snapshot():  # the vectors in use may be swapped at any moment
                 asked = self._comparable(question)

@@ -2,15 +2,20 @@
 
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.add_explored_files import add_explored_files
+from code_intel.tools.add_frontmatter import add_frontmatter
 from code_intel.tools.check_write_target import check_write_target
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
 from code_intel.tools.declaration import Tool
+from code_intel.tools.delete_document import delete_document
 from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.find_references import find_references
 from code_intel.tools.get_session_status import get_session_status
+from code_intel.tools.index_code import index_code
+from code_intel.tools.index_markdown import index_markdown
 from code_intel.tools.list_agreements import list_agreements
 from code_intel.tools.list_documents import list_documents
 from code_intel.tools.record_outcome import record_outcome
+from code_intel.tools.reindex_document import reindex_document
 from code_intel.tools.revert_to_exploration import revert_to_exploration
 from code_intel.tools.search import search
 from code_intel.tools.search_forest import search_forest
@@ -23,6 +28,7 @@ from code_intel.tools.submit_semantic import submit_semantic
 from code_intel.tools.submit_understanding import submit_understanding
 from code_intel.tools.submit_verification import submit_verification
 from code_intel.tools.sync import sync
+from code_intel.tools.update_frontmatter import update_frontmatter
 from code_intel.tools.validate_symbol_relevance import validate_symbol_relevance
 
 GATEWAY_TOOLS = (
@@ -52,6 +58,12 @@ GATEWAY_TOOLS = (
 INDEX_TOOLS = (
     Tool(search, "Search"),
     Tool(list_documents, "List documents"),
+    Tool(index_markdown, "Index a file", reads=False),
+    Tool(index_code, "Index source files", reads=False),
+    Tool(reindex_document, "Index a document anew", reads=False),
+    Tool(delete_document, "Delete a document", reads=False, destroys=True),
+    Tool(add_frontmatter, "Add front matter", reads=False, repeats=False),
+    Tool(update_frontmatter, "Update front matter", reads=False),
     Tool(sync, "Bring the index up to date", reads=False),
 )
 """What each index server offers."""

@@ -204,6 +204,12 @@ GOOD: dict[str, dict[str, Any]] = {
     "list_agreements": {"limit": 5},
     "search": {"query": "login", "top_k": 3},
     "list_documents": {"limit": 5},
+    "index_markdown": {"filepath": "docs/a.md"},
+    "index_code": {"filepath": "a.py", "force": True},
+    "reindex_document": {"filename": "a.py"},
+    "delete_document": {"filename": "a.py", "remove_file": True},
+    "add_frontmatter": {"filepath": "a.md", "docType": "spec"},
+    "update_frontmatter": {"filepath": "a.md", "tags": "a, b"},
     "sync": {},
 }  # fmt: skip
 

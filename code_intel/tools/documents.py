@@ -1,0 +1,214 @@
+"""Documents by name: what devrag's tools and commands do to single files (docs/decisions/0017).
+
+Paths are relative to the config's folder, or absolute; links are resolved before anything is decided.
+Everything here blocks.
+"""
+
+import stat
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
+from code_intel.index import walk
+from code_intel.index.sync import SyncReport, sync_document
+from code_intel.learned import trash
+from code_intel.tools.shelf import Shelf
+
+FILEPATH = "Path of the file, relative to the configuration or absolute."
+DOCUMENT = "Name of the document, as list_documents has it."
+FILENAME = "The same, by its other name."
+
+
+def one_of(**given: str) -> str:
+    """Return the one argument of several that is given.
+
+    Raises:
+        UsageError: None is, or more than one.
+    """
+    said = {name: value for name, value in given.items() if value.strip()}
+    names = list(given)
+    if len(said) != 1 and len(set(said.values())) != 1:
+        what = "is required" if not said else "is enough"
+        raise UsageError(
+            f"{', '.join(names[:-1])} or {names[-1]} {what}.",
+            code=None if said else "missing_argument",
+            details={"field": names[0]},
+        )
+    return next(iter(said.values()))
+
+
+def index(shelf: Shelf, path: str, *, anew: bool = False) -> dict[str, Any]:
+    """Index one file now, words and vectors; it stays indexed until it is deleted by name.
+
+    Raises:
+        UsageError: It is outside the configured folders, or never indexed; says why.
+        NotFoundError: There is no such file.
+    """
+    name, _ = locate(shelf, path)
+    report = shelf.index.refresh(path, named=True, anew=anew)
+    return _done(f"{name} is indexed.", file=name) | _warnings(report)
+
+
+def reindex(shelf: Shelf, path: str) -> dict[str, Any]:
+    """Parse one file again though nothing has changed; the old document answers until then.
+
+    Raises:
+        UsageError: It is outside the configured folders, or never indexed; says why.
+        NotFoundError: There is no such file; what is indexed of it stays.
+    """
+    name, real = locate(shelf, path)
+    if _kind(real) != stat.S_IFREG:
+        raise NotFoundError(f"{name} is not there.")
+    named = shelf.index.store.choices().get(name) is False
+    named = named or not walk.is_covered(shelf.index.config, real)
+    report = shelf.index.refresh(path, named=named, anew=True)
+    return _done(f"{name} is indexed anew.", filename=name) | _warnings(report)
+
+
+def delete(shelf: Shelf, path: str, *, remove_file: bool) -> dict[str, Any]:
+    """Take one document out of the index, and with `remove_file` the file off the disk.
+
+    A file that stays is kept out of the index until it is indexed by name. A removed file of the map
+    goes to the trash: agreements are what nothing can rebuild.
+
+    Raises:
+        UsageError: It is outside the configured folders; or it is a link, and would be removed.
+        NotFoundError: There is no such document.
+        StorageError: The file cannot be removed; the index is as it was.
+    """
+    store = shelf.index.store
+    name, real = document(shelf, path)
+    removed = remove_file and _removed(shelf, path, real)
+    with store.batch():
+        store.delete_document(name)
+        store.choose(name, None if remove_file else False)
+    what = f"{name} is deleted from the index"
+    how = " and from the disk." if removed else "; the file stays."
+    return _done(what + how, filename=name, file_deleted=removed)
+
+
+def document(shelf: Shelf, path: str) -> tuple[str, Path]:
+    """Return name and real path of a document that is indexed, or was deleted by name.
+
+    Raises:
+        UsageError: It is outside the configured folders.
+        NotFoundError: There is no such document.
+    """
+    store = shelf.index.store
+    name, real = locate(shelf, path)
+    if store.document(name) is None and name not in store.choices():
+        raise NotFoundError(f"{name} is not indexed.", hint="list_documents names what is.")
+    return name, real
+
+
+def index_files(shelf: Shelf, paths: Iterable[str], *, anew: bool) -> dict[str, Any]:
+    """Index the words of several files; one that fails is named and stops nothing."""
+    return _many(shelf, {path: path for path in paths}, lambda _: True, anew=anew)
+
+
+def index_folder(
+    shelf: Shelf, path: str, *, anew: bool, stop: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
+    """Index the words of all files below a folder, ignore rules applied.
+
+    Raises:
+        UsageError: It is outside the configured folders, or no folder.
+    """
+    config = shelf.index.config
+    name, real = locate(shelf, path)
+    if _kind(real) != stat.S_IFDIR:
+        raise UsageError(f"{name} is not a folder.", details={"field": "directory"})
+    scan = walk.below(config, real)
+    wanted = {name: found.real for name, found in scan.files.items()}
+
+    def beyond(real: str) -> bool:
+        return not walk.is_covered(config, Path(real))
+
+    data = _many(shelf, wanted, beyond, anew=anew, stop=stop)
+    data["files_skipped"] += len(scan.skipped)
+    del data["results"], data["success_count"], data["error_count"]
+    return data | {"directory": name}
+
+
+def locate(shelf: Shelf, path: str) -> tuple[str, Path]:
+    """Return document name and real path of a file that need not exist; see `walk.locate`."""
+    if not path.strip():
+        raise UsageError("path is empty.", details={"field": "path"})
+    return walk.locate(shelf.index.config, path)
+
+
+def _many(
+    shelf: Shelf,
+    files: dict[str, str],
+    named: Callable[[str], bool],
+    *,
+    anew: bool,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    total = SyncReport()
+    results: list[dict[str, Any]] = []
+    for shown, path in files.items():
+        if stop():
+            break
+        try:
+            report = sync_document(
+                shelf.index.store, shelf.index.config, path, named=named(path), anew=anew
+            )
+        except CodeIntelError as error:
+            results.append({"file": shown, "success": False, "error": error.message})
+            continue
+        total.added += report.added
+        total.updated += report.updated
+        total.unchanged += report.unchanged
+        results.append({"file": shown, "success": True})
+    failed = sum(not row["success"] for row in results)
+    shelf.index.poke()
+    return {
+        "message": f"{len(results) - failed} files are indexed, {failed} failed.",
+        "files_indexed": total.added + total.updated,
+        "files_added": total.added,
+        "files_updated": total.updated,
+        "files_skipped": total.unchanged,
+        "files_failed": failed,
+        "success_count": len(results) - failed,
+        "error_count": failed,
+        "results": results,
+    }
+
+
+def _removed(shelf: Shelf, path: str, real: Path) -> bool:
+    """Take a file off the disk; False when it is gone already."""
+    if (shelf.index.config.folder / path).is_symlink():
+        raise UsageError(
+            f"{path} is a link; nothing was removed.",
+            hint="Name the file itself.",
+            details={"field": "path"},
+        )
+    if _kind(real) != stat.S_IFREG:
+        return False
+    if shelf.index.config.corpus == "map":
+        trash.move(shelf.settings, real, now=datetime.now(UTC))
+        return True
+    try:
+        real.unlink()
+    except OSError as error:
+        raise StorageError(f"{real} cannot be removed: {error.strerror}.") from error
+    return True
+
+
+def _kind(real: Path) -> int:
+    """Return what a path names, a format of `stat`; 0 when there is nothing to be seen."""
+    try:
+        return stat.S_IFMT(real.lstat().st_mode)
+    except OSError:
+        return 0
+
+
+def _done(message: str, **more: Any) -> dict[str, Any]:
+    return {"success": True, "message": message, **more}
+
+
+def _warnings(report: SyncReport) -> dict[str, Any]:
+    return {"warnings": report.warnings} if report.warnings else {}

@@ -1,0 +1,343 @@
+"""The tools of devrag's users on both index servers: names, answers, paths, and what happens to files."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects import ERAS
+from served import AGREEMENTS, gateway, index_server
+
+pytestmark = pytest.mark.anyio
+
+GUIDE = "# Guide\n\nHow the ferry sails.\n"
+AGREED = """---
+# how we call it
+doc_type: agreement
+nl_term: 送料計算
+symbol: shipping_fee
+custom: kept  # by us
+learned_at: 2025-01-12T14:35:00
+---
+
+# 送料計算 → shipping_fee
+
+## 根拠 (Code Evidence)
+
+- `shipping_fee` returns the fee
+"""
+
+
+def written(root: Path, name: str, text: str = GUIDE) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def patterns(root: Path, *texts: str) -> None:
+    file = root / "devrag-forest.json"
+    raw = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(raw | {"document_patterns": list(texts)}), encoding="utf-8")
+
+
+async def names(call: Any) -> list[str]:
+    return [row["filename"] for row in (await call("list_documents"))["documents"]]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_both_servers_offer_the_tools_of_devrag(shop: Path, corpus: str, era: str) -> None:
+    async with index_server(shop, corpus, era) as call:
+        tools = {tool.name: tool for tool in (await call.client.list_tools()).tools}
+    assert list(tools) == [
+        "search", "list_documents", "index_markdown", "index_code", "reindex_document",
+        "delete_document", "add_frontmatter", "update_frontmatter", "sync",
+    ]  # fmt: skip
+    fields = {name: set(tool.input_schema["properties"]) for name, tool in tools.items()}
+    assert fields["search"] == {"query", "top_k", "directory", "file_pattern"}
+    assert fields["index_markdown"] == {"filepath"}
+    assert fields["delete_document"] == {"filename", "filepath", "remove_file"}
+    assert fields["reindex_document"] == {"filename", "filepath"}
+    written_by_both = {"filepath", "domain", "docType", "language", "tags", "project"}
+    assert fields["add_frontmatter"] == fields["update_frontmatter"] == written_by_both
+    assert fields["index_code"] == {"filepath", "directory", "filepaths", "force"}
+    hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
+    assert [name for name, hint in hints.items() if hint.destructive_hint] == ["delete_document"]
+    reading = ["search", "list_documents"]
+    assert [name for name, hint in hints.items() if hint.read_only_hint] == reading
+
+
+async def test_a_file_beyond_the_globs_is_indexed_by_name_and_stays(shop: Path) -> None:
+    patterns(shop, "src/**/*.md")
+    written(shop, "src/guide.md")
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        assert await names(call) == ["src/guide.md"]
+        done = await call("index_code", filepath="src/cart/shipping.py")
+        assert (done["success"], done["file"]) == (True, "src/cart/shipping.py")
+        assert done["message"]
+        assert (await call("sync"))["deleted"] == 0
+    async with index_server(shop, "forest") as call:
+        assert (await call("sync"))["deleted"] == 0
+        assert await names(call) == ["src/cart/shipping.py", "src/guide.md"]
+        found = await call("search", query="shipping_fee")
+        assert found["results"][0]["document"] == "src/cart/shipping.py"
+
+
+async def test_a_folder_and_a_list_of_files_answer_with_counts(shop: Path) -> None:
+    patterns(shop, "src/**/*.md")
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        done = await call("index_code", directory="src/cart")
+        assert {k: v for k, v in done.items() if k.startswith("files_")} == {
+            "files_indexed": 2, "files_added": 2, "files_updated": 0, "files_skipped": 0,
+            "files_failed": 0,
+        }  # fmt: skip
+        again = await call("index_code", directory="src/cart")
+        assert (again["files_indexed"], again["files_skipped"]) == (0, 2)
+        forced = await call("index_code", directory="src/cart", force=True)
+        assert (forced["files_updated"], forced["files_skipped"]) == (2, 0)
+        several = await call("index_code", filepaths="src/auth/service.py, nowhere.py, ../x.py")
+        assert (several["files_added"], several["files_failed"]) == (1, 2)
+        rows = {row["file"]: row.get("error", "") for row in several["results"]}
+        assert rows["src/auth/service.py"] == ""
+        assert "configured document directory" in rows["../x.py"]
+        assert not (await call("sync"))["deleted"]
+        assert len(await names(call)) == 3
+
+
+async def test_one_of_the_ways_to_name_files_is_needed_and_enough(shop: Path) -> None:
+    async with index_server(shop, "forest") as call:
+        for tool in ("index_code", "delete_document", "reindex_document"):
+            error = await call.refused(tool)
+            assert error["error"] == "missing_argument"
+            assert "is required" in error["message"]
+        error = await call.refused("index_code", filepath="a.py", directory="src")
+        assert (error["error"], error["field"]) == ("invalid_argument", "filepath")
+        assert "query is required" in (await call.refused("search"))["message"]
+
+
+async def test_a_deleted_document_stays_out_until_it_is_indexed_by_name(shop: Path) -> None:
+    name = "src/cart/shipping.py"
+    async with index_server(shop, "forest") as call:
+        done = await call("delete_document", filename=name)
+        assert (done["success"], done["filename"], done["file_deleted"]) == (True, name, False)
+        assert (shop / name).is_file()
+        (shop / name).write_text("def shipping_fee():\n    return 2\n", encoding="utf-8")
+        assert (await call("sync"))["added"] == 0
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        assert name not in await names(call)
+        assert (await call("reindex_document", filepath=name))["success"]
+        assert (await call("sync"))["deleted"] == 0
+        assert name in await names(call)
+        await call("delete_document", filepath=str(shop / name))
+        await call("index_markdown", filepath=name)
+        assert name in await names(call)
+
+
+async def test_a_file_is_removed_only_when_that_is_asked_and_comes_back_as_new(shop: Path) -> None:
+    path = written(shop, "docs/guide.md")
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        done = await call("delete_document", filename="docs/guide.md", remove_file=True)
+        assert done["file_deleted"]
+        assert not path.exists()
+        written(shop, "docs/guide.md")
+        await call("sync")
+        assert "docs/guide.md" in await names(call)
+
+
+async def test_a_removed_agreement_is_in_the_trash(shop: Path) -> None:
+    path = written(shop, str(AGREEMENTS / "fee.md"), AGREED)
+    name = path.relative_to(shop).as_posix()
+    async with index_server(shop, "map") as call:
+        await call("sync")
+        await call("delete_document", filename=name, remove_file=True)
+        assert not path.exists()
+        kept = list((shop / ".code-intel" / "trash").iterdir())
+        assert [file.read_text(encoding="utf-8") for file in kept] == [AGREED]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside.md",
+        "src/../../outside.md",
+        "/etc/passwd",
+        "escape/x.md",
+        "link.md",
+        "docs/../../o",
+    ],
+)
+async def test_no_tool_reaches_a_file_outside_the_folders(shop: Path, path: str) -> None:
+    outside = written(shop.parent, "outside.md")
+    written(shop.parent, "elsewhere/x.md")
+    (shop / "escape").symlink_to(shop.parent / "elsewhere")
+    (shop / "link.md").symlink_to(outside)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("index_markdown", {"filepath": path}),
+        ("index_code", {"filepath": path}),
+        ("index_code", {"directory": path}),
+        ("reindex_document", {"filename": path}),
+        ("delete_document", {"filename": path, "remove_file": True}),
+        ("add_frontmatter", {"filepath": path, "domain": "backend"}),
+        ("update_frontmatter", {"filepath": path, "domain": "backend"}),
+    ]
+    for corpus in ("forest", "map"):
+        async with index_server(shop, corpus) as call:
+            for tool, arguments in calls:
+                error = await call.refused(tool, **arguments)
+                assert error["error"] == "path_outside_root", (tool, error)
+                told = f"path not within any configured document directory: {path}"
+                assert error["message"] == told
+    assert outside.read_text(encoding="utf-8") == GUIDE
+
+
+@pytest.mark.parametrize(
+    "name", ["docs/.hidden.md", "docs/a..b.md", "docs/..c.md", "docs/日本 語.md"]
+)
+async def test_names_with_dots_inside_the_folders_are_names_like_others(
+    shop: Path, name: str
+) -> None:
+    written(shop, name)
+    async with index_server(shop, "forest") as call:
+        await call("index_markdown", filepath=name)
+        assert name in await names(call)
+        await call("delete_document", filename=name, remove_file=True)
+        assert not (shop / name).exists()
+
+
+async def test_what_is_no_document_is_never_removed(shop: Path) -> None:
+    secret = written(shop, ".env", "TOKEN=x\n")
+    inside = written(shop, "docs/real.md")
+    (shop / "docs" / "alias.md").symlink_to(inside)
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        for name in (".env", "docs", ".git/config", "devrag-forest.json/x"):
+            await call.refused("delete_document", filename=name, remove_file=True)
+        error = await call.refused("delete_document", filename="docs/alias.md", remove_file=True)
+        assert "is a link" in error["message"]
+    assert secret.exists()
+    assert inside.exists()
+
+
+async def test_a_document_that_is_gone_is_not_there(shop: Path) -> None:
+    async with index_server(shop, "forest") as call:
+        for tool, field in (("index_markdown", "filepath"), ("reindex_document", "filename"),
+                            ("delete_document", "filename")):  # fmt: skip
+            error = await call.refused(tool, **{field: "docs/none.md"})
+            assert error["error"] == "not_found", tool
+        (shop / "src/cart/shipping.py").unlink()
+        await call.refused("reindex_document", filename="src/cart/shipping.py")
+        assert "src/cart/shipping.py" in await names(call)
+
+
+async def test_the_map_takes_no_source(shop: Path) -> None:
+    written(shop, str(AGREEMENTS / "x.py"), "def x(): pass\n")
+    async with index_server(shop, "map") as call:
+        error = await call.refused("index_code", filepath=str(AGREEMENTS / "x.py"))
+        assert "takes no such files" in error["message"]
+
+
+async def test_front_matter_is_added_once_and_updated_in_place(shop: Path) -> None:
+    path = written(shop, "docs/guide.md")
+    async with index_server(shop, "forest") as call:
+        done = await call(
+            "add_frontmatter", filepath="docs/guide.md", domain="backend", docType="guide",
+            tags="ferry, 航海", project="Shop",
+        )  # fmt: skip
+        assert done["success"]
+        assert done["message"]
+        head = "---\ndomain: backend\ndocType: guide\ntags: [ferry, 航海]\nproject: Shop\n---\n\n"
+        assert path.read_text(encoding="utf-8") == head + GUIDE
+        error = await call.refused("add_frontmatter", filepath="docs/guide.md", domain="other")
+        assert "already" in error["message"]
+        await call("update_frontmatter", filepath="docs/guide.md", domain="other", language="go")
+        head = head.replace("backend", "other").replace("Shop\n", "Shop\nlanguage: go\n")
+        assert path.read_text(encoding="utf-8") == head + GUIDE
+        found = await call("search", query="航海 ferry sails")
+        assert found["results"][0]["document"] == "docs/guide.md"
+
+
+async def test_an_agreement_keeps_all_it_says_when_its_front_matter_is_updated(shop: Path) -> None:
+    path = written(shop, str(AGREEMENTS / "fee.md"), AGREED)
+    async with index_server(shop, "map") as call:
+        done = await call(
+            "update_frontmatter", filepath=str(AGREEMENTS / "fee.md"), domain="backend"
+        )
+        assert done["indexed"]
+        expected = AGREED.replace("14:35:00\n", "14:35:00\ndomain: backend\n")
+        assert path.read_text(encoding="utf-8") == expected
+        hit = (await call("search", query="送料計算"))["results"][0]
+        assert hit["agreement"]["symbol"] == "shipping_fee"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("docs/a.md", b"\xff\xfe\x00", "UTF-8"),
+        ("docs/a.py", b"x = 1\n", "not Markdown"),
+        ("docs/a.md", b"---\na: &x 1\nb: *x\n---\n", "anchors"),
+        ("docs/a.md", None, "cannot be read"),
+    ],
+)
+async def test_a_file_that_cannot_be_changed_safely_is_left_alone(
+    shop: Path, name: str, data: bytes | None, why: str
+) -> None:
+    (shop / "docs").mkdir(exist_ok=True)
+    if data is not None:
+        (shop / name).write_bytes(data)
+    async with index_server(shop, "forest") as call:
+        error = await call.refused("update_frontmatter", filepath=name, domain="backend")
+        assert why in error["message"]
+        nothing = await call.refused("update_frontmatter", filepath=name)
+        assert "Nothing to write" in nothing["message"]
+        wrong = await call.refused("update_frontmatter", filepath=name, domain="sea")
+        assert wrong["field"] == "domain"
+    assert data is None or (shop / name).read_bytes() == data
+
+
+async def test_filters_are_literal_and_hold_for_the_map_too(shop: Path) -> None:
+    for name in ("docs/api_a.md", "docs/apixa.md", "do%s/api_b.md", "docs/API_c.md"):
+        written(shop, name)
+        agreed = AGREED.replace("送料計算", f"ferry sails {name}")
+        written(shop, str(AGREEMENTS / name), agreed)
+    for corpus, below in (("forest", ""), ("map", f"{AGREEMENTS.as_posix()}/")):
+        async with index_server(shop, corpus) as call:
+            await call("sync")
+
+            async def found(call: Any = call, below: str = below, **only: str) -> list[str]:
+                rows = (await call("search", query="ferry sails", top_k=50, **only))["results"]
+                return sorted(row["document"].removeprefix(below) for row in rows)
+
+            everything = ["do%s/api_b.md", "docs/API_c.md", "docs/api_a.md", "docs/apixa.md"]
+            assert await found(file_pattern="*.md") == everything, corpus
+            assert await found(file_pattern="api_*.md") == ["do%s/api_b.md", "docs/api_a.md"]
+            assert await found(directory=f"{below}do%s") == ["do%s/api_b.md"]
+            assert len(await found(directory=f"./{below}docs/")) == 3
+            assert await found(directory=f"{below}doc_") == []
+
+
+async def test_times_are_utc(shop: Path) -> None:
+    path = written(shop, "docs/guide.md")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        rows = {row["filename"]: row for row in (await call("list_documents"))["documents"]}
+        assert rows["docs/guide.md"]["modified_at"] == "2023-11-14T22:13:20Z"
+
+
+async def test_an_agreement_that_is_learned_anew_is_found_though_it_was_deleted(shop: Path) -> None:
+    async with gateway(shop) as call:
+        agreed = {"nl_term": "送料", "symbol": "shipping_fee", "code_evidence": "returns the fee"}
+        file = (await call("add_agreement", **agreed))["agreement_file"]
+        async with index_server(shop, "map") as other:
+            await other("delete_document", filename=str(AGREEMENTS / Path(file).name))
+            assert await names(other) == []
+        await call("add_agreement", **agreed | {"code_evidence": "and rounds it"})
+        async with index_server(shop, "map") as other:
+            assert len(await names(other)) == 1
