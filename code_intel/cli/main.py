@@ -37,7 +37,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("init", "code_intel.cli.init", "set a project up (or --remove it)"),
-    Command("serve", "code_intel.cli.serve", "run the gateway on stdin and stdout"),
+    Command("serve", "code_intel.cli.serve", "run the gateway (stdio or HTTP)"),
     Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
     Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),
     Command("status", "code_intel.cli.status", "what is indexed, what is missing"),

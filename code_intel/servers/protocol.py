@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-from mcp import types
+from mcp import MCPError, types
 from mcp.server import Server
+from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 THE_CONNECTION = ""
 """Name of the only connection of a process."""
+CONSTANT = CacheHint(ttl_ms=300_000, scope="public")
+"""Lists do not change while a server runs; a newer one may be started meanwhile."""
 CALM = 0.3
 """Seconds between the first answer and the start of the background: the answer, and the first calls of
 a client, go first."""
@@ -79,13 +82,18 @@ class Offer:
 
 
 class ToolServer(Server[None]):
-    """An MCP server, and what it works with.
+    """An MCP server that offers tools, and what it works with.
 
     Attributes:
         offered: What `build` was given, once somebody needed it.
     """
 
     offered: Callable[[], Offer | None]
+
+    def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        """Declare tools alone: a client that is told of prompts or resources makes room for them."""
+        declared = super().get_capabilities(*args, **kwargs)
+        return declared.model_copy(update={"prompts": None, "resources": None})
 
 
 def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolServer:
@@ -143,13 +151,47 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
         get_tool_input_schema=schema,  # else every call over HTTP would list all tools
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_prompts=_list_prompts,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=_read_resource,
+        cache_hints={
+            "tools/list": CONSTANT,
+            "prompts/list": CONSTANT,
+            "resources/list": CONSTANT,
+            "resources/templates/list": CONSTANT,
+        },
     )
     server.offered = lambda: offered() if offered.cache_info().currsize else None
     server.middleware.append(_announce(greeted))
     return server
 
 
-def _connection(ctx: ServerRequestContext[None]) -> str | None:
+Context = ServerRequestContext[None]
+Page = types.PaginatedRequestParams | None
+
+
+async def _list_prompts(_ctx: Context, _page: Page) -> types.ListPromptsResult:
+    """Answer who asks undeclared: there are none."""
+    return types.ListPromptsResult(prompts=[])
+
+
+async def _list_resources(_ctx: Context, _page: Page) -> types.ListResourcesResult:
+    return types.ListResourcesResult(resources=[])
+
+
+async def _list_templates(_ctx: Context, _page: Page) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(resource_templates=[])
+
+
+async def _read_resource(
+    _ctx: Context, params: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
+    uri = str(params.uri)
+    raise MCPError(types.INVALID_PARAMS, "This server has no resources.", {"uri": uri})
+
+
+def _connection(ctx: Context) -> str | None:
     """Return the name of the connection a request came by; the transport has checked its session id."""
     if ctx.request is None:
         return THE_CONNECTION
@@ -217,7 +259,7 @@ def _wire(tool: Tool) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.reads,
-            destructive_hint=False,
+            destructive_hint=tool.destroys,
             idempotent_hint=tool.repeats,
             open_world_hint=False,
         ),

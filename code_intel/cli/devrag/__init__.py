@@ -20,7 +20,7 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.redaction import masked, masked_data
 
 COMMANDS = (
-    Command("serve", "code_intel.cli.devrag.serve", "run the index server on stdin and stdout"),
+    Command("serve", "code_intel.cli.devrag.serve", "run the index server (stdio or HTTP)"),
     Command("sync", "code_intel.cli.devrag.sync", "bring the index up to date, words and vectors"),
     Command("search", "code_intel.cli.devrag.search", "search the index"),
     Command("list", "code_intel.cli.devrag.list", "list the documents"),

@@ -1,0 +1,177 @@
+"""Real servers over HTTP, and clients that speak it by hand."""
+
+import http.client
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from projects import BIN, Caller
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+PATIENCE = 20.0
+
+
+class Reply(NamedTuple):
+    """What came back; `headers` by lower-case name."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Served:
+    """A server process; `messages` is what it has said on stderr."""
+
+    process: "subprocess.Popen[bytes]"
+    stdout: Path
+    messages: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        found = re.search(r"serving http://[^ ]+:(\d+)/mcp", self.messages[0])
+        assert found, self.messages
+        return int(found[1])
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, float]:
+        """Return the exit code and how many seconds it took to end."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        return code, time.monotonic() - began
+
+    def said(self) -> str:
+        """Return all of stderr; the process must have ended."""
+        assert self.process.stderr is not None
+        self.messages += self.process.stderr.read().decode().splitlines()
+        return "\n".join(self.messages)
+
+
+def environment(root: Path) -> dict[str, str]:
+    env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(root.parent / "cache")}
+    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
+        env.pop(name, None)
+    return env | {"CODE_INTEL_EMBEDDING": "off"}
+
+
+def start(root: Path, *command: str) -> "subprocess.Popen[bytes]":
+    """Start a program of ours in a process group of its own; its stdout goes to a file."""
+    with (root.parent / "stdout").open("ab") as stdout:
+        return subprocess.Popen(
+            [str(BIN / command[0]), *command[1:]],
+            cwd=root,
+            env=environment(root),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+
+@contextmanager
+def serving(
+    root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)
+) -> Iterator[Served]:
+    """Serve a project over HTTP at a free port; nothing is left of it, and stdout stays empty."""
+    process = start(root, *program, "serve", "--http", "0", *options)
+    assert process.stderr is not None
+    served = Served(process, root.parent / "stdout")
+    try:
+        ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
+        assert ready, "it said nothing"
+        served.messages.append(process.stderr.readline().decode())
+        yield served
+        assert not served.stdout.read_bytes()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stderr.close()
+
+
+@asynccontextmanager
+async def client(port: int, era: str, token: str | None = None) -> AsyncIterator[Caller]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    url = f"http://127.0.0.1:{port}/mcp"
+    with anyio.fail_after(60):
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as web,
+            Client(streamable_http_client(url, http_client=web), mode=era) as connected,
+        ):
+            yield Caller(connected)
+
+
+def ask(
+    port: int,
+    method: str,
+    path: str = "/mcp",
+    body: bytes = b"",
+    headers: dict[str, str] | None = None,
+) -> Reply:
+    """Send one request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body or None, headers or {})
+        answer = connection.getresponse()
+        return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+    finally:
+        connection.close()
+
+
+def post(port: int, message: dict[str, Any], headers: dict[str, str] | None = None) -> Reply:
+    """Send one JSON-RPC message of the older era."""
+    whole = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return ask(port, "POST", body=whole, headers=ACCEPT | (headers or {}))
+
+
+def greet(port: int, headers: dict[str, str] | None = None) -> Reply:
+    return post(port, {"id": 1, "method": "initialize", "params": HELLO}, headers)
+
+
+def raw(port: int, data: bytes, *, seconds: float = PATIENCE) -> bytes:
+    """Send bytes and return what comes back until the other side closes or has answered."""
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
+        connection.sendall(data)
+        return answer_on(connection)
+
+
+def answer_on(connection: socket.socket) -> bytes:
+    """Read the first answer on a connection, its declared body included."""
+    got = b""
+    while True:
+        try:
+            part = connection.recv(1 << 16)
+        except ConnectionResetError:
+            return got
+        got += part
+        head, ended, body = got.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        if not part or (ended and length and len(body) >= int(length[1])):
+            return got
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1]) if answer else 0

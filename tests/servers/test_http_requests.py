@@ -1,0 +1,345 @@
+"""Who may ask over HTTP: names, origins, tokens, session ids; over real sockets."""
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import ConfigError, UsageError
+from code_intel.servers.http_address import Address, listen
+from code_intel.servers.http_tokens import making, read_tokens
+from projects import BIN
+from servers.http_processes import (
+    ACCEPT,
+    PATIENCE,
+    Reply,
+    Served,
+    ask,
+    greet,
+    post,
+    raw,
+    serving,
+    start,
+    status_of,
+)
+
+ALICE, BOB = "wJ4nT2vX8qLr5sYb7uKe1mZc3pHd6fGa", "b1946ac92492d2347c6235b4d2611184"
+
+
+@pytest.fixture(scope="module")
+def open_server(indexed_shop: Path) -> Iterator[Served]:
+    """Without a token; nobody writes to the project."""
+    with serving(indexed_shop) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tokens") / "tokens"
+    path.touch(0o600)
+    path.write_text(f"# alice\n{ALICE}\n\n# bob\n{BOB}\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def locked_server(indexed_shop: Path, token_file: Path) -> Iterator[Served]:
+    with serving(indexed_shop, "--token-file", str(token_file)) as served:
+        yield served
+
+
+HOSTS = (
+    ("127.0.0.1:{port}", 200),
+    ("localhost:{port}", 200),
+    ("LOCALHOST:{port}", 200),
+    ("[::1]:{port}", 200),
+    ("localhost", 200),
+    ("localhost:9", 200),  # as through a tunnel
+    ("evil.example.com", 403),
+    ("evil.example.com:{port}", 403),
+    ("127.0.0.1.evil.example.com:{port}", 403),
+    ("localhost.evil.example.com", 403),
+    ("127.0.0.1:{port}@evil.example.com", 403),
+    ("evil.example.com#localhost", 403),
+    ("localhost:", 403),
+    ("localhost:{port}:{port}", 403),
+    ("10.0.0.1:{port}", 403),
+    ("2130706433:{port}", 403),
+    ("0.0.0.0:{port}", 403),
+    ("", 403),
+    ("localhost, evil.example.com", 403),
+)
+
+
+@pytest.mark.parametrize(("host", "status"), HOSTS)
+def test_only_the_names_of_this_machine_are_answered(
+    open_server: Served, host: str, status: int
+) -> None:
+    name = host.format(port=open_server.port)
+    for path in ("/health", "/mcp"):
+        answer = raw(
+            open_server.port,
+            f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode(),
+        )
+        wanted = status if path == "/health" or status == 403 else 406  # no stream was asked for
+        assert status_of(answer) == wanted, answer
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: localhost\r\nHost: evil.example.com\r\n",
+        "Host: evil.example.com\r\nHost: localhost\r\n",
+        "",
+    ],
+)
+def test_without_exactly_one_host_nobody_is_answered(open_server: Served, headers: str) -> None:
+    for version in ("1.1", "1.0"):
+        answer = raw(open_server.port, f"GET /health HTTP/{version}\r\n{headers}\r\n".encode())
+        assert status_of(answer) == 403, answer
+
+
+ORIGINS = (
+    ("http://127.0.0.1:{port}", 200),
+    ("http://localhost:{port}", 200),
+    ("null", 403),
+    ("http://evil.example.com", 403),
+    ("http://evil.example.com:{port}", 403),
+    ("http://localhost:1", 403),  # another program's page
+    ("http://localhost", 403),
+    ("http://localhost.evil.example.com:{port}", 403),
+    ("http://localhost:{port}@evil.example.com", 403),
+    ("http://localhost:{port}/", 403),
+    ("file://", 403),
+    ("chrome-extension://localhost:{port}", 403),
+    ("", 403),
+)
+
+
+@pytest.mark.parametrize(("origin", "status"), ORIGINS)
+def test_no_page_but_its_own_may_ask(open_server: Served, origin: str, status: int) -> None:
+    headers = {"Origin": origin.format(port=open_server.port)}
+    assert ask(open_server.port, "GET", "/health", headers=headers).status == status
+    assert greet(open_server.port, headers).status == status
+    preflight = ask(open_server.port, "OPTIONS", headers=headers)
+    assert preflight.status in {403, 405, 400}
+    assert not any(name.startswith("access-control-") for name in preflight.headers)
+
+
+def test_a_second_origin_is_not_overlooked(open_server: Served) -> None:
+    own = f"http://localhost:{open_server.port}"
+    answer = raw(
+        open_server.port,
+        f"GET /health HTTP/1.1\r\nHost: localhost:{open_server.port}\r\nOrigin: {own}\r\n"
+        "Origin: http://evil.example.com\r\n\r\n".encode(),
+    )
+    assert status_of(answer) == 403
+
+
+TOKENS = (
+    ((), 401),
+    (("Bearer",), 401),
+    (("Bearer ",), 401),
+    (("Bearer wrong",), 401),
+    ((f"Bearer {ALICE[:-1]}",), 401),
+    ((f"Bearer {ALICE}x",), 401),
+    ((f"Basic {ALICE}",), 401),
+    ((ALICE,), 401),
+    (("Bearer # alice",), 401),
+    ((f"Bearer {ALICE}", f"Bearer {BOB}"), 401),
+    ((f"Bearer {ALICE}",), 200),
+    ((f"bearer {BOB}",), 200),
+)
+
+
+@pytest.mark.parametrize(("given_headers", "status"), TOKENS)
+def test_with_a_token_file_every_request_needs_one_of_its_tokens(
+    locked_server: Served, given_headers: tuple[str, ...], status: int
+) -> None:
+    lines = "".join(f"Authorization: {value}\r\n" for value in given_headers)
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+         "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+    ).encode()  # fmt: skip
+    accepts = "".join(f"{name}: {value}\r\n" for name, value in ACCEPT.items())
+    head = f"HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{accepts}{lines}"
+    answer = raw(
+        locked_server.port, f"POST /mcp {head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    )
+    assert status_of(answer) == status
+    assert (b'www-authenticate: Bearer realm="code-intel"' in answer.lower().replace(
+        b"bearer", b"Bearer")) == (status == 401)  # fmt: skip
+    elsewhere = raw(locked_server.port, f"GET /elsewhere {head}\r\n".encode())
+    assert status_of(elsewhere) == (401 if status == 401 else 404)
+    assert ALICE.encode() not in answer + elsewhere
+
+
+def test_whose_token_opened_an_mcp_session_alone_may_use_it(locked_server: Served) -> None:
+    port = locked_server.port
+    alice, bob = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
+    session = {"Mcp-Session-Id": greet(port, alice).headers["mcp-session-id"]}
+    ping = {"id": 2, "method": "ping"}
+    assert post(port, ping, alice | session).status == 200
+    assert post(port, ping, bob | session).status == 404
+    assert ask(port, "DELETE", headers=bob | session).status == 404
+    assert post(port, ping, session).status == 401
+    assert post(port, ping, alice | session).status == 200
+    assert ask(port, "DELETE", headers=alice | session).status == 200
+    assert post(port, ping, alice | session).status == 404
+
+
+def test_an_unknown_mcp_session_is_not_found_and_a_missing_one_a_bad_request(
+    open_server: Served,
+) -> None:
+    ping = {"id": 2, "method": "ping"}
+    for guess in ("1", "0" * 32, "../x", "x" * 5000):
+        assert post(open_server.port, ping, {"Mcp-Session-Id": guess}).status == 404
+    assert post(open_server.port, ping).status == 400
+    first, second = (greet(open_server.port).headers["mcp-session-id"] for _ in range(2))
+    assert first != second
+    assert len(first) >= 32
+
+
+def healthy(reply: Reply) -> bool:
+    told = reply.json()
+    assert set(told) == {"status", "name", "version", "index"}
+    return reply.status == 200 and told["status"] == "ok"
+
+
+def test_health_needs_no_token_on_loopback_and_one_elsewhere(
+    locked_server: Served, indexed_shop: Path, token_file: Path
+) -> None:
+    assert healthy(ask(locked_server.port, "GET", "/health"))
+    with serving(indexed_shop, "--host", "0.0.0.0", "--token-file", str(token_file)) as served:  # noqa: S104 - the point
+        assert ask(served.port, "GET", "/health").status == 401
+        assert healthy(
+            ask(served.port, "GET", "/health", headers={"Authorization": f"Bearer {BOB}"})
+        )
+        named = {"Authorization": f"Bearer {BOB}", "Host": "evil.example.com"}
+        assert ask(served.port, "GET", "/health", headers=named).status == 403
+        named = {"Authorization": f"Bearer {BOB}", "Host": "192.0.2.7:80"}
+        assert healthy(ask(served.port, "GET", "/health", headers=named))
+        assert "token" in served.messages[0]
+
+
+def test_a_further_name_is_answered_when_it_was_allowed(indexed_shop: Path) -> None:
+    with serving(indexed_shop, "--allow-host", "code.example.com") as served:
+        for name, status in (("code.example.com", 200), ("other.example.com", 403)):
+            assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
+
+
+def refused(root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)) -> str:
+    """Return the message of a server that refuses to start, with exit code 2."""
+    process = start(root, *program, "serve", *options)
+    _, stderr = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, stderr
+    assert b"Traceback" not in stderr
+    return stderr.decode()
+
+
+def test_servers_that_must_not_start_say_what_is_missing(
+    indexed_shop: Path, tmp_path: Path, token_file: Path
+) -> None:
+    open_to_all = refused(indexed_shop, "--http", "0", "--host", "0.0.0.0")  # noqa: S104 - the point
+    assert "--token-file" in open_to_all
+    assert "token_urlsafe" in open_to_all
+    assert "--http" in refused(indexed_shop, "--token-file", str(token_file))
+    assert "token_urlsafe" in refused(
+        indexed_shop, "--http", "0", "--token-file", str(tmp_path / "no")
+    )
+    assert "65536" in refused(indexed_shop, "--http", "65536")
+    assert "no.such.host.invalid" in refused(
+        indexed_shop, "--http", "0", "--host", "no.such.host.invalid"
+    )
+    devrag = ("devrag", "--config", "devrag-map.json")
+    assert "--token-file" in refused(indexed_shop, "--http", "0", "--host", "::", program=devrag)
+
+
+def test_a_port_in_use_is_said_and_another_one_suggested(
+    open_server: Served, indexed_shop: Path
+) -> None:
+    message = refused(indexed_shop, "--http", str(open_server.port))
+    assert str(open_server.port) in message
+    assert "--http 0" in message
+
+
+BAD_FILES = (
+    ("", 0o600, "holds no token"),
+    ("# nothing\n\n", 0o600, "holds no token"),
+    (ALICE, 0o640, "can be read by others"),
+    (ALICE, 0o604, "can be read by others"),
+    ("short", 0o600, "128 bits"),
+    ("a" * 64, 0o600, "128 bits"),
+    ("0123456789" * 3, 0o600, "128 bits"),
+    (BOB[:-1], 0o600, "128 bits"),
+    (f"{ALICE}\nshort", 0o600, "line 2"),
+    ("two words " * 5, 0o600, "no HTTP header"),
+    ("パスワードパスワードパスワード", 0o600, "no HTTP header"),
+    (f"{ALICE}\n" * 9000, 0o600, "larger"),
+)
+
+
+@pytest.mark.parametrize(("text", "mode", "problem"), BAD_FILES)
+def test_a_token_file_that_keeps_nobody_out_is_refused(
+    tmp_path: Path, text: str, mode: int, problem: str
+) -> None:
+    path = tmp_path / "it's tokens"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+    with pytest.raises(ConfigError, match=problem) as caught:
+        read_tokens(path)
+    assert caught.value.exit_code == 2
+    assert caught.value.details["field"] == "token_file"
+    assert "token_urlsafe" in caught.value.hint
+    assert ALICE not in str(caught.value.as_dict())
+
+
+def test_the_command_that_is_suggested_makes_a_file_that_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "my token"
+    path_of_python = f"{BIN}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-c", making(path)], check=True, env={"PATH": path_of_python})
+    token = path.read_text("ascii").strip()
+    tokens = read_tokens(path)
+    assert tokens.owner(f"Bearer {token}")
+    assert tokens.owner(f"Bearer {token[:-1]}") is None
+
+
+PIECES = (
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "evil.example",
+    ":",
+    "80",
+    "@",
+    ".",
+    "/",
+    "#",
+    "?",
+    "[",
+    "]",
+    "\\",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+def test_a_host_of_ours_is_ours_to_every_reader_of_urls(host: str) -> None:
+    names = frozenset({"localhost", "127.0.0.1", "::1"})
+    with socket.socket() as unused:
+        ours = Address(unused, loopback=True, names=names).is_ours(host)
+    if ours:
+        assert urlsplit(f"http://{host}/").hostname in names
+    assert ours or host not in {"localhost", "127.0.0.1", "[::1]", "localhost:80", "[::1]:80"}
+
+
+def test_no_address_is_listened_at_that_others_can_reach_before_tokens_are_known() -> None:
+    with pytest.raises(UsageError, match="token-file") as caught:
+        listen("0.0.0.0", 0)  # noqa: S104 - the point
+    assert caught.value.error == "token_required"
