@@ -55,6 +55,8 @@ def embed_pending(
     generation = _generation(store, embedder)
     stored, size = 0, 1
     while not stop():
+        if generation.identity != embedder.identity:
+            generation = _generation(store, embedder)
         step = store.generations.pending(generation, size)
         if not step:
             if store.generations.finish(generation):
@@ -100,6 +102,8 @@ def embed_chunks(
 ) -> int:
     """Embed these (chunk id, card) in one transaction; return how many vectors were stored.
 
+    None are, if the embedder has changed its identity over the work, an engine of it having failed.
+
     Raises:
         EmbeddingError: The model cannot be used at all.
     """
@@ -108,6 +112,8 @@ def embed_chunks(
     size = generation.dimensions
     vectors = {text: vector for text, vector in known.items() if _sound(vector, size)}
     made = _made(embedder, [text for text in texts if text not in vectors], size)
+    if embedder.identity != generation.identity:
+        return 0
     if cache is not None and made:
         cache.put(generation.identity, made)
     vectors |= made

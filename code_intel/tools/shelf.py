@@ -116,10 +116,10 @@ class Shelf:
         """
         generations = self.index.store.generations
         in_use, identity = generations.active().identity, question.identity
-        exactly = self.index.config.corpus == "map"
-        if question.vector is None or not in_use or in_use == identity:
+        if question.vector is None or not in_use:
             return question
-        if not exactly and self.embedder.reads(in_use):
+        exactly = self.index.config.corpus == "map"
+        if in_use == identity if exactly else self.embedder.reads(in_use):
             return question
         made, total = generations.progress(identity)
         return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,29 @@ def test_a_model_of_other_dimensions_is_refused(store: Store) -> None:
     fill(store)
     with pytest.raises(EmbeddingError, match="16 numbers"):
         embed_pending(store, HashEmbedder(dimensions=16), None)
+
+
+class Failing(HashEmbedder):
+    """Its first engine fails in the middle of the work; the second makes other vectors."""
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        if len(self.asked) > 4:
+            self.identity = "second"
+        return super().passages(texts)
+
+
+def test_no_vector_is_stored_under_the_identity_of_an_engine_that_has_failed(store: Store) -> None:
+    fill(store)
+    embedder = Failing("first")
+    assert embed_pending(store, embedder, None) > 20
+    assert store.model() == "second"
+    rows = store.chunk_rows(range(1, 99))
+    for chunk, vector in store.generations.vectors_of(rows).items():
+        assert np.array_equal(vector, HashEmbedder("second").passages([rows[chunk].card])[0])
+    assert len(store.generations.all()) == 1
+
+
+def test_the_reason_for_having_no_engine_is_told_before_its_dimensions(store: Store) -> None:
+    fill(store)
+    with pytest.raises(EmbeddingError, match="no model"):
+        embed_pending(store, HashEmbedder(spoil=broken, dimensions=0), None)
