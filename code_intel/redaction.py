@@ -20,13 +20,13 @@ _FILLER = re.compile(r"x{4}|X{4}|\*\*|\.{3}|\$\{|\{\{|%\(|://")
 _JOINTS = re.compile(r"[-_./:?&=,+%]+")
 _RUNS = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 # Inside a word people write a capital only where the next word begins.
-_ODD_CAPITAL = re.compile(r"[a-z][A-Z](?![a-z]{2})")
+_ODD_CAPITAL = re.compile(r"[a-z][A-Z](?![a-z]{3})")
 # A key may be written over several quoted lines.
 _COVERED = re.compile(r"[^\s\"'\\]+")
 _POLICY = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[!@#$^&*~]")))
 _EVERYDAY = frozenset({
     "pass", "passwd", "password", "pw", "pwd", "secret", "user", "pass123", "password123", "test",
-    "changeme", "example", "foo", "bar",
+    "changeme", "example", "foo", "bar", "token", "mypassword",
 })  # fmt: skip
 
 
@@ -48,9 +48,9 @@ def _random_literal(secret: str) -> bool:
     return _random(secret) or (_varied(secret) and all(kind.search(secret) for kind in _POLICY))
 
 
-def _very_random(secret: str) -> bool:
-    """The same where no quotes say that it is a literal: it might be an expression."""
-    return _random(secret, CHANGES + 1)
+def _random_value(secret: str) -> bool:
+    """The same where no quotes say that it is a literal: with a dot it may be an expression."""
+    return _random(secret, CHANGES + 2 * ("." in secret))
 
 
 def _chosen(secret: str) -> bool:
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         "named value", _NAMES,
         _NAME + r"(?:[ \t]{0,8}[=:][ \t]{0,8}|[ \t](?:is|was)[ \t]|>)(?![./~])(?P<s>" + _SAID
         + r"{10,400})(?![\w(\[{\"'])",
-        _very_random, folded=True,
+        _random_value, folded=True,
     ),
     _rule(
         "named in Japanese", ("パスワード", "トークン", "シークレット", "秘密鍵"),
@@ -176,7 +176,10 @@ RULES: tuple[Rule, ...] = (
 def mask(text: str) -> tuple[str, int]:
     """Return the text with every secret value masked, and how many there were."""
     folded = _lowered(text)
-    spans = sorted(span for rule in RULES for span in _spans(rule, text, folded))
+    finds = [find for rule in RULES for find in _finds(rule, text, folded)]
+    # Of `token = "ghp_…"` the prefix stays: it says what was there.
+    known = {(find.start(), find.end("s")) for find in finds}
+    spans = sorted(find.span("s") for find in finds if find.span("s") not in known)
     parts: list[str] = []
     end = found = 0
     for start, stop in spans:
@@ -204,14 +207,14 @@ def masked_data(value: Any) -> Any:
     return value
 
 
-def _spans(rule: Rule, text: str, folded: str) -> Iterator[tuple[int, int]]:
+def _finds(rule: Rule, text: str, folded: str) -> Iterator[re.Match[str]]:
     for hint in rule.hints:
         where = folded if rule.folded else text
         place = where.find(hint)
         while place >= 0:
             found = rule.pattern.match(text, place)
             if found is not None and rule.accepts(found["s"]):
-                yield found.span("s")
+                yield found
             place = where.find(hint, found.end() if found else place + 1)
 
 
