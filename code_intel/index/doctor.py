@@ -7,6 +7,8 @@ from typing import Literal
 from code_intel.config import IndexConfig
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.index import walk
+from code_intel.index.database import Database
+from code_intel.index.migration import copies
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 
@@ -38,7 +40,7 @@ def examine(
         model: Identity of the embedding model in use, when the caller knows it.
         command: The command line that builds the index, for remedies.
     """
-    return [*_files(config), *_database(config, model, f"Run `{command}`."), *_role(config)]
+    return [*_files(config), *_database(config, model, command), *_role(config)]
 
 
 def _files(config: IndexConfig) -> list[Finding]:
@@ -59,22 +61,21 @@ def _files(config: IndexConfig) -> list[Finding]:
     return found
 
 
-def _database(config: IndexConfig, model: str | None, sync: str) -> list[Finding]:
-    name = config.db_path.name
+def _database(config: IndexConfig, model: str | None, command: str) -> list[Finding]:
+    name, sync = config.db_path.name, f"Run `{command}`."
     try:
-        with Store.open(config.db_path, dimensions=config.dimensions, readonly=True) as store:
+        with Store(Database(config.db_path, readonly=True, command=command)) as store:
             broken = store.check()
             if broken:
                 remedy = f"{sync} It rebuilds the index."
                 return [Finding("error", f"{name}: {what}", remedy) for what in broken]
-            return _contents(store, model, sync)
+            return [*_contents(store, model, sync), *_copies(config)]
     except NotFoundError:
         return [Finding("warning", f"{name} does not exist yet.", sync)]
     except BusyError as error:
         return [Finding("warning", error.message, error.hint)]
     except CodeIntelError as error:
-        kept = "It keeps the file under another name and builds a new one."
-        return [Finding("error", error.message, f"{sync} {kept}")]
+        return [Finding("error", error.message, error.hint)]
 
 
 def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
@@ -95,6 +96,13 @@ def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
         what = f"{path}, chunk {position}, gets no vector: {reason}."
         found.append(Finding("warning", what, "Words find it; change the text to try again."))
     return found
+
+
+def _copies(config: IndexConfig) -> list[Finding]:
+    return [
+        Finding("info", f"{copy.name} is the index as an earlier version left it, for going back.")
+        for copy in copies(config.db_path)
+    ]
 
 
 def _role(config: IndexConfig) -> list[Finding]:

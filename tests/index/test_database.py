@@ -15,17 +15,6 @@ from code_intel.index.store import Store
 from index.samples import DIMENSIONS, parsed, unit_vector
 
 
-def devrag_database(path: Path) -> None:
-    with sqlite3.connect(path) as old:
-        old.executescript(
-            "CREATE TABLE documents(id INTEGER PRIMARY KEY, filename TEXT UNIQUE, indexed_at, modified_at);"
-            "CREATE TABLE chunks(id INTEGER PRIMARY KEY, document_id, position, content);"
-            "CREATE TABLE vec_chunks(id INTEGER PRIMARY KEY, embedding BLOB);"
-            "INSERT INTO documents VALUES (1, 'a.md', '', '');"
-        )
-    old.close()
-
-
 def foreign_database(path: Path) -> None:
     with sqlite3.connect(path) as old:
         old.execute("CREATE TABLE recipes(id)")
@@ -44,7 +33,6 @@ def broken_header(path: Path) -> None:
 
 
 FOREIGN = [
-    (devrag_database, "devrag"),
     (foreign_database, "foreign"),
     (garbage, "corrupt"),
     (broken_header, "corrupt"),

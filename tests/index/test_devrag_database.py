@@ -1,0 +1,149 @@
+"""devrag's own database in the place of an index is recognised and kept, and an index is built."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+import sqlite_vec
+
+from code_intel.config import IndexConfig
+from code_intel.errors import StorageError
+from code_intel.index.doctor import examine
+from code_intel.index.facade import Index
+from code_intel.index.store import Store
+from index.samples import DIMENSIONS, unit_vector
+
+TABLES = """
+CREATE TABLE documents(id INTEGER PRIMARY KEY AUTOINCREMENT, filename TEXT NOT NULL UNIQUE,
+  indexed_at DATETIME DEFAULT CURRENT_TIMESTAMP, modified_at DATETIME NOT NULL);
+CREATE TABLE chunks(id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL,
+  position INTEGER NOT NULL, content TEXT NOT NULL,
+  FOREIGN KEY(document_id) REFERENCES documents(id) ON DELETE CASCADE);
+CREATE VIRTUAL TABLE vec_chunks USING vec0(embedding FLOAT[384]);
+"""
+ROWS = """
+INSERT INTO documents VALUES (1, 'docs/a.md', '2026-01-01 00:00:00', '2026-01-01 00:00:00');
+INSERT INTO chunks VALUES (1, 1, 0, 'How to log in');
+"""
+LATER = """
+CREATE TABLE code_metadata(chunk_id INTEGER PRIMARY KEY, symbol_name TEXT, symbol_type TEXT,
+  FOREIGN KEY(chunk_id) REFERENCES chunks(id) ON DELETE CASCADE);
+CREATE TABLE code_relations(id INTEGER PRIMARY KEY, source TEXT, target TEXT, kind TEXT);
+CREATE TABLE word_mapping(id INTEGER PRIMARY KEY, source TEXT, target TEXT);
+"""
+VARIANTS = {"1.0": TABLES, "1.4": TABLES + LATER}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(str(path))) as database:
+        database.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
+        database.load_extension(sqlite_vec.loadable_path())
+        yield database
+
+
+def rows(path: Path) -> list[object]:
+    with opened(path) as database:
+        found = database.execute(
+            "SELECT filename, position, content FROM documents d"
+            " JOIN chunks c ON c.document_id = d.id ORDER BY c.id"
+        ).fetchall()
+        vectors = database.execute("SELECT rowid, embedding FROM vec_chunks").fetchall()
+    return [*found, *vectors]
+
+
+@pytest.fixture(params=[(name, mode) for name in VARIANTS for mode in ("delete", "wal", "killed")])
+def devrag(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Make a database of devrag's; `killed` leaves it as a process does that had no time to close."""
+    name, mode = request.param
+    place, made = tmp_path / "p" / "vectors.db", tmp_path / "made.db"
+    place.parent.mkdir()
+    with opened(made) as database:
+        database.pragma("journal_mode", "delete" if mode == "delete" else "wal")
+        database.execute(VARIANTS[name])
+        database.execute(ROWS)
+        values = (1, unit_vector("log in", 384).tobytes())
+        database.execute("INSERT INTO vec_chunks(rowid, embedding) VALUES (?, ?)", values)
+        if mode == "killed":
+            copy(made, place)
+            return place
+    copy(made, place)
+    return place
+
+
+def copy(source: Path, target: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        if Path(f"{source}{suffix}").exists():
+            shutil.copy(f"{source}{suffix}", f"{target}{suffix}")
+
+
+def lasting(folder: Path) -> dict[str, bytes]:
+    """Return the files that hold data; -shm is memory that processes share."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if "-shm" not in file.name}
+
+
+def config(path: Path) -> IndexConfig:
+    return IndexConfig(
+        path=path.parent / "devrag-map.json",
+        corpus="map",
+        patterns=(".",),
+        db_path=path,
+        dimensions=DIMENSIONS,
+    )
+
+
+def test_it_is_set_aside_byte_for_byte_and_an_index_is_built_in_its_place(devrag: Path) -> None:
+    before = lasting(devrag.parent)
+    (devrag.parent / "a.md").write_text("# How to log in\n", encoding="utf-8")
+    with Index(config(devrag)) as index:
+        assert index.complete().added == 1
+        assert index.store.check() == []
+        assert index.store.word_hits(["log"], "body", 3)
+    after = lasting(devrag.parent)
+    kept = {
+        name.replace("vectors.db", "vectors.db.devrag-bak"): data for name, data in before.items()
+    }
+    assert {name: after[name] for name in kept} == kept
+    assert not devrag.with_name("vectors.db-journal").exists()
+    (document, vector) = rows(devrag.with_name("vectors.db.devrag-bak"))
+    assert document == ("docs/a.md", 0, "How to log in")
+    assert vector == (1, unit_vector("log in", 384).tobytes())
+
+
+def test_commands_that_only_look_say_so_and_leave_it(devrag: Path) -> None:
+    before = lasting(devrag.parent)
+    with pytest.raises(StorageError, match="made by devrag") as refusal:
+        Store.open(devrag, readonly=True)
+    assert "it keeps the file as vectors.db.devrag-bak" in refusal.value.hint
+    found = examine(config(devrag), command="devrag sync")
+    (said,) = [finding for finding in found if "made by devrag" in finding.what]
+    assert said.level == "error"
+    assert said.remedy.startswith("Run `devrag sync`: it keeps the file as vectors.db.devrag-bak")
+    with Index(config(devrag), readonly=True) as index:
+        assert index.freshness().state == "missing"
+    assert lasting(devrag.parent) == before
+
+
+def test_a_journal_of_what_is_set_aside_does_not_reach_the_new_index(tmp_path: Path) -> None:
+    made, place = tmp_path / "made.db", tmp_path / "p" / "vectors.db"
+    place.parent.mkdir()
+    with opened(made) as database:
+        database.execute(TABLES + ROWS)
+        database.pragma("cache_size", 1)
+        database.execute("BEGIN")
+        long = "x" * 4000
+        for number in range(2, 200):
+            database.execute("INSERT INTO chunks VALUES (?, 1, ?, ?)", (number, number, long))
+        copy(made, place)
+    assert place.with_name("vectors.db-journal").stat().st_size > 0
+    with Store.open(place, dimensions=DIMENSIONS) as store:
+        assert store.check() == []
+    assert not place.with_name("vectors.db-journal").exists()
+    (journal,) = place.parent.glob("vectors.db.*-bak-journal")
+    assert journal.stat().st_size > 0
+    kept = rows(journal.with_name(journal.name.removesuffix("-journal")))
+    assert kept[0] == ("docs/a.md", 0, "How to log in")
+    assert len(kept) == 1
