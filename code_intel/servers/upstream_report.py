@@ -8,13 +8,13 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from code_intel.records import UpstreamStatus
+from code_intel.tools.halves import status_data
 
 
 class Told(NamedTuple):
@@ -22,12 +22,6 @@ class Told(NamedTuple):
 
     pid: int
     states: list[dict[str, Any]]
-
-
-def status_data(status: UpstreamStatus) -> dict[str, Any]:
-    """Return a status on the wire; what is empty is left out."""
-    data = asdict(status) | {"ignored": dict(status.ignored)}
-    return {key: value for key, value in data.items() if value not in ("", None, {}, 0)}
 
 
 class Report:

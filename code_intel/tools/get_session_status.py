@@ -6,13 +6,18 @@ from code_intel.session import phases
 from code_intel.session.guidance import next_step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+from code_intel.tools.halves import status_data, status_text
 
 
 async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer:
-    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next."""
+    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next.
+
+    upstreams says how map and forest are doing: idle until asked, ready, or what is wrong since when.
+    """
     async with desk.session(session_id, "get_session_status") as held:
         session = held.session
     step = next_step(session)
+    states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
     data = {
         "session_id": session.id,
         "intent": session.intent.value,
@@ -49,6 +54,9 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
             for change in session.phase_history
         ],
         "warnings": list(session.warnings),
+        "upstreams": states,
         "next_step": step,
     }
-    return Answer(data, f"{session.id}: {session.phase}, risk {session.risk}. {step}")
+    troubles = [f"\n{state['name']}: {status_text(state)}" for state in states if "error" in state]
+    text = f"{session.id}: {session.phase}, risk {session.risk}. {step}"
+    return Answer(data, text + "".join(troubles))

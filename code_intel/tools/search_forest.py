@@ -4,10 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.records import SearchAnswer
 from code_intel.session import steps
+from code_intel.session.state import Step
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk
+from code_intel.tools.desk import Desk, Held
+from code_intel.tools.halves import MEANWHILE, Silent, heard, neither, unavailable
 from code_intel.tools.search import Query
 
 VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
@@ -26,20 +29,32 @@ async def search_forest(
     """Search the whole source by words and by meaning, in any language (after the map has missed).
 
     Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
+    While the forest does not answer (unavailable says why), what the map knows comes instead.
     """
     async with desk.perhaps(session_id, "search_forest") as held:
-        answer = await desk.searcher.search_forest(query, top_k, directory, file_pattern)
+        work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
+        found, silent = await heard(desk, 1, work)
+        if found is None:
+            return await _from_map(desk, held, query, top_k, silent)
         if held is not None:
-            await held.append(
-                steps.called(
-                    "search_forest",
-                    query,
-                    found=len(answer.hits),
-                    files=dict.fromkeys(hit.document for hit in answer.hits),
-                    symbols=dict.fromkeys(hit.symbol for hit in answer.hits if hit.symbol),
-                )
-            )
-    shown, cut = fit(answer.hits)
+            await held.append(forest_call("search_forest", query, found))
+    return forest_answer(query, found)
+
+
+def forest_call(tool: str, query: str, found: SearchAnswer) -> Step:
+    """Return the note of a search in the forest: its files and symbols are guesses until corroborated."""
+    return steps.called(
+        tool,
+        query,
+        found=len(found.hits),
+        files=dict.fromkeys(hit.document for hit in found.hits),
+        symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
+    )
+
+
+def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = ()) -> Answer:
+    """Return hits of the forest, and which half was not heard."""
+    shown, cut = fit(found.hits)
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
@@ -47,7 +62,33 @@ async def search_forest(
         "results": [hit_data(hit, text) for hit, text in shown],
         "truncated": cut,
         "message": VERIFY,
-        "index": index_data(answer.index),
+        "index": index_data(found.index),
+        **unavailable(silent),
     }
     text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Nothing found for “{query}”."
-    return Answer(data, text + index_text(answer.index))
+    said = "".join(f"{one.text}\n" for one in silent)
+    return Answer(data, said + text + index_text(found.index))
+
+
+async def _from_map(
+    desk: Desk, held: Held | None, query: str, top_k: int, silent: tuple[Silent, ...]
+) -> Answer:
+    """Answer with what the map knows, since the forest was not heard; moves no phase either."""
+    answer, more = await heard(desk, 0, desk.searcher.search_map(query, top_k))
+    if answer is None:
+        raise neither(silent + more)
+    if held is not None:
+        await held.append(steps.called("search_forest", query, ok=False))
+    shown, cut = fit(answer.hits)
+    data = {
+        "source": "map",
+        "query": query,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "message": MEANWHILE,
+        "index": index_data(answer.index),
+        **unavailable(silent),
+    }
+    known = hits_text(shown) or f"The map knows nothing about “{query}”."
+    said = "".join(f"{one.text}\n" for one in silent)
+    return Answer(data, f"{said}{known}\n{MEANWHILE}{index_text(answer.index)}")

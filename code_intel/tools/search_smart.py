@@ -14,8 +14,9 @@ from code_intel.session.wording import fold
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
+from code_intel.tools.halves import MEANWHILE, Silent, heard, neither, unavailable
 from code_intel.tools.map_verdict import JUDGED, Judged, judge
-from code_intel.tools.search_forest import VERIFY
+from code_intel.tools.search_forest import VERIFY, forest_call
 
 
 async def search_smart(
@@ -30,20 +31,28 @@ async def search_smart(
 
     Without query it asks with the session's own words (the target feature), and only then may a hit
     move the phase: score >= 0.8 and every guard to READY, 0.7 to VERIFICATION. Otherwise hits come from
-    the source and are hypotheses. guards lists what kept a good score from READY.
+    the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
+    does not answer, the other does; unavailable says which, why, and when it is tried again.
     """
     async with desk.perhaps(session_id, "search_smart") as held:
         words = query.strip() or (held.session.own_words if held else "")
         if not words:
             raise UsageError("query is empty.", details={"field": "query"})
-        answer = await desk.searcher.search_map(words, max(top_k, JUDGED))
-        judged = await judge(desk, held.session if held else None, answer)
-        if _spares_the_search(judged, held.session if held else None):
-            session = await _note_hit(held, judged, words)
-            return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
-        found = await desk.searcher.search_forest(words, top_k)
+        answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
+        judged = None
+        if answer is not None:
+            judged = await judge(desk, held.session if held else None, answer)
+            if _spares_the_search(judged, held.session if held else None):
+                session = await _note_hit(held, judged, words)
+                return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
+        found, more = await heard(desk, 1, desk.searcher.search_forest(words, top_k))
+        silent += more
+        if answer is None and found is None:
+            raise neither(silent)
         session = await _note_miss(held, judged, words, found)
-        return _from_forest(words, found, answer, session)
+        if found is None and answer is not None:
+            return _map_alone(words, answer, top_k, session, silent)
+        return _from_forest(words, found or SearchAnswer(()), answer, session, silent)
 
 
 def _spares_the_search(judged: Judged, session: Session | None) -> bool:
@@ -74,17 +83,14 @@ async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | 
 
 
 async def _note_miss(
-    held: Held | None, judged: Judged, words: str, found: SearchAnswer
+    held: Held | None, judged: Judged | None, words: str, found: SearchAnswer | None
 ) -> Session | None:
+    """Note the search; a map that was not heard (`judged` is None) has not missed."""
     if held is None:
         return None
-    noted = steps.called(
-        "search_smart",
-        words,
-        found=len(found.hits),
-        files=dict.fromkeys(hit.document for hit in found.hits),
-        symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
-    )
+    noted = forest_call("search_smart", words, found or SearchAnswer(()))
+    if judged is None:
+        return await held.append(noted)
     symbol = judged.best.agreement.symbol if judged.best and judged.best.agreement else ""
     step = short_circuit.map_step(held.session, judged.verdict, query=words, symbol=symbol)
     return await held.append(*_steps(noted, step))
@@ -125,25 +131,64 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
 
 
 def _from_forest(
-    words: str, found: SearchAnswer, map_answer: SearchAnswer, session: Session | None
+    words: str,
+    found: SearchAnswer,
+    map_answer: SearchAnswer | None,
+    session: Session | None,
+    silent: tuple[Silent, ...],
 ) -> Answer:
     shown, cut = fit(found.hits)
-    known = next((hit for hit in map_answer.hits if hit.agreement is not None), None)
+    known = _known(map_answer) if map_answer else None
+    said = _said(known, map_answer.index) if map_answer else " ".join(one.text for one in silent)
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": words,
         "results": [hit_data(hit, text) for hit, text in shown],
-        "message": f"{_said(known, map_answer.index)} {VERIFY}",
+        "message": f"{said} {VERIFY}",
         "next_action": VERIFY,
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": known.score if known else None,
         "truncated": cut,
         "index": index_data(found.index),
+        **unavailable(silent),
     }
     body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
-    return Answer(data, f"{_said(known, map_answer.index)}\n{body}{index_text(found.index)}")
+    return Answer(data, f"{said}\n{body}{index_text(found.index)}")
+
+
+def _map_alone(
+    words: str,
+    answer: SearchAnswer,
+    top_k: int,
+    session: Session | None,
+    silent: tuple[Silent, ...],
+) -> Answer:
+    """Answer with what the map half knows, since the forest was not heard."""
+    shown, cut = fit(answer.hits[:top_k])
+    known = _known(answer)
+    told = " ".join(one.text for one in silent)
+    message = f"{_said(known, answer.index)} {told}"
+    data = {
+        "source": "map",
+        "status": "HYPOTHESIS",
+        "query": words,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "message": message,
+        "next_action": MEANWHILE,
+        "next_phase": session.phase.value if session else None,
+        "guards": [],
+        "best_map_score": known.score if known else None,
+        "truncated": cut,
+        "index": index_data(answer.index),
+        **unavailable(silent),
+    }
+    return Answer(data, f"{message}\n{hits_text(shown)}\n{MEANWHILE}{index_text(answer.index)}")
+
+
+def _known(answer: SearchAnswer) -> Hit | None:
+    return next((hit for hit in answer.hits if hit.agreement is not None), None)
 
 
 def _said(known: Hit | None, index: Freshness) -> str:

@@ -1,0 +1,283 @@
+"""One half of the gateway is a command that misbehaves: what a question gets, and what is left."""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+
+from code_intel.errors import UpstreamError
+from code_intel.records import SearchAnswer
+from code_intel.servers.upstream import reporting
+from code_intel.servers.upstreams import Upstreams
+from upstreams import command, marked, point, supervised, until, zombies
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's"),
+]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with the one file that the fake server names."""
+    file = tmp_path / "project" / "src" / "auth" / "service.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("class AuthService:\n    pass\n", encoding="utf-8")
+    return tmp_path / "project"
+
+
+async def ask(upstreams: Upstreams, **chosen: str) -> SearchAnswer:
+    return await upstreams.search_forest("login", 5, **chosen)
+
+
+async def refused(upstreams: Upstreams) -> str:
+    with pytest.raises(UpstreamError) as caught:
+        await ask(upstreams)
+    assert caught.value.hint
+    return caught.value.message
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_command_answers_in_either_era_and_is_started_by_the_first_question(
+    root: Path, era: str
+) -> None:
+    log = root / "log"
+    point(root, forest=command("banner", "--era", era, "--log", str(log)))
+    async with supervised(root) as upstreams:
+        assert upstreams.states()[1].state == "idle"
+        assert not log.exists()
+        answer = await ask(upstreams)
+        assert [hit.document for hit in answer.hits] == ["src/auth/service.py"]
+        status = upstreams.states()[1]
+        assert (status.state, status.error, status.restarts) == ("ready", "", 0)
+        assert dict(status.ignored) == {"lines that are no JSON-RPC": 2}
+        assert status.where == f"command {Path(sys.executable).name}"
+
+
+async def test_both_halves_answer_in_process_without_any_table(root: Path) -> None:
+    async with supervised(root) as upstreams:
+        await ask(upstreams)
+        states = {status.name: status for status in upstreams.states()}
+        assert states["devrag-forest"].where == states["devrag-map"].where == "in process"
+        assert (states["devrag-forest"].state, states["devrag-map"].state) == ("ready", "idle")
+
+
+MODES = {
+    "crash_start": "it ended with exit code 7; it said: fatal: the engine is broken",
+    "crash_call": "it ended with exit code 7; it said: fatal: the engine is broken",
+    "half_answer": "it ended with exit code 0",
+    "hang_start": "it was still starting after 0.5 s",
+    "hang_call": "it did not answer within 0.5 s",
+    "deaf": "it did not answer within 0.5 s",
+    "wrong_ids": "it did not answer within 0.5 s",
+    "huge": "it sent a message of more than 4 MiB",
+    "long_line": "it sent a message of more than 4 MiB",
+    "flood": "it floods us with messages nobody asked for",
+    "flood_start": "it floods us with messages nobody asked for",
+    "flood_stderr": "it floods us with output on stderr",
+    "refusal": "it refused: no license",
+    "wrong_shape": "it answered without a list of results",
+    "no_search": "it offers no tool `search`; its tools: lookup",
+    "other_schema": "its tool `search` takes no query",
+    "gateway": "it is a code-intel gateway itself",
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> None:
+    limit = 0.5 if "0.5 s" in MODES[mode] else 5.0
+    point(root, forest=command(mode) | {"call_seconds": limit})
+    async with supervised(root) as upstreams:
+        with anyio.fail_after(5):
+            message = await refused(upstreams)
+        assert f"devrag-forest: {MODES[mode]}" in message
+        status = upstreams.states()[1]
+        assert MODES[mode] in status.error
+        assert status.state != "idle"
+        assert (await upstreams.search_map("login", 3)).hits == ()
+        with anyio.fail_after(5):
+            await refused(upstreams)
+
+
+async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
+    point(root, forest=command("garbage"))
+    async with supervised(root) as upstreams:
+        answer = await ask(upstreams)
+        assert [(hit.score, hit.similarity) for hit in answer.hits] == [
+            (None, 0.0),
+            (None, 0.0),
+            (None, 0.0),
+            (0.5, 0.75),
+        ]
+        assert "devrag-forest: 1 x hits without a document" in answer.index.degraded
+        assert "devrag-forest: 3 x a score that is no number of 0 to 1" in answer.index.degraded
+        counted = dict(upstreams.states()[1].ignored)
+        assert counted["lines that are no JSON-RPC"] == 3
+        assert counted["answers nobody asked for"] == 1
+
+
+async def test_the_original_devrag_is_understood(root: Path) -> None:
+    """Its handshake, its keys, its paths relative to its own folder; it has no score."""
+    point(root, forest=command("devrag") | {"cwd": "src/auth"})
+    async with supervised(root) as upstreams:
+        hits = (await ask(upstreams)).hits
+        assert [hit.document for hit in hits] == ["src/auth/service.py", "elsewhere/x.md"]
+        assert [hit.score for hit in hits] == [None, None]
+        assert (hits[0].similarity, hits[0].chunk) == (0.93, "class AuthService:")
+        chosen = await ask(upstreams, directory="src", file_pattern="*.py")
+        assert [hit.document for hit in chosen.hits] == ["src/auth/service.py"]
+        assert (await ask(upstreams, directory="docs")).hits == ()
+
+
+async def test_a_death_is_noticed_while_nobody_asks_and_the_next_question_is_answered(
+    root: Path,
+) -> None:
+    log = root / "log"
+    point(root, forest=command("good", "--log", str(log)))
+    async with supervised(root) as upstreams:
+        await ask(upstreams)
+        first = int(log.read_text(encoding="utf-8").split()[1])
+        os.kill(first, 9)
+        await until(lambda: upstreams.states()[1].state != "ready", 2)
+        assert "it ended with signal 9" in upstreams.states()[1].error
+        assert len((await ask(upstreams)).hits) == 1
+        status = upstreams.states()[1]
+        assert (status.state, status.restarts) == ("ready", 1)
+
+
+async def test_a_call_lost_in_the_middle_is_sent_again_only_where_that_does_no_harm(
+    root: Path,
+) -> None:
+    log = root / "log"
+    for mode, sent in (("crash_call", 2), ("unsafe", 1)):
+        log.unlink(missing_ok=True)
+        point(root, forest=command(mode, "--log", str(log)) | {"call_seconds": 10})
+        async with supervised(root) as upstreams:
+            assert "exit code 7" in await refused(upstreams)
+        assert log.read_text(encoding="utf-8").count("call") == sent
+
+
+async def ask_anyway(upstreams: Upstreams) -> None:
+    with suppress(UpstreamError):
+        await ask(upstreams)
+
+
+async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(root: Path) -> None:
+    log = root / "log"
+    point(root, forest=command("crash_start", "--log", str(log)))
+    async with supervised(root) as upstreams:
+        for _ in range(3):
+            await refused(upstreams)
+        await until(lambda: upstreams.states()[1].state == "backoff")
+        with anyio.fail_after(0.2):
+            for _ in range(50):
+                await refused(upstreams)
+        assert upstreams.states()[1].retry_in is not None
+        starts = log.read_text(encoding="utf-8").count("start")
+        assert starts <= 4
+        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts, 6)
+
+
+async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
+    root: Path,
+) -> None:
+    log = root / "log"
+    point(root, forest=command("progress", "--log", str(log)) | {"call_seconds": 20})
+    heard: list[tuple[float, float | None, str]] = []
+
+    async def report(done: float, total: float | None, message: str) -> None:
+        heard.append((done, total, message))
+
+    async with supervised(root) as upstreams:
+        async with anyio.create_task_group() as group:
+
+            async def question() -> None:
+                reporting.set(report)
+                await ask(upstreams)
+
+            group.start_soon(question)
+            await until(lambda: len(heard) == 2)
+            group.cancel_scope.cancel()
+        await until(lambda: "cancelled" in log.read_text(encoding="utf-8"))
+        assert heard == [(1, 3, "looking"), (2, 3, "looking")]
+        assert upstreams.states()[1].state == "ready"
+
+
+async def test_questions_asked_together_are_each_answered(root: Path) -> None:
+    point(root, forest=command("exits_after", "--number", "3") | {"call_seconds": 5})
+    answers: list[int] = []
+
+    async with supervised(root) as upstreams:
+
+        async def question() -> None:
+            answers.append(len((await ask(upstreams)).hits))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(question)
+        for _ in range(4):
+            await question()
+    assert answers == [1] * 7
+
+
+@pytest.mark.parametrize("mode", ["good", "stubborn", "grandchildren", "stubborn_parent", "deaf"])
+async def test_nothing_is_left_running(root: Path, mode: str) -> None:
+    mark = f"MARK-{os.getpid()}-{mode}"
+    point(root, forest=command(mode) | {"env": {"TEST_MARK": mark}})
+    async with supervised(root) as upstreams:
+        await ask_anyway(upstreams)
+        assert len(marked(mark)) == (3 if mode in {"grandchildren", "stubborn_parent"} else 1)
+    assert marked(mark) == set()
+    assert zombies() == set()
+
+
+async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
+    point(root, forest=command("loses_search"))
+    async with supervised(root) as upstreams:
+        assert "unknown tool" in await refused(upstreams)
+        await until(lambda: upstreams.states()[1].state == "failed")
+        assert "it offers no tool `search`" in upstreams.states()[1].error
+
+
+async def test_a_slow_start_only_needs_its_time(root: Path) -> None:
+    slow = command("slow_start", "--number", "700") | {"call_seconds": 0.2}
+    point(root, forest=slow)
+    async with supervised(root) as upstreams:
+        assert "still starting" in await refused(upstreams)
+        await until(lambda: upstreams.states()[1].state == "ready")
+        assert len((await ask(upstreams)).hits) == 1
+
+
+async def test_a_command_that_does_not_exist_says_so(root: Path) -> None:
+    point(root, forest={"command": "./no/such/program"})
+    async with supervised(root) as upstreams:
+        assert "there is no" in await refused(upstreams)
+        assert upstreams.states()[1].state in {"backoff", "starting"}
+
+
+async def test_a_child_gets_what_programs_need_and_no_more(root: Path) -> None:
+    code = "import os, sys; sys.exit(' '.join(sorted(os.environ)))"
+    args = ["-I", "-S", "-c", code]
+    point(root, forest={"command": sys.executable, "args": args, "env": {"EXTRA": "1"}})
+    async with supervised(root) as upstreams:
+        message = await refused(upstreams)
+    assert {"EXTRA", "PATH", "CODE_INTEL_DEPTH"} <= set(message.replace(".", "").split())
+    assert "PYTEST_CURRENT_TEST" not in message
+
+
+async def test_secrets_are_never_shown(root: Path) -> None:
+    code = "import os, sys; sys.exit('bad key ' + os.environ['API_KEY'])"
+    env = {"API_KEY": "very-secret-key"}
+    point(root, forest={"command": sys.executable, "args": ["-I", "-c", code], "env": env})
+    async with supervised(root) as upstreams:
+        message = await refused(upstreams)
+        assert "bad key ***" in message
+        assert "very-secret-key" not in message + repr(upstreams.states())

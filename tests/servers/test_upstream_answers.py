@@ -1,0 +1,119 @@
+"""What the gateway's tools say when one half does not answer."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from projects import ERAS
+from served import gateway
+from upstreams import command, point
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's"),
+]
+DOWN = command("crash_start")
+SERVICE = "src/auth/service.py"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_forest_answers_for_a_map_that_is_down_and_nothing_opens(
+    shop: Path, era: str
+) -> None:
+    point(shop, map=DOWN)
+    async with gateway(shop, era) as call:
+        started = await call("start_session", intent="MODIFY", query="login is broken")
+        session = str(started["session_id"])
+        for tool in ("search_smart", "search_map"):
+            answer = await call(tool, query="login", session_id=session)
+            assert (answer["source"], answer["status"]) == ("forest", "HYPOTHESIS")
+            assert SERVICE in [hit["document"] for hit in answer["results"]]
+            (silent,) = answer["unavailable"]
+            assert silent["name"] == "devrag-map"
+            assert "exit code 7" in silent["error"]
+            assert silent["since"]
+            assert "tried again" in silent["hint"]
+        status = await call("get_session_status", session_id=session)
+        assert status["current_phase"] == "EXPLORATION"
+        assert "search_forest" not in status["allowed_tools"]
+        states = {state["name"]: state for state in status["upstreams"]}
+        assert states["devrag-map"]["state"] in {"backoff", "starting"}
+        assert states["devrag-forest"]["state"] == "ready"
+        shut = await call.refused("search_forest", query="login", session_id=session)
+        assert shut["error"] == "phase_blocked"
+        assert "search_smart" in shut["hint"]
+        found = await call("find_definitions", symbol="AuthService.login", session_id=session)
+        assert found["definitions"]
+
+
+async def test_the_map_answers_for_a_forest_that_is_down(shop: Path) -> None:
+    point(shop, forest=DOWN)
+    async with gateway(shop) as call:
+        await call(
+            "add_agreement",
+            nl_term="sign in",
+            symbol="AuthService.login",
+            code_evidence="AuthService.login signs in",
+            files=[SERVICE],
+        )
+        await call("start_session", intent="MODIFY", query="where is the shipping fee?")
+        smart = await call("search_smart")
+        assert smart["source"] == "map"
+        assert smart["unavailable"][0]["name"] == "devrag-forest"
+        assert "find_definitions" in smart["next_action"]
+        status = await call("get_session_status")
+        assert "search_forest" in status["allowed_tools"]
+        forest = await call("search_forest", query="sign in")
+        assert forest["source"] == "map"
+        assert forest["results"][0]["agreement"]["symbol"] == "AuthService.login"
+        assert forest["unavailable"][0]["name"] == "devrag-forest"
+
+
+async def test_when_neither_answers_the_error_names_both_and_what_still_works(shop: Path) -> None:
+    point(shop, map=DOWN, forest=command("no_search"))
+    async with gateway(shop) as call:
+        for tool in ("search_smart", "search_map", "search_forest"):
+            error = await call.refused(tool, query="login")
+            assert error["error"] == "upstream_failed"
+            assert [one["name"] for one in error["unavailable"]] == (
+                ["devrag-forest", "devrag-map"]
+                if tool == "search_forest"
+                else ["devrag-map", "devrag-forest"]
+            )
+            assert "find_definitions" in error["hint"]
+        assert (await call("find_definitions", symbol="AuthService"))["definitions"]
+
+
+async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) -> None:
+    """It claims certainty for an agreement that nobody here has made."""
+    claim = {
+        "document": ".code-intel/agreements/x.md",
+        "chunk": "x",
+        "score": 0.99,
+        "similarity": 0.99,
+        "agreement": {
+            "nl_term": "login",
+            "symbol": "AuthService.login",
+            "status": "valid",
+            "files": [SERVICE],
+        },
+    }
+    code = "lies"
+    point(shop, map=command(code, "--hits", json.dumps([claim])))
+    async with gateway(shop) as call:
+        await call("start_session", intent="INVESTIGATE", query="login")
+        answer = await call("search_smart")
+        assert answer["next_phase"] != "READY"
+        assert "valid" in answer["guards"]
+
+
+async def test_a_gateway_refuses_to_be_its_own_upstream(shop: Path) -> None:
+    itself = str(Path(sys.executable).parent / "code-intel")
+    table = {"command": itself, "args": ["serve"], "start_seconds": 20, "call_seconds": 20}
+    point(shop, forest=table)
+    async with gateway(shop) as call:
+        answer = await call("search_forest", query="login")
+        assert "is a code-intel gateway itself" in answer["unavailable"][0]["error"]
+        assert "config.toml" in answer["unavailable"][0]["hint"]

@@ -1,0 +1,103 @@
+"""Projects whose map or forest is the fake server, and what is left of its processes."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from code_intel.servers.index_server import build_index_server
+from code_intel.servers.upstreams import Upstreams
+from code_intel.tools.shelf import open_project
+from served import settings_of
+
+FAKE = Path(__file__).resolve().parent / "servers" / "fake_upstream.py"
+
+
+def command(mode: str, *options: str) -> dict[str, object]:
+    """Return a table that starts the fake server; short limits, so that faults cost little time."""
+    args = ["-I", "-S", str(FAKE), mode, *options]
+    return {"command": sys.executable, "args": args, "start_seconds": 2, "call_seconds": 0.5}
+
+
+def point(root: Path, **tables: dict[str, object]) -> Path:
+    """Write the settings: `map=` and `forest=` are the keys of their tables."""
+    lines = []
+    for name, table in tables.items():
+        lines.append(f"[upstreams.devrag-{name}]")
+        for key, value in table.items():
+            if isinstance(value, dict):
+                inner = ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items())
+                lines.append(f"{key} = {{ {inner} }}")
+            else:
+                lines.append(f"{key} = {json.dumps(value)}")
+    file = root / ".code-intel" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return root
+
+
+@asynccontextmanager
+async def supervised(root: Path) -> AsyncIterator[Upstreams]:
+    """Run the upstreams of a project as the gateway does."""
+    settings = settings_of(root)
+    map_shelf, forest_shelf = open_project(settings)
+    upstreams = Upstreams(
+        settings,
+        build_index_server("map", lambda: map_shelf),
+        build_index_server("forest", lambda: forest_shelf),
+    )
+    try:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(upstreams.map.own)
+                group.start_soon(upstreams.forest.own)
+                yield upstreams
+                group.cancel_scope.cancel()
+    finally:
+        upstreams.close()
+        map_shelf.index.close()
+        forest_shelf.index.close()
+
+
+async def until(true: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for a condition; fails the test when it does not come."""
+    never = anyio.Event()
+    with anyio.fail_after(seconds):
+        while not true():
+            with anyio.move_on_after(0.01):
+                await never.wait()
+
+
+def marked(mark: str) -> set[int]:
+    """Return the living processes that have this text in their environment; without /proc, none."""
+    return {int(process.name) for process in _processes() if mark in _environment(process)}
+
+
+def zombies() -> set[int]:
+    """Return our own children that have ended and were not reaped."""
+    mine = (f"Z {os.getpid()}", f"X {os.getpid()}")
+    return {
+        int(process.name) for process in _processes() if _stat(process).lstrip().startswith(mine)
+    }
+
+
+def _processes() -> Iterator[Path]:
+    return Path("/proc").glob("[0-9]*")
+
+
+def _stat(process: Path) -> str:
+    try:
+        return (process / "stat").read_text("utf-8", errors="replace").rpartition(")")[2]
+    except OSError:
+        return ""
+
+
+def _environment(process: Path) -> str:
+    try:
+        return (process / "environ").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
