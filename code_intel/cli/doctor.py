@@ -8,6 +8,7 @@ from pathlib import Path
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import is_set_up, setting_up
+from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError
@@ -66,6 +67,7 @@ def _project(settings: Settings, model: str | None) -> list[tuple[str, list[Find
         ("forest", examine(settings.forest, model=model, command=command)),
         ("agreements", _agreements(settings)),
         ("sessions", _sessions(settings)),
+        ("upstreams", upstream_findings(settings)),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import is_set_up, setting_up
+from code_intel.cli.upstreams import upstream_lines, upstream_status
 from code_intel.config import find_root, load_settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
@@ -35,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
         corpus = shelf.index.config.corpus
         data[corpus] = shelf_status(shelf)
         lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
+    data["upstreams"] = upstream_status(settings)
+    lines += upstream_lines(data["upstreams"])
     if not is_set_up(settings):
         lines.append(f"not set up; run `{setting_up(settings)}`")
     with Index(settings.forest, readonly=True) as forest:

@@ -41,15 +41,7 @@ class Upstreams:
         if config is None:
             seconds = IN_PROCESS_SECONDS
             return Target(name, HERE, lambda _wire: server, seconds, seconds, elsewhere=False)
-        return Target(
-            name,
-            config.where,
-            partial(_open, config, self._guard),
-            config.start_seconds,
-            config.call_seconds,
-            config.problem,
-            config.masked,
-        )
+        return target_of(config, self._guard)
 
     def _changed(self) -> None:
         if self._report is not None:
@@ -96,6 +88,19 @@ class Upstreams:
         self._guard.close()
         if self._report is not None:
             self._report.close()
+
+
+def target_of(config: UpstreamConfig, guard: Guard) -> Target:
+    """Return what a setting connects to."""
+    return Target(
+        config.name,
+        config.where,
+        partial(_open, config, guard),
+        config.start_seconds,
+        config.call_seconds,
+        config.problem,
+        config.masked,
+    )
 
 
 def _open(config: UpstreamConfig, guard: Guard, wire: Wire) -> Transport:

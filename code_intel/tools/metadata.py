@@ -36,6 +36,8 @@ Project = Annotated[str, Field(description="Name of the project.")]
 FIELDS = ("domain", "docType", "language", "tags", "project")
 """In the order in which devrag writes them."""
 SPELLINGS = {"doc_type": "docType", "doc-type": "docType", "doctype": "docType"}
+FAILED = "frontmatter_failed"
+"""Code of the error that a file cannot be changed, as devrag calls it."""
 MARKDOWN = (".md", ".markdown")
 
 
@@ -58,7 +60,9 @@ def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
         if value:
             found[name] = value
     if not found:
-        raise UsageError(f"Nothing to write: give one of {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Nothing to write: give one of {', '.join(FIELDS)}.", code="missing_argument"
+        )
     return found
 
 
@@ -115,13 +119,15 @@ def write(
         text = before.decode("utf-8")
         if not update and front_matter.has_block(text):
             raise UsageError(
-                f"{name} has front matter already.", hint="update_frontmatter merges into it."
+                f"{name} has front matter already.",
+                code=FAILED,
+                hint="update_frontmatter merges into it.",
             )
         after = front_matter.merged(text, values).encode()
     except UnicodeDecodeError:
-        raise UsageError(f"{name} is not UTF-8 text.", details={"field": "path"}) from None
+        raise UsageError(f"{name} is not UTF-8 text.", code=FAILED) from None
     except ValueError as error:
-        raise UsageError(f"{name}: {error}", details={"field": "path"}) from None
+        raise UsageError(f"{name}: {error}", code=FAILED) from None
     if after != before:
         if _read(real) != before:
             raise BusyError(f"{name} was changed by somebody else meanwhile.")

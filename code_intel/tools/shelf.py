@@ -23,7 +23,7 @@ from code_intel.forest.search import within
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.learned.map_search import search as search_map
-from code_intel.records import SearchAnswer
+from code_intel.records import Freshness, SearchAnswer
 from code_intel.tools.declaration import Report, silent
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -101,7 +101,14 @@ class Shelf:
                     file_pattern=file_pattern,
                     bases=bases(self.index.config),
                 )
-        return SearchAnswer(tuple(hits), self.index.freshness(asked.degraded))
+        return SearchAnswer(tuple(hits), self._freshness(asked.degraded))
+
+    def _freshness(self, degraded: tuple[str, ...]) -> Freshness:
+        """Return how complete the index is, and, while vectors are made, why that is slow."""
+        found, slow = self.index.freshness(degraded), self.embedder.degraded()
+        if not (slow and found.pending):
+            return found
+        return replace(found, degraded=(*found.degraded, f"embedding: {slow}"))
 
     def _question(self, query: str) -> Question:
         try:
@@ -133,7 +140,8 @@ def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
         readonly: Whether the index is only looked at: nothing is made, moved or repaired.
     """
     settings = settings_of(config)
-    embedder, cache = model_of(settings)
+    for_map, for_forest, cache = model_of(settings)
+    embedder = for_map if config.corpus == "map" else for_forest
     forest = Index(settings.forest, readonly=True)
     index = Index(
         config, embedder=embedder, cache=cache, readonly=readonly, command=devrag_sync(config)
@@ -142,8 +150,8 @@ def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
 
 
 def open_project(settings: Settings, *, readonly: bool = False) -> tuple[Shelf, Shelf]:
-    """Return the map's and the forest's shelf of a project; they share one model."""
-    embedder, cache = model_of(settings)
+    """Return the map's and the forest's shelf of a project; they share their engines."""
+    for_map, for_forest, cache = model_of(settings)
     map_index, forest = (
         Index(
             config,
@@ -152,11 +160,11 @@ def open_project(settings: Settings, *, readonly: bool = False) -> tuple[Shelf, 
             readonly=readonly,
             command=project_sync(settings),
         )
-        for config in (settings.map, settings.forest)
+        for config, embedder in ((settings.map, for_map), (settings.forest, for_forest))
     )
     return (
-        Shelf(settings, map_index, forest, embedder),
-        Shelf(settings, forest, forest, embedder),
+        Shelf(settings, map_index, forest, for_map),
+        Shelf(settings, forest, forest, for_forest),
     )
 
 
@@ -180,6 +188,11 @@ def settings_of(config: IndexConfig) -> Settings:
     return replace(settings, forest=config)
 
 
-def model_of(settings: Settings) -> tuple[LazyEmbedder, VectorCache]:
-    """Return the process's model, not loaded yet, and the user's vector cache."""
-    return LazyEmbedder(settings), VectorCache(Path(settings.cache_dir))
+def model_of(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
+    """Return the process's models for map and forest, not loaded yet, and the user's vector cache.
+
+    They share the engine that answers questions; the forest's passages may have one of their own.
+    """
+    for_map = LazyEmbedder(settings, corpus="map")
+    for_forest = LazyEmbedder(settings, corpus="forest", beside=for_map)
+    return for_map, for_forest, VectorCache(Path(settings.cache_dir))
