@@ -14,9 +14,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from code_intel.servers.http_limits import Limits
 
-DRAIN_SECONDS = 5
-"""How much longer than a body may take what is left of a refused one is thrown away."""
-
 
 class BoundedProtocol(H11Protocol):
     """One connection; `bounded` says within what bounds."""
@@ -57,7 +54,8 @@ class BoundedProtocol(H11Protocol):
         self._awaiting = state
         seconds = {
             h11.IDLE: self.limits.head_seconds,
-            h11.SEND_BODY: self.limits.body_seconds + DRAIN_SECONDS,  # `Guard` answers first
+            h11.SEND_BODY: self.limits.body_seconds
+            + self.limits.drain_seconds,  # `Guard` was first
         }.get(state)
         if seconds is not None:
             self._timer = self.loop.call_later(seconds, self._give_up)

@@ -44,10 +44,7 @@ class Stoppable(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        """Handle signals until the process ends."""
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, self.handle_exit)
+        """Leave signals to `serve_http`."""
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # type: ignore[explicit-override]  # as above
@@ -71,6 +68,8 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
     needs = "; every request needs a token" if policy.tokens else ""
     print(f"{program}: serving {policy.address.url}{needs}", file=sys.stderr, flush=True)  # noqa: T201 - the one thing it says
     web = web_server(server, policy)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, web.handle_exit)
     code = 3
     try:
         anyio.run(run, server, web, policy)
@@ -83,8 +82,9 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
 
 async def run(server: ToolServer, web: uvicorn.Server, policy: Policy) -> None:
     """Serve until `web.should_exit`; the server's own background runs once, whoever comes and goes."""
-    async with server.session_manager.run():
-        await web.serve(sockets=[policy.address.socket])
+    with policy.address.socket:
+        async with server.session_manager.run():
+            await web.serve(sockets=[policy.address.socket])
 
 
 def web_server(server: ToolServer, policy: Policy) -> Stoppable:

@@ -1,0 +1,283 @@
+"""What an HTTP server takes from strangers: sizes, seconds and numbers, each tried on real sockets."""
+
+import json
+import select
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from code_intel.errors import StorageError
+from code_intel.records import Freshness
+from code_intel.servers.http_address import listen
+from code_intel.servers.http_guard import Policy
+from code_intel.servers.http_limits import Limits
+from code_intel.servers.http_serving import run, web_server
+from code_intel.servers.protocol import CALM, Call, Offer, build
+from code_intel.tools.declaration import Answer, Tool
+from projects import ERAS
+from servers.http_processes import (
+    ACCEPT,
+    HELLO,
+    PATIENCE,
+    answer_on,
+    ask,
+    client,
+    greet,
+    post,
+    raw,
+    status_of,
+)
+
+pytestmark = pytest.mark.anyio
+
+SHORT = 0.4
+"""Seconds; the limit under test, while the others stay long."""
+PING = {"id": 2, "method": "ping"}
+HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + "".join(
+    f"{name}: {value}\r\n" for name, value in ACCEPT.items()
+)
+
+
+async def echo(_desk: object, text: str) -> Answer:
+    """Say it again."""
+    return Answer({"text": text}, text)
+
+
+@dataclass
+class Counted:
+    """A small server, and how often its parts were asked for."""
+
+    events: list[str] = field(default_factory=list)
+    condition: Callable[[], Mapping[str, Freshness]] = dict
+
+    def offer(self) -> Offer:
+        async def invoke(tool: Tool, arguments: dict[str, Any], _call: Call) -> Answer:
+            return await tool.run(None, **arguments)
+
+        async def background() -> None:
+            self.events.append("background")
+            await anyio.sleep_forever()
+
+        self.events.append("offer")
+        close = partial(self.events.append, "close")
+        return Offer((Tool(echo, "Echo"),), invoke, background, close, self.condition)
+
+
+@asynccontextmanager
+async def small(counted: Counted | None = None, **limits: float) -> AsyncIterator[int]:
+    """Serve in this process within these limits; gives the port."""
+    server = build(name="small", instructions="", offer=(counted or Counted()).offer)
+    policy = Policy(listen("127.0.0.1", 0), limits=Limits(**limits))  # type: ignore[arg-type]  # bytes and numbers are whole
+    web = web_server(server, policy)
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, server, web, policy)
+            yield policy.address.port
+            web.should_exit = True
+
+
+async def sent(port: int, data: bytes) -> tuple[int, float]:
+    """Send bytes; return the status that comes back (0: none) and after how many seconds."""
+    began = time.monotonic()
+    answer = await to_thread.run_sync(raw, port, data)
+    return status_of(answer), time.monotonic() - began
+
+
+async def test_a_body_said_to_be_too_large_is_refused_before_it_is_sent() -> None:
+    async with small() as port:
+        status, seconds = await sent(port, f"{HEAD}Content-Length: 104857600\r\n\r\n".encode())
+        assert status == 413
+        assert seconds < 2
+        status, _ = await sent(port, f"{HEAD}Content-Length: 4194305\r\n\r\n{{".encode())
+        assert status == 413
+
+
+async def test_a_client_that_sends_all_of_a_refused_body_still_reads_why() -> None:
+    async with small() as port:
+        body = b"x" * 20_000_000
+        status, _ = await sent(port, f"{HEAD}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        assert status == 413
+
+
+async def test_a_body_that_grows_too_large_is_refused_and_the_largest_is_read() -> None:
+    async with small(body_bytes=1000) as port:
+        chunk = b"1f4\r\n" + b" " * 500 + b"\r\n"
+        head = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode()
+        assert (await sent(port, head + chunk * 3))[0] == 413
+        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO})
+        for length, status in ((1000, 200), (1001, 413)):
+            body = message.ljust(length).encode()
+            answer = await to_thread.run_sync(
+                lambda whole: ask(port, "POST", body=whole, headers=ACCEPT), body
+            )
+            assert answer.status == status
+
+
+async def test_headers_that_do_not_end_are_not_waited_for() -> None:
+    async with small(head_seconds=SHORT) as port:
+        for begin in (b"", b"G", b"GET /health HTTP/1.1\r\n", b"GET /health HTTP/1.1\r\nHost: loc"):
+            status, seconds = await sent(port, begin)
+            assert status == 408
+            assert seconds < 5
+
+
+async def test_headers_that_trickle_in_are_not_waited_for_either() -> None:
+    def trickle(port: int, before: bytes) -> int:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+            if before:
+                connection.sendall(before)
+                assert status_of(answer_on(connection)) == 200
+            for byte in b"GET /health HTTP/1.1\r\n" + b"X: " + b"y" * 10_000:
+                if select.select([connection], [], [], 0.02)[0]:
+                    break
+                connection.sendall(bytes([byte]))
+            return status_of(answer_on(connection))
+
+    async with small(head_seconds=SHORT) as port:
+        whole = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for before in (b"", whole, whole * 1):
+            assert await to_thread.run_sync(trickle, port, before) == 408
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async with small(body_seconds=SHORT) as port:
+        for body in (b"", b'{"jsonrpc"'):
+            status, seconds = await sent(port, f"{HEAD}Content-Length: 100\r\n\r\n".encode() + body)
+            assert status == 408
+            assert seconds < 5
+
+
+async def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever() -> None:
+    def closed_after(port: int) -> bool:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+            connection.sendall(f"{HEAD}Content-Length: 104857600\r\n\r\n".encode())
+            assert status_of(answer_on(connection)) == 413
+            try:
+                return connection.recv(1) == b""
+            except ConnectionResetError:
+                return True
+
+    async with small(body_seconds=SHORT, drain_seconds=0) as port:
+        assert await to_thread.run_sync(closed_after, port)
+
+
+async def test_headers_have_a_size() -> None:
+    async with small() as port:
+        begin = "GET /health HTTP/1.1\r\nHost: localhost\r\nX: "
+        assert (await sent(port, f"{begin}{'x' * 10_000}\r\n\r\n".encode()))[0] == 200
+        status, _ = await sent(port, f"{begin}{'x' * 400_000}\r\n\r\n".encode())
+        assert 400 <= status < 500
+        assert (await sent(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9))[0] == 400
+
+
+async def test_connections_are_counted_and_come_free_again() -> None:
+    health = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    def held(port: int) -> list[socket.socket]:
+        return [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(3)]
+
+    async with small(connections=3) as port:
+        sockets = await to_thread.run_sync(held, port)
+        for connection in sockets:
+            await to_thread.run_sync(connection.sendall, health)
+            assert status_of(await to_thread.run_sync(answer_on, connection)) == 200
+        assert (await sent(port, health))[0] == 503
+        sockets.pop().close()
+        status = 503
+        while status == 503:
+            status, _ = await sent(port, health)
+        assert status == 200
+        for connection in sockets:
+            connection.close()
+
+
+async def test_mcp_sessions_are_counted_and_a_deleted_one_makes_room() -> None:
+    async with small(sessions=2) as port:
+        first, second = [await to_thread.run_sync(greet, port) for _ in range(2)]
+        assert (first.status, second.status) == (200, 200)
+        assert (await to_thread.run_sync(greet, port)).status == 503
+        session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
+        gone = await to_thread.run_sync(lambda: ask(port, "DELETE", headers=session))
+        assert gone.status == 200
+        assert (await to_thread.run_sync(greet, port)).status == 200
+
+
+async def test_an_idle_mcp_session_is_forgotten() -> None:
+    async with small(session_seconds=SHORT, sessions=1) as port:
+        session = {
+            "Mcp-Session-Id": (await to_thread.run_sync(greet, port)).headers["mcp-session-id"]
+        }
+        assert (await to_thread.run_sync(post, port, PING, session)).status == 200
+        status = 503
+        while status == 503:
+            with anyio.move_on_after(0.05):
+                await anyio.sleep_forever()
+            status = (await to_thread.run_sync(greet, port)).status
+        assert status == 200
+        assert (await to_thread.run_sync(post, port, PING, session)).status == 404
+
+
+async def test_a_session_has_one_stream() -> None:
+    def opened(port: int, session: str) -> tuple[int, int]:
+        request = (
+            f"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+            f"Mcp-Session-Id: {session}\r\n\r\n"
+        ).encode()
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as stream:
+            stream.sendall(request)
+            first = stream.recv(1 << 16)
+            return status_of(first), status_of(raw(port, request))
+
+    async with small() as port:
+        session = (await to_thread.run_sync(greet, port)).headers["mcp-session-id"]
+        assert await to_thread.run_sync(opened, port, session) == (200, 409)
+
+
+async def test_the_background_runs_once_whoever_comes_and_goes() -> None:
+    counted = Counted()
+    async with small(counted) as port:
+        assert (await to_thread.run_sync(ask, port, "GET", "/health")).json()["index"] == {}
+        assert counted.events == []
+        for era in ERAS * 2:
+            async with client(port, era) as call:
+                assert await call("echo", text=era) == {"text": era}
+        with anyio.move_on_after(CALM + 5):
+            while "background" not in counted.events:
+                await anyio.lowlevel.checkpoint()
+        assert counted.events == ["offer", "background"]
+    assert counted.events == ["offer", "background", "close"]
+
+
+async def test_health_tells_the_truth() -> None:
+    def broken() -> Mapping[str, Freshness]:
+        raise StorageError("/secret/place is damaged.")
+
+    for condition, status in ((broken, 503), (lambda: {"map": Freshness("stale", 3, 2)}, 200)):
+        async with small(Counted(condition=condition)) as port:
+            async with client(port, ERAS[1]) as call:
+                await call("echo", text="awake")
+            reply = await to_thread.run_sync(ask, port, "GET", "/health")
+            assert reply.status == status
+            assert b"secret" not in reply.body
+            if status == 200:
+                assert reply.json()["index"] == {
+                    "map": {"state": "stale", "files": 3, "pending": 2}
+                }
+
+
+async def test_health_is_no_request_that_wakes_the_server() -> None:
+    counted = Counted()
+    async with small(counted) as port:
+        for _ in range(3):
+            await to_thread.run_sync(ask, port, "GET", "/health")
+        with anyio.move_on_after(2 * CALM):
+            await anyio.sleep_forever()
+        assert counted.events == []

@@ -1,0 +1,209 @@
+"""Several clients of one process over HTTP: whose session is whose, restarts, and the end."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from code_intel.servers.http_address import listen
+from projects import ERAS, Caller
+from servers.http_processes import (
+    ACCEPT,
+    PATIENCE,
+    Served,
+    ask,
+    client,
+    greet,
+    post,
+    raw,
+    serving,
+    status_of,
+)
+
+pytestmark = pytest.mark.anyio
+
+LEGACY, MODERN = ERAS
+QUERY = "fix the login of the shop"
+FRAME = {"target_feature": {"value": "login", "quote": "login"}}
+END = 2.0
+"""Seconds a server may take to end."""
+
+
+@pytest.fixture(scope="module")
+def shared(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for several tests, as it is for several clients."""
+    root = tmp_path_factory.mktemp("shared") / "shop"
+    with serving(Path(shutil.copytree(indexed_shop, root, symlinks=True))) as served:
+        yield served
+
+
+async def begin(call: Caller, query: str = QUERY) -> str:
+    return str((await call("start_session", intent="MODIFY", query=query))["session_id"])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_session_goes_on_after_the_server_was_started_again(shop: Path, era: str) -> None:
+    with serving(shop) as served:
+        async with client(served.port, era) as call:
+            session = await begin(call)
+            await call("set_query_frame", session_id=session, **FRAME)
+            found = await call("search_smart", session_id=session)
+            assert (found["source"], found["status"]) == ("forest", "HYPOTHESIS")
+            assert "src/auth/service.py" in [hit["document"] for hit in found["results"]]
+        old = {"Mcp-Session-Id": greet(served.port).headers["mcp-session-id"]}
+        code, _ = served.stop()
+        assert code == 0
+    with serving(shop) as served:
+        assert post(served.port, {"id": 9, "method": "ping"}, old).status == 404
+        async with client(served.port, era) as call:
+            for tool in ("find_definitions", "find_references"):
+                await call(tool, symbol="AuthService.login", session_id=session)
+            understood = await call(
+                "submit_understanding", session_id=session, symbols_identified=["AuthService.login"]
+            )
+            status = await call("get_session_status", session_id=session)
+            assert status["current_phase"] == understood["next_phase"] == "SEMANTIC"
+            assert status["tool_calls"]["search_smart"] == 1
+
+
+async def test_two_clients_at_once_have_each_their_own_last_session(shared: Served) -> None:
+    async with client(shared.port, LEGACY) as one, client(shared.port, LEGACY) as two:
+        first = await begin(one)
+        nobodys = await two.refused("get_session_status")
+        assert nobodys["error"] == "no_active_session"
+        second = await begin(two, "explain the cart")
+        assert first != second
+        for call, session in ((one, first), (two, second), (one, first)):
+            assert (await call("get_session_status"))["session_id"] == session
+        # Whoever was told an id may use it, and that is then its last.
+        assert (await two("get_session_status", session_id=first))["session_id"] == first
+        assert (await two("get_session_status"))["session_id"] == first
+        assert (await one("get_session_status"))["session_id"] == first
+
+
+async def test_without_a_connection_the_session_must_be_named(shared: Served) -> None:
+    async with client(shared.port, MODERN) as call:
+        session = await begin(call)
+        for tool, arguments in (("get_session_status", {}), ("set_query_frame", FRAME)):
+            error = await call.refused(tool, **arguments)
+            assert error["error"] == "no_active_session"
+            assert "session_id" in error["message"]
+            assert "start_session" in error["hint"]
+            assert error["field"] == "session_id"
+        # What only reads works without a session, and is nobody's.
+        assert (await call("find_definitions", symbol="AuthService.login"))["definitions"]
+        status = await call("get_session_status", session_id=session)
+        assert status["tool_calls_count"] == 0
+    # A modern call borrows no connection by naming an MCP session.
+    async with client(shared.port, LEGACY) as call:
+        await begin(call)
+        opened = {"Mcp-Session-Id": greet(shared.port).headers["mcp-session-id"]}
+        meta = {"io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
+        params = {"name": "get_session_status", "arguments": {}, "_meta": meta}
+        headers = opened | {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
+                            "Mcp-Name": "get_session_status"}  # fmt: skip
+        told = post(shared.port, {"id": 3, "method": "tools/call", "params": params}, headers)
+        assert told.json()["result"]["structuredContent"]["field"] == "session_id"
+
+
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_the_index_servers_answer_over_http_in_both_eras(
+    indexed_shop: Path, corpus: str
+) -> None:
+    program = ("devrag", "--config", f"devrag-{corpus}.json")
+    with serving(indexed_shop, program=program) as served:
+        for era in ERAS:
+            async with client(served.port, era) as call:
+                answer = await call("search", query="login", top_k=3)
+                documents = [hit["document"] for hit in answer["results"]]
+                assert ("src/auth/service.py" in documents) == (corpus == "forest")
+        health = ask(served.port, "GET", "/health").json()
+        assert health["name"] == f"devrag-{corpus}"
+        assert set(health["index"]) <= {corpus}
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_server_told_to_stop_is_gone_at_once_with_all_it_had_open(
+    indexed_shop: Path, number: signal.Signals, code: int
+) -> None:
+    with serving(indexed_shop) as served:
+        port = served.port
+        session = greet(port).headers["mcp-session-id"]
+        post(port, {"id": 2, "method": "tools/list"}, {"Mcp-Session-Id": session})
+        opened = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(4)]
+        stream, half, body, _idle = opened
+        stream.sendall(
+            f"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+            f"Mcp-Session-Id: {session}\r\n\r\n".encode()
+        )
+        assert status_of(stream.recv(1 << 16)) == 200
+        half.sendall(b"GET /hea")
+        body.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        assert ask(port, "GET", "/health").status == 200
+        ended, seconds = served.stop(number)
+        assert ended == code
+        assert seconds < END
+        with pytest.raises(ProcessLookupError):
+            os.killpg(served.process.pid, 0)
+        listen("127.0.0.1", port).socket.close()
+        for connection in opened:
+            connection.close()
+        assert "Traceback" not in served.said()
+
+
+async def test_a_server_is_gone_at_once_whatever_it_is_doing(shop: Path) -> None:
+    with serving(shop) as served:
+        session = {"Mcp-Session-Id": greet(served.port).headers["mcp-session-id"]}
+        for number in range(20):
+            arguments = {"pattern": "(a|b|[c-z])*login", "session_id": None}
+            params = {"name": "search_text", "arguments": arguments}
+            start_call(served.port, number, params, session).close()
+        assert served.stop()[1] < END
+        assert "Traceback" not in served.said()
+
+
+def start_call(
+    port: int, number: int, params: Mapping[str, object], headers: Mapping[str, str]
+) -> socket.socket:
+    """Send a tool call and do not wait for the answer."""
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+    lines = "".join(f"{name}: {value}\r\n" for name, value in {**ACCEPT, **headers}.items())
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    connection.sendall(
+        f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+    )
+    return connection
+
+
+async def test_clients_that_go_away_leave_a_server_that_answers_and_says_nothing(
+    indexed_shop: Path,
+) -> None:
+    with serving(indexed_shop) as served:
+        port = served.port
+        session = {"Mcp-Session-Id": greet(port).headers["mcp-session-id"]}
+        params = {"name": "find_definitions", "arguments": {"symbol": "login"}}
+        for number in range(15):
+            connection = start_call(port, number, params, session)
+            if number % 3:
+                select.select([connection], [], [], 0.01 * (number % 4))
+            if number % 2:  # reset, not closed
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.close()
+        for begin_of in (
+            b"POST /mcp HT",
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+        ):
+            with suppress(TimeoutError):
+                raw(port, begin_of, seconds=0.05)
+        answer = post(port, {"id": 99, "method": "tools/call", "params": params}, session)
+        assert b"AuthService.login" in answer.body
+        served.stop()
+        assert len(served.said().splitlines()) == 1, served.messages
