@@ -77,7 +77,8 @@ class Rule(NamedTuple):
     folded: bool = False
 
 
-_NEW = r"(?<![A-Za-z0-9])"  # not in the middle of a word
+# Not in the middle of a word; an escaped line end is none.
+_NEW = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 _KEY = "".join(f"(?<={kind})|(?<={kind}[_-])|" for kind in (
     "api", "access", "private", "account", "signing", "encryption", "auth", "shared", "master"))  # fmt: skip
 _NAME = rf"(?i:passw(?:or)?d|passphrase|(?<=_)pass|pwd|secret|token|credential|(?:{_KEY[:-1]})key)[\w-]{{0,24}}"
@@ -163,7 +164,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "named value", _NAMES,
         _NAME + r"(?:[ \t]{0,8}[=:][ \t]{0,8}|[ \t](?:is|was)[ \t]|>)(?![./~])(?P<s>" + _SAID
-        + r"{10,400})(?![\w(\[{\"'])",
+        + r"{10,400})(?![\w(\[{])",
         _random_value, folded=True,
     ),
     _rule(

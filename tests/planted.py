@@ -84,6 +84,7 @@ def planted(seed: int = 1) -> dict[str, Plant]:
 
 
 def pieces(secret: str) -> set[str]:
-    """Return what would give a secret away, in lower case: every stretch of ten characters."""
-    folded = secret.lower()
-    return {folded[i : i + 10] for i in range(max(1, len(folded) - 9))}
+    """Return what would give a secret away, in lower case: its beginning, its middle, its end."""
+    folded, length = secret.lower(), 12
+    middle = max(0, (len(folded) - length) // 2)
+    return {folded[:length], folded[middle : middle + length], folded[-length:]}

@@ -47,7 +47,17 @@ NO_SECRETS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "around", ["{}", "say {} now", "# {}\n", '    call("x", {})\r\n', "鍵 {} 。"]
+    "around",
+    [
+        "{}",
+        "say {} now",
+        '"{}"',
+        "f('{}')",
+        r"a\n{}\n",
+        "# {}\n",
+        '    call("x", {})\r\n',
+        "鍵 {} 。",
+    ],
 )
 def test_every_kind_is_masked_wherever_it_stands(kind: str, around: str) -> None:
     text = around.replace("{}", KINDS[kind].text)
