@@ -78,11 +78,10 @@ class Database:
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
 
-    def read_through(self, sql: str) -> None:
-        """Read every row of a statement and keep none: what cannot be read raises."""
+    def stream(self, sql: str) -> Iterator[Any]:
+        """Return the rows of a statement one by one; others wait until the last has been taken."""
         with self._opened() as connection:
-            for _ in connection.execute(sql):
-                pass
+            yield from connection.execute(sql)
 
     def broken(self) -> list[str]:
         """Return every broken invariant in one line each; empty for a sound database."""
@@ -97,7 +96,8 @@ class Database:
     def _contradictions(self) -> list[str]:
         counts = [(self.value(sql), what) for what, sql in schema.INVARIANTS]
         for sql in schema.READABLE:
-            self.read_through(sql)
+            for _ in self.stream(sql):
+                pass
         for generation, dimensions in self.rows(schema.WITH_VECTORS):
             for what, sql in schema.VECTOR_INVARIANTS:
                 counts.append((self.value(sql.format(generation)), what))

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import apsw
+
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
 from code_intel.index.schema import EMBEDDED, PENDING, REFUSED
@@ -26,8 +28,9 @@ NEIGHBOURS = 4096
 
 CREATE = "CREATE VIRTUAL TABLE vectors_{} USING vec0(embedding float[{}] distance_metric=cosine)"
 DROP = "DROP TABLE IF EXISTS vectors_{}"
-NEAREST = """SELECT rowid, 1 - distance FROM vectors_{} WHERE embedding MATCH ? AND k = ?
-  ORDER BY distance"""
+BLOCKS = """SELECT c.rowids, c.validity, v.vectors FROM vectors_{0}_chunks c
+  JOIN vectors_{0}_vector_chunks00 v ON v.rowid = c.chunk_id"""
+"""sqlite-vec's own tables: per block the ids, a bit for each that is in use, the vectors."""
 VECTORS_OF = """SELECT v.rowid, v.embedding FROM json_each(?) j
   CROSS JOIN vectors_{} v ON v.rowid = j.value"""
 VECTORS_OF_DOCUMENT = """SELECT c.card_digest, v.embedding FROM chunks c
@@ -190,15 +193,29 @@ class Generations:
     def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks of the active generation; at most 4,096.
 
+        All vectors are compared, a block at a time: numpy does in 4 ms what a `MATCH` of 600 hits among
+        10,000 takes 17 ms for (benchmarks/vector_search.py).
+
         Raises:
             EmbeddingError: `query` has other dimensions than the generation.
         """
+        import numpy as np
+
         with self._db.snapshot():
             active = self.active()
             if limit <= 0 or not active.dimensions:
                 return []
-            values = (_blob(query, active.dimensions), min(limit, NEIGHBOURS))
-            return self._db.rows(NEAREST.format(active.id), values)
+            numbers = np.frombuffer(_blob(query, active.dimensions), "<f4")
+            blocks = self._db.stream(BLOCKS.format(active.id))
+            found = [_measured(block, numbers) for block in blocks]
+        ids = np.concatenate([ids for ids, _ in found] or [np.zeros(0, np.int64)])
+        cosines = np.concatenate([values for _, values in found] or [np.zeros(0, np.float32)])
+        limit = min(limit, NEIGHBOURS)
+        if len(ids) > limit:
+            best = np.argpartition(-cosines, limit - 1)[:limit]
+            ids, cosines = ids[best], cosines[best]
+        order = np.lexsort((ids, -cosines))
+        return list(zip(ids[order].tolist(), cosines[order].tolist(), strict=True))
 
     def vectors_of(self, chunks: Iterable[int]) -> "dict[int, Vector]":
         """Return the active generation's vectors of those chunks that have one."""
@@ -262,6 +279,20 @@ class Generations:
 
 def _is(generation: Generation, identity: str, dimensions: int) -> bool:
     return (generation.identity, generation.dimensions) == (identity, dimensions)
+
+
+def _measured(
+    block: tuple[bytes, bytes, bytes], query: "Vector"
+) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
+    """Return the chunk ids of a block and their cosines to `query`, all being of length 1."""
+    import numpy as np
+
+    rowids, validity, vectors = block
+    if 8 * len(validity) != len(rowids) // 8 or len(vectors) != len(rowids) // 8 * query.nbytes:
+        raise apsw.CorruptError("a block of vectors has another size than its ids")
+    used = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little").astype(bool)
+    cosines = np.frombuffer(vectors, "<f4").reshape(len(used), -1) @ query
+    return np.frombuffer(rowids, "<i8")[used], cosines[used]
 
 
 def _blob(vector: "Vector", dimensions: int) -> bytes:
