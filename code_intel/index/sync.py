@@ -33,6 +33,9 @@ CHUNKER = "1"
 """Raise it when the same bytes give other chunks, cards or words: everything is parsed again, as it
 is after an upgrade; vectors of cards that stay the same are kept."""
 
+UNFIT = "index_failed"
+"""Code of the error that a file may not or cannot be indexed, as devrag calls it."""
+
 Progress = Callable[[int, int], None]
 Stop = Callable[[], bool]
 
@@ -166,14 +169,14 @@ def sync_document(
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
-        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
+        raise UsageError(f"{name} is not indexed: {why}.", code=UNFIT, details={"field": "path"})
     return report
 
 
 def _check_wanted(config: IndexConfig, name: str, real: Path, *, kept_out: bool) -> None:
     if kept_out or not walk.is_covered(config, real):
         why = walk.KEPT_OUT if kept_out else f"no pattern of {config.path.name} means it"
-        raise UsageError(f"{name} is not indexed: {why}.", details={"field": "path"})
+        raise UsageError(f"{name} is not indexed: {why}.", code=UNFIT, details={"field": "path"})
 
 
 def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
@@ -185,11 +188,11 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
     try:
         found = walk.examine(str(real), name, config)
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"{name} cannot be read: {error.strerror}.", code=UNFIT) from error
     if found is None and os.path.lexists(real):
         found = f"{config.path.name} takes no such files"
     if isinstance(found, str):
-        raise UsageError(f"{name} is not indexed: {found}.", details={"field": "path"})
+        raise UsageError(f"{name} is not indexed: {found}.", code=UNFIT, details={"field": "path"})
     return found
 
 

@@ -3,22 +3,20 @@
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output
+from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
 from code_intel.tools.list_documents import document_data
-from code_intel.tools.shelf import open_shelf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    add_fields(parser)
     add_output(parser)
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """List them by name."""
-    shelf = open_shelf(args.config, readonly=True)
-    try:
-        rows = shelf.index.store.documents()
-    finally:
-        shelf.index.close()
-    data = {"documents": [document_data(row) for row in rows], "total": len(rows)}
-    return 0, data, "\n".join(row.path for row in rows)
+    with opened(args.config, readonly=True) as shelf:
+        rows = [document_data(row) for row in shelf.index.store.documents()]
+    data = {"count": len(rows), "documents": kept(rows, args.fields), "total": len(rows)}
+    lines = [f"{row['modified_at']}\t{row['filename']}" for row in rows]
+    return 0, data, "\n".join([*lines, "", f"Total: {len(rows)} documents"])

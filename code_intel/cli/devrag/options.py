@@ -1,26 +1,72 @@
-"""What every `devrag` command has: its options, and its envelope for errors."""
+"""What `devrag` commands have in common: options, fields to show, files on the line, an open index."""
 
 import argparse
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from code_intel.errors import CodeIntelError
+from code_intel.config import IndexConfig
+from code_intel.errors import UsageError
+
+if TYPE_CHECKING:  # serving imports this before its handshake
+    from code_intel.tools.shelf import Shelf
+
+FIELDS = {"content": "chunk", "filename": "document"}
+"""Other names of result fields, which devrag's help has."""
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add `--config` (for the help; it is read before) and `--output`."""
+    """Add the global options, for the help (`line` reads them), and `--output`."""
     parser.add_argument("--config", metavar="PATH", help="the configuration (default: config.json)")
+    parser.add_argument("--model-dir", metavar="PATH", help="folder in which a local model may be")
     parser.add_argument(
         "--output", "--format", choices=("json", "text"), default="json", help="how to answer"
     )
 
 
-def refusal(error: CodeIntelError) -> dict[str, Any]:
-    """Return the envelope of an error."""
-    wire = error.as_dict()
-    told = {
-        "code": wire["error"],
-        "message": wire["message"],
-        "field": wire.get("field", ""),
-        "hint": wire["hint"],
-    }
-    return {"status": "error", "error": told}
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Add `--fields`."""
+    parser.add_argument("--fields", default="", help="only these fields of each row, with commas")
+
+
+def add_path(parser: argparse.ArgumentParser, name: str = "filepath") -> None:
+    """Add the file that a command is about."""
+    parser.add_argument(name, help="relative to the configuration, else to where you are")
+
+
+def kept(rows: Sequence[Mapping[str, Any]], fields: str) -> list[dict[str, Any]]:
+    """Return the rows with the fields that were asked for alone.
+
+    Raises:
+        UsageError: No row has such a field.
+    """
+    wanted = [name.strip() for name in fields.split(",") if name.strip()]
+    known = {name for row in rows for name in row}
+    names = [name if name in known else FIELDS.get(name, name) for name in wanted]
+    if rows and (odd := [name for name in names if name not in known]):
+        raise UsageError(
+            f"There is no field {odd[0]}.",
+            hint=f"Fields: {', '.join(sorted(known))}.",
+            details={"field": "fields"},
+        )
+    return [{k: row[k] for k in names if k in row} if names else dict(row) for row in rows]
+
+
+def path_of(config: IndexConfig, text: str) -> str:
+    """Return a path as tools take it: relative to the config; where only the shell knows it, absolute."""
+    if text and not (config.folder / text).exists() and Path(text).exists():
+        return str(Path(text).absolute())
+    return text
+
+
+@contextmanager
+def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[Shelf]":
+    """Hold the index of a config; see `open_shelf`."""
+    from code_intel.tools.shelf import open_shelf
+
+    shelf = open_shelf(config, readonly=readonly)
+    try:
+        yield shelf
+    finally:
+        shelf.index.close()

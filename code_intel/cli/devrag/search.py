@@ -3,19 +3,22 @@
 import argparse
 import json
 import sys
+import unicodedata
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, refusal
+from code_intel.cli.devrag.codes import refusal
+from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
 from code_intel.cli.search import hits_wanted
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, UsageError
+from code_intel.tools.answers import CAP
 from code_intel.tools.declaration import Answer
-from code_intel.tools.search import found
-from code_intel.tools.shelf import Shelf, open_shelf
+from code_intel.tools.search import folder_of, found
+from code_intel.tools.shelf import Shelf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", help="a question, words or a symbol; - reads lines")
+    parser.add_argument("query", nargs="+", help="a question, words or a symbol; - reads lines")
     parser.add_argument(
         "--top-k", type=hits_wanted, metavar="N", help="hits (default: search_top_k)"
     )
@@ -23,21 +26,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file-pattern", default="", help="only files whose name matches this glob"
     )
+    add_fields(parser)
     add_output(parser)
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Answer one query, or one a line."""
-    shelf = open_shelf(args.config, readonly=True)
-    try:
-        if args.query != "-":
-            answer = _ask(shelf, args.query, args)
+    with opened(args.config, readonly=True) as shelf:
+        if args.query != ["-"]:
+            answer = _ask(shelf, " ".join(args.query), args)
             return 0, dict(answer.data), answer.text
         for line in filter(None, map(str.strip, sys.stdin)):
             print(json.dumps(_envelope(shelf, line, args), ensure_ascii=False), flush=True)
         return 0, None, ""
-    finally:
-        shelf.index.close()
 
 
 def _envelope(shelf: Shelf, query: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -45,9 +46,19 @@ def _envelope(shelf: Shelf, query: str, args: argparse.Namespace) -> dict[str, A
     try:
         return {"status": "ok", "data": dict(_ask(shelf, query, args).data)}
     except CodeIntelError as error:
-        return refusal(error)
+        return refusal(error, "search")
 
 
 def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
+    """Search; a program reads the answer, so its chunks are whole unless there are very many."""
+    if not query.strip():
+        raise UsageError("query is empty.", code="invalid_input", details={"field": "query"})
+    if any(unicodedata.category(char) == "Cc" and char not in "\n\r\t" for char in query):
+        what = "query contains control characters."
+        raise UsageError(what, code="invalid_input", details={"field": "query"})
     limit = args.top_k or shelf.index.config.top_k
-    return found(query, shelf.search(query, limit, args.directory, args.file_pattern))
+    folder = folder_of(shelf.index.config, args.directory)
+    answer = found(query, shelf.search(query, limit, folder, args.file_pattern), 4 * CAP)
+    return Answer(
+        {**answer.data, "results": kept(answer.data["results"], args.fields)}, answer.text
+    )

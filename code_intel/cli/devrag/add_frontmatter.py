@@ -1,0 +1,16 @@
+"""Give a Markdown file front matter; a file that has some is refused: use update-frontmatter."""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.front_matter import add_fields, written
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_fields(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Write it."""
+    return written(args, update=False)

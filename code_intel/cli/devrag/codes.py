@@ -1,0 +1,67 @@
+"""Errors in devrag's envelope, with devrag's codes, which scripts branch on (docs/decisions/0017)."""
+
+from typing import Any, NamedTuple
+
+from code_intel.errors import CodeIntelError
+
+
+class Row(NamedTuple):
+    """Which error becomes which code; `*` is any, the first row that fits counts."""
+
+    error: str
+    field: str
+    command: str
+    code: str
+
+
+WRITING = ("index", "index-code", "reindex", "sync")
+UNWRITTEN = ("busy", "storage_failed", "index_damaged", "index_unusable")
+
+CODES = (
+    Row("path_outside_root", "*", "*", "invalid_path"),
+    Row("invalid_argument", "path", "*", "invalid_path"),
+    Row("invalid_argument", "directory", "*", "invalid_path"),
+    *(Row(error, "*", command, "insert_failed") for error in UNWRITTEN for command in WRITING),
+)
+"""What has a name of its own in devrag."""
+FAILED = {
+    "search": "search_failed",
+    "list": "list_failed",
+    "delete": "delete_failed",
+    "add-frontmatter": "frontmatter_failed",
+    "update-frontmatter": "frontmatter_failed",
+    **dict.fromkeys(WRITING, "index_failed"),
+}
+"""What else may go wrong in a command; in all others `init_failed`."""
+KEPT = frozenset({
+    "unknown_command", "missing_argument", "invalid_argument", "invalid_input", "invalid_json",
+    "invalid_config", "embed_failed", "init_failed", "index_failed", "frontmatter_failed", "read_failed",
+    "unexpected",
+})  # fmt: skip
+"""Codes that errors have already."""
+OPERATIONAL = frozenset({
+    "embed_failed", "init_failed", "index_failed", "insert_failed", "search_failed", "list_failed",
+    "delete_failed", "frontmatter_failed", "read_failed",
+})  # fmt: skip
+"""The line was good and something else was not: exit 1."""
+
+
+def code_of(error: CodeIntelError, command: str) -> str:
+    """Return devrag's code of an error in a command."""
+    where = str(error.details.get("field", ""))
+    said = (error.error, where, command)
+    for row in CODES:
+        if all(want in {"*", have} for want, have in zip(row[:3], said, strict=True)):
+            return row.code
+    return error.error if error.error in KEPT else FAILED.get(command, "init_failed")
+
+
+def refusal(error: CodeIntelError, command: str) -> dict[str, Any]:
+    """Return the envelope of an error."""
+    told = {
+        "code": code_of(error, command),
+        "message": error.message,
+        "field": error.details.get("field", ""),
+        "hint": error.hint,
+    }
+    return {"status": "error", "error": told}

@@ -1,0 +1,31 @@
+"""Take one document out of the index; the file stays, and stays out until it is indexed by name.
+
+With --remove-file the file is removed from the disk too; one of the map goes to the trash.
+"""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.tools import documents
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_path(parser, "filename")
+    parser.add_argument("--remove-file", action="store_true", help="also remove the file")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Delete it."""
+    path = path_of(args.config, args.filename)
+    with opened(args.config, readonly=args.dry_run) as shelf:
+        if not args.dry_run:
+            data = documents.delete(shelf, path, remove_file=args.remove_file)
+            return 0, data, data["message"]
+        name, _ = documents.document(shelf, path)
+    would = {"would_delete_db": name, "would_delete_file": args.remove_file}
+    from_disk = " and from the disk" if args.remove_file else ""
+    return 0, {"dry_run": True} | would, f"{name} would be deleted from the index{from_disk}."

@@ -1,0 +1,40 @@
+"""The options and the work of both commands that write front matter."""
+
+import argparse
+from typing import Any, get_args
+
+from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.tools import metadata
+
+FLAGS = {"domain": "domain", "docType": "doc_type", "language": "language", "tags": "tags", "project": "project"}  # fmt: skip
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_path(parser)
+    parser.add_argument("--domain", choices=_choices(metadata.Domain), help="what it belongs to")
+    parser.add_argument("--doc-type", choices=_choices(metadata.DocType), help="what kind of text")
+    parser.add_argument("--language", help="of the code it is about: go, typescript, python …")
+    parser.add_argument("--tags", help="words, with commas")
+    parser.add_argument("--project", help="name of the project")
+    parser.add_argument(
+        "--params", default="{}", metavar="JSON", help="the same fields as a JSON object"
+    )
+    add_output(parser)
+
+
+def written(args: argparse.Namespace, *, update: bool) -> tuple[int, dict[str, Any] | None, str]:
+    """Write the fields; flags go over `--params`."""
+    given = {field: getattr(args, name) for field, name in FLAGS.items()}
+    said = {field: value for field, value in given.items() if value is not None}
+    values = metadata.fields(metadata.from_json(args.params) | said)
+    with opened(args.config) as shelf:
+        path = path_of(args.config, args.filepath)
+        data = metadata.write(shelf, path, values, update=update)
+    return 0, data, data["message"]
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """Return the words of an optional `Literal`."""
+    literal = next(part for part in get_args(get_args(annotation)[0]) if get_args(part))
+    return get_args(literal)

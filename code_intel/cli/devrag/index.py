@@ -1,0 +1,23 @@
+"""Index one file now, words and vectors.
+
+Also a file that no pattern means; it stays indexed until it is deleted by name.
+"""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.tools import documents
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_path(parser)
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Index it."""
+    with opened(args.config) as shelf:
+        data = documents.index(shelf, path_of(args.config, args.filepath))
+    return 0, data, data["message"]

@@ -1,0 +1,38 @@
+"""Index source files now: one, several, or all below a folder, words and vectors.
+
+Also files that no pattern means; they stay indexed until they are deleted by name. Of several files,
+those that fail are named.
+"""
+
+import argparse
+import threading
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output, opened, path_of
+from code_intel.cli.output import progress
+from code_intel.cli.sync import vectors
+from code_intel.tools.documents import one_of
+from code_intel.tools.index_code import chosen
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("filepath", nargs="?", default="", help="one file")
+    parser.add_argument("--directory", default="", help="every file below this folder")
+    parser.add_argument("--filepaths", default="", help="several files, with commas")
+    parser.add_argument("--force", action="store_true", help="parse again what has not changed")
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Index what is named."""
+    one_of(filepath=args.filepath, directory=args.directory, filepaths=args.filepaths)
+    several = ",".join(path_of(args.config, path.strip()) for path in args.filepaths.split(","))
+    one, folder = (path_of(args.config, path) for path in (args.filepath, args.directory))
+    with opened(args.config) as shelf:
+        data = chosen(shelf, one, folder, several, threading.Event(), force=args.force)
+        if not one:
+            with progress() as advance:
+                notes = vectors(shelf, advance)
+            data |= {"warnings": notes} if notes else {}
+    return 0, data, data["message"]

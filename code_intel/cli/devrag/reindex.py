@@ -1,0 +1,25 @@
+"""Parse one document again, though its file has not changed; the old one answers until then."""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.tools import documents
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_path(parser, "filename")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Index it anew."""
+    path = path_of(args.config, args.filename)
+    with opened(args.config, readonly=args.dry_run) as shelf:
+        if args.dry_run:
+            name, _ = documents.document(shelf, path)
+            return 0, {"dry_run": True, "would_reindex": name}, f"{name} would be indexed anew."
+        data = documents.reindex(shelf, path)
+    return 0, data, data["message"]

@@ -1,0 +1,23 @@
+"""devrag's template: a `config.json` with its defaults, where it finds none (docs/decisions/0017)."""
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from code_intel.config.index_config import DEVRAG_DEFAULTS
+
+
+def make(path: Path) -> None:
+    """Write the template and say so, unless the folder is a home folder or cannot be written.
+
+    Only a file that is not there is made; none of the folders it names is.
+    """
+    folder = path.absolute().parent
+    if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111 - Path.home fails without one
+        return
+    text = json.dumps(dict(DEVRAG_DEFAULTS), indent=2) + "\n"
+    with suppress(OSError), path.open("x", encoding="utf-8") as file:
+        file.write(text)
+        print(f"devrag: {path} was made, with the defaults.", file=sys.stderr, flush=True)

@@ -1,0 +1,16 @@
+"""Merge fields into a Markdown file's front matter, or make it; all else in it stays."""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.front_matter import add_fields, written
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_fields(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Write it."""
+    return written(args, update=True)

@@ -1,0 +1,19 @@
+"""Give the space that the index does not use back to the disk."""
+
+import argparse
+from typing import Any
+
+from code_intel.cli.devrag.options import add_output, opened
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
+    """Shrink the database."""
+    with opened(args.config) as shelf:
+        before, after = shelf.index.store.vacuum()
+    text = f"{before - after:,} bytes are free again."
+    return 0, {"message": text, "bytes_before": before, "bytes_after": after}, text

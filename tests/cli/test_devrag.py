@@ -1,0 +1,400 @@
+"""The program `devrag` as its users and their scripts call it: every command, flag, answer and code."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.cli.devrag import COMMANDS, MISSING, line, main
+from code_intel.cli.devrag.codes import FAILED, OPERATIONAL
+from code_intel.cli.main import parser_of
+from code_intel.errors import UsageError
+
+Devrag = Callable[..., dict[str, Any]]
+GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
+NOTES = "# Notes\n\nTimes of the ferry, and its fares.\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> Path:
+    """A folder with devrag's own config and two documents, in which this process stands; words only."""
+    root = tmp_path / "place"
+    (root / "documents" / "sub").mkdir(parents=True)
+    (root / "documents" / "guide.md").write_text(GUIDE, encoding="utf-8")
+    (root / "documents" / "sub" / "notes.md").write_text(NOTES, encoding="utf-8")
+    (root / "config.json").write_text('{"documents_dir": "./documents"}', encoding="utf-8")
+    monkeypatch.chdir(root)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return root
+
+
+@pytest.fixture
+def devrag(place: Path, capsys: pytest.CaptureFixture[str]) -> Devrag:
+    """Run one line in this process and return the data, or the error, of its answer."""
+    assert place.is_dir()
+
+    def run(*words: str, code: int = 0) -> dict[str, Any]:
+        found = main(words)
+        out, err = capsys.readouterr()
+        assert found == code, (out, err)
+        assert "Traceback" not in err
+        envelope = json.loads(out)
+        assert envelope.keys() == ({"status", "error"} if code else {"status", "data"})
+        assert envelope["status"] == ("error" if code else "ok")
+        answer: dict[str, Any] = envelope["error" if code else "data"]
+        if code:
+            assert list(answer) == ["code", "message", "field", "hint"]
+            assert answer["message"]
+            assert answer["hint"]
+        return answer | {"stderr": err}
+
+    return run
+
+
+def text_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(words) == 0
+    return capsys.readouterr().out
+
+
+def listed(devrag: Devrag) -> list[str]:
+    return [row["filename"] for row in devrag("list")["documents"]]
+
+
+BOTH = ["documents/guide.md", "documents/sub/notes.md"]
+
+
+def test_sync_indexes_and_ends_with_counts(devrag: Devrag) -> None:
+    first = devrag("sync")
+    assert {key: first[key] for key in ("added", "updated", "deleted", "failed")} == {
+        "added": 2, "updated": 0, "deleted": 0, "failed": 0,
+    }  # fmt: skip
+    assert devrag("sync")["added"] == 0
+    assert listed(devrag) == BOTH
+
+
+def test_search_answers_with_devrags_fields_first(devrag: Devrag) -> None:
+    devrag("sync")
+    data = devrag("search", "how", "the", "ferry", "sails")
+    assert (data["query"], data["count"]) == ("how the ferry sails", len(data["results"]))
+    best = data["results"][0]
+    assert list(best)[:4] == ["document", "chunk", "similarity", "position"]
+    assert (best["document"], best["chunk"], best["position"]) == (BOTH[0], GUIDE.strip(), 0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "ferry", "--top-k", "1"),
+        ("search", "--top-k", "1", "ferry"),
+        ("--top-k", "1", "search", "ferry"),
+        ("-top-k=1", "search", "ferry"),
+        ("search", "ferry", "-top-k", "1"),
+        ("--config", "config.json", "search", "ferry", "--top-k=1", "--output", "json"),
+        ("--format=json", "search", "--top-k=1", "--", "ferry"),
+        ("search", "ferry", "--config=config.json", "--model-dir", "models", "--top-k=1"),
+        ("search", "ferry", "--path", ".", "--format", "json", "--top-k", "1"),
+    ],
+)
+def test_flags_stand_anywhere_with_one_dash_or_two(devrag: Devrag, words: tuple[str, ...]) -> None:
+    devrag("sync")
+    data = devrag(*words)
+    assert (data["query"], data["count"]) == ("ferry", 1)
+
+
+def test_the_lines_of_code_intel_3_8_are_answered(place: Path, devrag: Devrag) -> None:
+    devrag("sync")
+    for path in (".", "./", str(place), "documents", str(place / "documents")):
+        assert devrag("search", "ferry", "--path", path, "--format", "json")["count"] == 2, path
+    assert devrag("search", "ferry", "--path", "documents/sub", "--format", "json")["count"] == 1
+    assert devrag("search", "ferry", "--path", "nowhere", "--format", "json")["count"] == 0
+
+
+def test_rows_have_only_the_fields_that_are_asked_for(devrag: Devrag) -> None:
+    devrag("sync")
+    rows = devrag("search", "ferry", "--fields", "document, score")["results"]
+    assert [list(row) for row in rows] == [["document", "score"]] * 2
+    assert list(devrag("search", "ferry", "--fields=content,filename")["results"][0]) == [
+        "chunk",
+        "document",
+    ]
+    assert devrag("list", "--fields", "filename")["documents"][0] == {"filename": BOTH[0]}
+    error = devrag("search", "ferry", "--fields", "colour", code=2)
+    assert error["field"] == "fields"
+    assert "similarity" in error["hint"]
+
+
+def test_chunks_are_whole_on_a_terminal(place: Path, devrag: Devrag) -> None:
+    long = "語" * 450
+    for number in range(9):
+        (place / "documents" / f"{number}.md").write_text(f"{long}{number}", encoding="utf-8")
+    devrag("sync")
+    rows = devrag("search", long[:20], "--top-k", "9")["results"]
+    assert [len(row["chunk"]) for row in rows] == [451] * 9
+
+
+def test_text_is_for_people(devrag: Devrag, capsys: pytest.CaptureFixture[str]) -> None:
+    devrag("sync")
+    rows = text_of(capsys, "list", "--output", "text").splitlines()
+    assert [row.split("\t")[1] for row in rows[:2]] == BOTH
+    assert rows[-1] == "Total: 2 documents"
+    assert BOTH[0] in text_of(capsys, "search", "ferry sails", "--output=text")
+    assert "usage: devrag" in text_of(capsys, "help")
+    assert text_of(capsys, "--version").startswith("devrag ")
+    assert text_of(capsys, "search", "ferry", "--version").startswith("devrag ")
+
+
+def test_index_takes_a_file_beyond_the_patterns_and_keeps_it(place: Path, devrag: Devrag) -> None:
+    (place / "config.json").write_text(
+        '{"document_patterns": ["documents/*.md"]}', encoding="utf-8"
+    )
+    (place / "documents" / "code.py").write_text("def sail(): pass\n", encoding="utf-8")
+    devrag("sync")
+    done = devrag("index", "documents/code.py")
+    assert (done["file"], done["success"]) == ("documents/code.py", True)
+    devrag("index", "documents/sub/notes.md")
+    assert devrag("sync")["deleted"] == 0
+    assert listed(devrag) == ["documents/code.py", *BOTH]
+    assert devrag("delete", "documents/code.py")["file_deleted"] is False
+    assert devrag("sync")["added"] == 0
+    assert listed(devrag) == BOTH
+
+
+def test_index_code_takes_one_several_or_a_folder(place: Path, devrag: Devrag) -> None:
+    (place / "config.json").write_text(
+        '{"document_patterns": ["documents/*.md"]}', encoding="utf-8"
+    )
+    for name in ("a.py", "b.py", "sub/c.py"):
+        (place / "documents" / name).write_text(f"def {name[-4]}(): pass\n", encoding="utf-8")
+    one = devrag("index-code", "documents/a.py")
+    assert (one["success"], one["file"]) == (True, "documents/a.py")
+    assert one["message"]
+    several = devrag("index-code", "--filepaths", "documents/a.py,documents/b.py, none.py")
+    assert (several["success_count"], several["error_count"]) == (2, 1)
+    folder = devrag("index-code", "--directory", "documents", "--force")
+    assert (folder["files_added"], folder["files_updated"], folder["files_failed"]) == (3, 2, 0)
+    assert devrag("sync")["deleted"] == 0
+    error = devrag("index-code", code=2)
+    assert (error["code"], "is required" in error["message"]) == ("missing_argument", True)
+
+
+def test_delete_and_reindex_can_be_tried_out(place: Path, devrag: Devrag) -> None:
+    devrag("sync")
+    would = devrag("delete", BOTH[0], "--remove-file", "--dry-run")
+    assert (would["dry_run"], would["would_delete_db"], would["would_delete_file"]) == (
+        True, BOTH[0], True,
+    )  # fmt: skip
+    assert devrag("reindex", "--dry-run", BOTH[0])["would_reindex"] == BOTH[0]
+    assert listed(devrag) == BOTH
+    assert devrag("reindex", BOTH[0])["filename"] == BOTH[0]
+    done = devrag("delete", "--remove-file", BOTH[0])
+    assert (done["filename"], done["file_deleted"]) == (BOTH[0], True)
+    assert not (place / BOTH[0]).exists()
+    assert listed(devrag) == BOTH[1:]
+
+
+@pytest.mark.parametrize("params", ["flags", "params"])
+def test_front_matter_is_written_from_flags_or_json(
+    place: Path, devrag: Devrag, params: str
+) -> None:
+    given = {
+        "flags": ("--domain", "backend", "--doc-type=spec", "--tags", "a, b", "--language", "ruby"),
+        "params": ("--params", '{"Domain": "backend", "docType": "spec", "tags": ["a", "b"]}',
+                   "--language", "ruby"),
+    }[params]  # fmt: skip
+    done = devrag("add-frontmatter", BOTH[0], *given, "--project", "Shop")
+    assert done["file"] == BOTH[0]
+    expected = "domain: backend\ndocType: spec\nlanguage: ruby\ntags: [a, b]\nproject: Shop"
+    assert (place / BOTH[0]).read_text(encoding="utf-8") == f"---\n{expected}\n---\n\n{GUIDE}"
+    error = devrag("add-frontmatter", BOTH[0], *given, code=1)
+    assert error["code"] == "frontmatter_failed"
+    devrag("update-frontmatter", BOTH[0], "--tags", "c")
+    assert "tags: [c]\nproject: Shop" in (place / BOTH[0]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "name", "field"),
+    [
+        (("nope",), 2, "unknown_command", ""),
+        (("search",), 2, "missing_argument", ""),
+        (("index",), 2, "missing_argument", ""),
+        (("add-frontmatter",), 2, "missing_argument", ""),
+        (("add-frontmatter", BOTH[0]), 2, "missing_argument", ""),
+        (("search", ""), 2, "invalid_input", "query"),
+        (("search", "a\x01b"), 2, "invalid_input", "query"),
+        (("index", "../outside.md"), 2, "invalid_path", "path"),
+        (("index", ""), 2, "invalid_path", "path"),
+        (("delete", "/etc/passwd", "--remove-file"), 2, "invalid_path", "path"),
+        (("index-code", "--directory", "documents/guide.md"), 2, "invalid_path", "directory"),
+        (("add-frontmatter", BOTH[0], "--params", "{"), 2, "invalid_json", "params"),
+        (("add-frontmatter", BOTH[0], "--params", "[]"), 2, "invalid_json", "params"),
+        (("add-frontmatter", BOTH[0], "--params", '{"color": 1}'), 2, "invalid_argument", "params"),
+        (("add-frontmatter", BOTH[0], "--params", '{"tags": 1}'), 2, "invalid_argument", "tags"),
+        (("add-frontmatter", BOTH[0], "--domain", "sea"), 2, "invalid_argument", ""),
+        (("add-frontmatter", "documents/none.md", "--tags=a"), 1, "read_failed", ""),
+        (("index", "documents/none.md"), 1, "index_failed", ""),
+        (("index", "documents/binary.md"), 1, "index_failed", "path"),
+        (("index-code", "documents/none.py"), 1, "index_failed", ""),
+        (("reindex", "documents/none.md"), 1, "index_failed", ""),
+        (("delete", "documents/none.md"), 1, "delete_failed", ""),
+        (("--config=none.json", "list"), 2, "invalid_argument", "config"),
+        (("list", "--config="), 2, "invalid_argument", "config"),
+        (("list", "--model-dir"), 2, "invalid_argument", "model_dir"),
+        (("--config=broken.json", "list"), 2, "invalid_config", ""),
+        (("--config=odd.json", "list"), 2, "invalid_config", "chunk_size"),
+    ],
+)  # fmt: skip
+def test_every_error_has_devrags_code_and_its_exit_code(
+    place: Path, devrag: Devrag, words: tuple[str, ...], code: int, name: str, field: str
+) -> None:
+    (place / "documents" / "binary.md").write_bytes(b"\0\1\2")
+    (place / "broken.json").write_text("{\n  nope\n}", encoding="utf-8")
+    (place / "odd.json").write_text('{"chunk_size": "5"}', encoding="utf-8")
+    devrag("sync")
+    error = devrag(*words, code=code)
+    assert (error["code"], error["field"]) == (name, field)
+    assert (error["code"] in OPERATIONAL) == (code == 1)
+
+
+def test_bad_json_names_its_place(place: Path, devrag: Devrag) -> None:
+    (place / "config.json").write_text('{\n  "chunk_size": 5,\n}', encoding="utf-8")
+    for words in (("sync",), ("search", "ferry"), ()):
+        assert "line 3, column 1" in devrag(*words, code=2)["message"]
+    assert sorted(path.name for path in place.iterdir()) == ["config.json", "documents"]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("list", "list_failed"), ("search", "search_failed")]
+)
+def test_a_search_or_list_without_an_index_fails_and_says_what_to_do(
+    devrag: Devrag, command: str, code: str
+) -> None:
+    error = devrag(command, *(["ferry"] if command == "search" else []), code=1)
+    assert error["code"] == code
+    assert "devrag --config" in error["hint"]
+    assert error["hint"].rstrip("`.").endswith("sync")
+
+
+def test_commands_of_devrag_that_are_gone_say_what_to_use(devrag: Devrag) -> None:
+    for name in MISSING:
+        error = devrag(name, "x", code=2)
+        assert error["code"] == "unknown_command"
+        assert error["hint"] == MISSING[name]
+
+
+def test_every_flag_of_every_command_is_known_before_its_parser_is_made() -> None:
+    switches: set[str] = set()
+    values: set[str] = set()
+    for command in COMMANDS:
+        for action in parser_of(command, "devrag")._actions:  # noqa: SLF001 - there is no other way
+            names = {name[2:] for name in action.option_strings if name.startswith("--")}
+            (switches if action.nargs == 0 else values).update(names)
+    assert switches | {"version"} == line.SWITCHES
+    assert values == line.VALUES
+
+
+def test_a_value_is_never_taken_for_the_command() -> None:
+    read = line.read(
+        ["--output", "search", "--config", "list", "-top-k", "3", "delete", "x", "--", "--y"]
+    )
+    assert (read.command, read.config) == ("delete", "list")
+    assert read.rest == ["--output=search", "--top-k=3", "x", "--", "--y"]
+    assert line.read(["search", "-"]).rest == ["-"]
+    with pytest.raises(UsageError):
+        line.read(["--config"])
+
+
+def test_the_schema_describes_every_command(devrag: Devrag) -> None:
+    data = devrag("schema")
+    commands = {row["name"]: row for row in data["commands"]}
+    assert list(commands) == [command.name for command in COMMANDS]
+    assert [name for name, row in commands.items() if row["destructive"]] == ["delete"]
+    flags = {row["name"]: row for row in commands["search"]["flags"]}
+    assert flags["output"]["enum"] == ["json", "text"]
+    assert commands["index"]["args"][0]["name"] == "filepath"
+    assert FAILED.keys() <= commands.keys()
+
+
+def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag) -> None:
+    (place / "config.json").write_text(
+        '{"documents_dir": "documents", "chunk_sice": 5, "compute": {"device": "gpu"}}',
+        encoding="utf-8",
+    )
+    synced = devrag("sync")
+    note = "config.json: unknown key chunk_sice; did you mean chunk_size?"
+    assert synced["stderr"].count(note) == 1
+    status = devrag("status")
+    assert note in status["notes"]
+    assert any("CPU" in text for text in status["notes"])
+    assert (status["files"], status["state"]) == (2, "fresh")
+    assert devrag("doctor")["ok"] == devrag("check")["ok"] is True
+    done = devrag("vacuum")
+    assert done["bytes_before"] >= done["bytes_after"] > 0
+    assert json.loads((place / "config.json").read_text(encoding="utf-8"))["chunk_sice"] == 5
+
+
+def test_a_gpu_that_must_be_there_is_missed_before_anything_is_computed(
+    place: Path, devrag: Devrag
+) -> None:
+    (place / "config.json").write_text(
+        '{"compute": {"device": "gpu", "fallback_to_cpu": false}}', encoding="utf-8"
+    )
+    for words in (("sync",), ("serve",), ("search", "ferry")):
+        error = devrag(*words, code=1)
+        assert error["code"] == "init_failed"
+        assert "fallback_to_cpu" in error["hint"]
+    assert devrag("status")["state"] == "missing"
+
+
+def test_a_missing_default_config_is_made_by_what_builds_and_by_nothing_that_looks(
+    place: Path, devrag: Devrag, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "config.json").unlink()
+    for words in (("status",), ("search", "ferry"), ("list",), ("delete", "x", "--dry-run")):
+        main(words)
+        assert not (place / "config.json").exists()
+        assert not (place / "vectors.db").exists()
+    capsys.readouterr()
+    data = devrag("sync")
+    assert "config.json was made" in data["stderr"]
+    assert data["added"] == 2
+    made = json.loads((place / "config.json").read_text(encoding="utf-8"))
+    assert made["document_patterns"] == ["./documents"]
+    assert made["model"] == {"name": "multilingual-e5-small", "dimensions": 384}
+    before = (place / "config.json").stat().st_mtime_ns
+    devrag("sync")
+    assert (place / "config.json").stat().st_mtime_ns == before
+
+
+def test_no_folder_is_made_and_no_home_is_written_to(
+    tmp_path: Path, devrag: Devrag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    data = devrag("sync")
+    assert any("./documents does not exist" in warning for warning in data["warnings"])
+    names = {path.name for path in empty.iterdir() if not path.name.startswith("vectors.db")}
+    assert names == {"config.json"}
+    home = tmp_path / "home"
+    monkeypatch.chdir(home)
+    devrag("sync")
+    assert not (home / "config.json").exists()
+
+
+def test_documents_have_the_same_names_wherever_the_program_is_called(
+    place: Path, devrag: Devrag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devrag("sync")
+    monkeypatch.chdir(place / "documents" / "sub")
+    config = str(place / "config.json")
+    assert devrag("--config", config, "sync")["unchanged"] == 2
+    assert [r["filename"] for r in devrag("--config", config, "list")["documents"]] == BOTH
+    assert devrag("--config", config, "reindex", BOTH[1])["filename"] == BOTH[1]
+    assert devrag("--config", config, "reindex", "notes.md")["filename"] == BOTH[1]
+    monkeypatch.chdir(place.parent)
+    assert devrag("--config", "place/config.json", "sync")["unchanged"] == 2
