@@ -25,6 +25,6 @@ class Limits:
     body_seconds: float = 30
     drain_seconds: float = 5
     idle_seconds: int = 60
-    connections: int = 512
-    sessions: int = 256
+    connections: int = 200
+    sessions: int = 1000
     session_seconds: float = 1800
