@@ -17,6 +17,7 @@ from code_intel.config import (
     load_index_config,
     load_settings,
 )
+from code_intel.config.index_config import with_model_dir
 from code_intel.config.locating import locate_config
 from code_intel.errors import ConfigError, UsageError
 
@@ -106,6 +107,7 @@ def test_every_key_of_devrag_is_read(tmp_path: Path) -> None:
         "update_check": True,
         "model_dir": "../models",
     }
+    (tmp_path / "models").mkdir()
     config = load_index_config(written(tmp_path / "p" / "my.json", raw))
     assert config.patterns == ("./docs", "./notes/**/*.md")
     assert (config.chunk_size, config.top_k) == (300, 7)
@@ -113,6 +115,23 @@ def test_every_key_of_devrag_is_read(tmp_path: Path) -> None:
     assert (config.model, config.dimensions) == ("other", 768)
     assert config.model_dir == tmp_path / "models"
     assert config.notes == ()
+
+
+def test_a_model_is_taken_from_the_folder_of_models(tmp_path: Path) -> None:
+    for name in ("org/large", "small", "multilingual-e5-small"):
+        (tmp_path / "models" / name).mkdir(parents=True)
+    for name, found in (
+        ("org/large", "models/org/large"), ("other/small", "models/small"), ("none", "none"),
+        ("multilingual-e5-small", "multilingual-e5-small"),
+        ("intfloat/multilingual-e5-small", "intfloat/multilingual-e5-small"),
+    ):  # fmt: skip
+        raw = {"model": {"name": name}, "model_dir": "models"}
+        config = load_index_config(written(tmp_path / "my.json", raw))
+        folder = found.startswith("models/")
+        assert config.model == (str(tmp_path / found) if folder else found)
+        assert config.notes == ()
+    away = with_model_dir(config, tmp_path / "away")
+    assert "does not exist" in away.notes[0]
 
 
 def test_no_patterns_at_all_are_the_default_ones(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ what is unknown is kept, and `notes` names it.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -19,6 +19,7 @@ from code_intel.records import Corpus
 STATE_FOLDER = ".code-intel"
 MAP_CONFIG = "devrag-map.json"
 FOREST_CONFIG = "devrag-forest.json"
+BUILT_IN = "multilingual-e5-small"
 DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "document_patterns": ["./documents"],
@@ -26,7 +27,7 @@ DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "chunk_size": 500,
         "search_top_k": 5,
         "compute": {"device": "auto", "fallback_to_cpu": True},
-        "model": {"name": "multilingual-e5-small", "dimensions": 384},
+        "model": {"name": BUILT_IN, "dimensions": 384},
     }
 )
 """What a missing key means, and the template that devrag writes where there is no config."""
@@ -49,7 +50,7 @@ class IndexConfig:
         db_path: Absolute path of the database.
         chunk_size: Characters a chunk, Markdown only.
         top_k: Default number of hits.
-        model: Model name as written.
+        model: Model name as written, or the folder below `model_dir` that has its name.
         dimensions: Numbers a vector has.
         model_dir: Folder in which a local model may be, absolute; None where nothing is said.
         device: `compute.device`: auto, cpu or gpu.
@@ -101,9 +102,8 @@ def load_index_config(path: Path) -> IndexConfig:
         db_path=beside(path, _text(path, raw, "db_path", DEVRAG_DEFAULTS["db_path"])),
         chunk_size=_positive(path, raw, "chunk_size", DEVRAG_DEFAULTS["chunk_size"]),
         top_k=_positive(path, raw, "search_top_k", DEVRAG_DEFAULTS["search_top_k"]),
-        model=_text(path, raw, "model.name", DEVRAG_DEFAULTS["model"]["name"]),
+        model=_text(path, raw, "model.name", BUILT_IN),
         dimensions=_positive(path, raw, "model.dimensions", DEVRAG_DEFAULTS["model"]["dimensions"]),
-        model_dir=beside(path, model_dir) if model_dir else None,
         device=device,
         fallback_to_cpu=_flag(path, raw, "compute.fallback_to_cpu", default=True),
         notes=(*notes, *_unknown(path, raw)),
@@ -113,7 +113,21 @@ def load_index_config(path: Path) -> IndexConfig:
         raise ConfigError(
             f"{path}: db_path names a folder: {config.db_path}.", details={"field": "db_path"}
         )
-    return config
+    return with_model_dir(config, beside(path, model_dir)) if model_dir else config
+
+
+def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
+    """Return the config with another `model_dir`, and the model that is in it, if it is.
+
+    The built-in model comes with its package; what devrag keeps of it there is of no use.
+    """
+    notes = config.notes
+    if not folder.is_dir():
+        notes = (*notes, f"model_dir: {folder} does not exist.")
+    last = config.model.rpartition("/")[2]
+    found = [path for path in (folder / config.model, folder / last) if path.is_dir()]
+    model = str(found[0]) if found and last != BUILT_IN else config.model
+    return replace(config, model_dir=folder, model=model, notes=notes)
 
 
 def beside(path: Path, text: str) -> Path:

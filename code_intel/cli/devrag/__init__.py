@@ -9,7 +9,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from code_intel import __version__
@@ -17,7 +17,7 @@ from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import IndexConfig, load_index_config
-from code_intel.config.index_config import DEVRAG_DEFAULTS, beside
+from code_intel.config.index_config import BUILT_IN, with_model_dir
 from code_intel.config.locating import locate_config
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
 from code_intel.redaction import masked, masked_data
@@ -106,7 +106,7 @@ def _config(line: Line) -> IndexConfig:
         make(path)
     config = load_index_config(path)
     if line.model_dir:
-        config = replace(config, model_dir=beside(config.path.parent / "x", line.model_dir))
+        config = with_model_dir(config, Path(line.model_dir).absolute())
     for note in config.notes:
         print(f"devrag: {note}", file=sys.stderr, flush=True)
     built_in = config.model == DEVRAG_DEFAULTS["model"]["name"]
