@@ -24,6 +24,7 @@ from mcp.types import (
 )
 
 from code_intel import __version__
+from code_intel.config.upstreams import MASK
 from code_intel.errors import UpstreamError
 from code_intel.records import UpstreamStatus
 from code_intel.servers.upstream_answer import content_of
@@ -73,7 +74,7 @@ class Upstream:
 
     def __init__(self, target: Target, changed: Callable[[], None] = lambda: None) -> None:
         self.target = target
-        self._health = Health(target.name, target.where, target.masked, changed)
+        self._health = Health(target.name, target.where, self._masked, changed)
         self._legacy = False
         self._client: Client | None = None
         self._wire = Wire()
@@ -84,6 +85,10 @@ class Upstream:
     def status(self) -> UpstreamStatus:
         """How it is doing now."""
         return self._health.status(self._wire.ignored)
+
+    def _masked(self, text: str) -> str:
+        text = self.target.masked(text)
+        return text.replace(self._wire.secret, MASK) if self._wire.secret else text
 
     async def own(self) -> None:
         """Connect at the first question, and again whenever that was lost, until cancelled."""

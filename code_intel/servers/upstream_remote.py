@@ -28,7 +28,8 @@ async def remote(config: UpstreamConfig, wire: Wire) -> AsyncIterator[Streams]:
     """
     headers = {**config.headers, DEPTH_HEADER: str(config.depth)}
     if config.token_file is not None:
-        headers["authorization"] = f"Bearer {_token(config.token_file)}"
+        wire.secret = _token(config.token_file)
+        headers["authorization"] = f"Bearer {wire.secret}"
 
     async def look(response: httpx2.Response) -> None:
         status = response.status_code

@@ -36,6 +36,7 @@ class Wire:
         reason: Why; empty while it lives.
         dropped: Whether it was us, because of what it sent.
         note: What the last thing was that went wrong below the protocol, such as `HTTP 503`.
+        secret: What this connection knows beside the settings and nobody may see; or empty.
         ignored: What could not be used, counted by kind.
     """
 
@@ -43,6 +44,7 @@ class Wire:
     reason: str = ""
     dropped: bool = False
     note: str = ""
+    secret: str = field(default="", repr=False)
     ignored: Counter[str] = field(default_factory=Counter)
     _allowance: float = BURST
     _at: float = 0.0

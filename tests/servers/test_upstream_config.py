@@ -1,0 +1,132 @@
+"""The tables of `[upstreams]`: what is read, what is refused, and what is never shown."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.config import UpstreamConfig, load_settings
+from code_intel.config.upstreams import read_upstreams
+from code_intel.errors import ConfigError
+
+ROOT = Path("/project")
+FILE = Path("config.toml")
+HIDDEN = "k3y-that-nobody-may-see"
+
+
+def read(table: object, **environ: str) -> tuple[UpstreamConfig, tuple[str, ...]]:
+    found, warnings = read_upstreams(FILE, {"upstreams": {"devrag-map": table}}, ROOT, environ)
+    return found["devrag-map"], warnings
+
+
+def test_paths_are_relative_to_the_project_and_bare_names_are_looked_up() -> None:
+    config, warnings = read({"command": "./bin/devrag", "cwd": "docs"})
+    assert (config.command, config.cwd) == ("/project/bin/devrag", Path("/project/docs"))
+    config, _ = read({"command": "devrag"})
+    assert (config.command, config.cwd) == ("devrag", ROOT)
+    assert (config.start_seconds, config.call_seconds) == (5.0, 10.0)
+    assert warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        ("devrag", "upstreams.devrag-map"),
+        ({}, "upstreams.devrag-map"),
+        ({"command": "a", "url": "http://b"}, "upstreams.devrag-map"),
+        ({"command": ""}, "upstreams.devrag-map.command"),
+        ({"command": ["devrag"]}, "upstreams.devrag-map.command"),
+        ({"command": "a", "args": "--x"}, "upstreams.devrag-map.args"),
+        ({"command": "a", "args": [1]}, "upstreams.devrag-map.args"),
+        ({"command": "a", "env": {"A": 1}}, "upstreams.devrag-map.env"),
+        ({"command": "a\0b"}, "upstreams.devrag-map.command"),
+        ({"url": "ftp://host"}, "upstreams.devrag-map.url"),
+        ({"url": "http://"}, "upstreams.devrag-map.url"),
+        ({"url": "http://host:99999/"}, "upstreams.devrag-map.url"),
+        ({"url": "http://h", "headers": {"A": "b\r\nC: d"}}, "upstreams.devrag-map.headers"),
+        ({"command": "a", "start_seconds": 0}, "upstreams.devrag-map.start_seconds"),
+        ({"command": "a", "call_seconds": True}, "upstreams.devrag-map.call_seconds"),
+        ({"command": "a", "call_seconds": float("nan")}, "upstreams.devrag-map.call_seconds"),
+        ({"command": "a", "call_seconds": 1e9}, "upstreams.devrag-map.call_seconds"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(table: object, field: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(table)
+    assert caught.value.details["field"] == field
+
+
+def test_variables_are_filled_in_and_a_missing_one_costs_this_half_alone() -> None:
+    table = {"command": "a", "env": {"KEY": "${MY_KEY}", "MODE": "${MODE:-fast}", "PLAIN": "$X"}}
+    config, _ = read(table, MY_KEY=HIDDEN, PATH="/bin", UNRELATED="x")
+    assert config.env == {
+        "KEY": HIDDEN,
+        "MODE": "fast",
+        "PLAIN": "$X",
+        "PATH": "/bin",
+        "CODE_INTEL_DEPTH": "1",
+    }
+    assert config.problem == ""
+    config, _ = read(table)
+    assert config.problem == "the environment variable MY_KEY is not set"
+
+
+def test_secrets_are_masked_and_no_part_of_what_is_printed() -> None:
+    headers = {"Authorization": "Bearer ${KEY}"}
+    table = {"url": f"https://me:{HIDDEN}1@host/mcp?key={HIDDEN}2", "headers": headers}
+    config, warnings = read(table, KEY=HIDDEN)
+    shown = config.masked(f"{config.url} {config.headers}")
+    assert HIDDEN not in shown + repr(config) + config.where + str(warnings)
+    assert config.where == "https://host/mcp"
+
+
+def test_secrets_over_plain_http_are_warned_about_except_on_this_machine() -> None:
+    headers = {"headers": {"X-Key": HIDDEN}}
+    assert "https" in read({"url": "http://team/mcp", **headers})[1][0]
+    assert read({"url": "http://127.0.0.1:8/mcp", **headers})[1] == ()
+    assert read({"url": "https://team/mcp", **headers})[1] == ()
+
+
+def test_unknown_keys_and_names_are_warned_about_with_the_likely_one(tmp_path: Path) -> None:
+    file = tmp_path / ".code-intel" / "config.toml"
+    file.parent.mkdir()
+    text = 'expire_day = 3\n[upstreams.devrag-maps]\ncommand = "a"\n'
+    file.write_text(
+        text + '[upstreams.devrag-forest]\ncommand = "a"\narg = []\nheaders = {}\n',
+        encoding="utf-8",
+    )
+    notes = "\n".join(load_settings(tmp_path, {}).warnings)
+    assert "expire_day is not known and ignored; did you mean expire_days?" in notes
+    assert "upstreams.devrag-maps is not known and ignored; did you mean devrag-map?" in notes
+    assert "upstreams.devrag-forest.arg is not known and ignored; did you mean args?" in notes
+    assert "upstreams.devrag-forest.headers has no effect: it goes with url." in notes
+
+
+def test_a_gateway_below_another_one_connects_no_upstream() -> None:
+    config, _ = read({"command": "a"}, CODE_INTEL_DEPTH="1")
+    assert "itself started as an upstream" in config.problem
+    assert config.env["CODE_INTEL_DEPTH"] == "2"
+    assert read({"command": "a"}, CODE_INTEL_DEPTH="x")[0].problem == ""
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    ("command", "args", "env", "cwd", "url", "headers", "token_file", "start_seconds", "odd")
+)
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5))
+def test_any_table_is_read_or_refused_by_name(table: dict[str, Any]) -> None:
+    refused: ConfigError | None = None
+    try:
+        config, _ = read(table)
+        assert bool(config.command) != bool(config.url) or config.problem
+    except ConfigError as error:
+        refused = error
+    assert refused is None or refused.details["field"].startswith("upstreams.devrag-map")
