@@ -117,19 +117,19 @@ class Database:
         with self.batch():
             self.rows(sql, values)
 
-    def vacuum(self) -> tuple[int, int]:
-        """Rewrite the file without its unused pages; return the bytes before and after.
+    def size(self) -> int:
+        """Return the bytes the file takes, or will once its journal is taken in."""
+        return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
 
-        What earlier versions' files were kept as goes too.
-        """
+    def vacuum(self) -> int:
+        """Rewrite the file without its unused pages, delete earlier versions' copies; return its size."""
         with self._opened() as connection:
-            before = _bytes(connection)
             connection.execute("VACUUM")
             # As much of the journal as readers allow; what they hold is taken at the next chance.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             for copy in copies(self.path):
                 copy.unlink(missing_ok=True)
-            return before, _bytes(connection)
+            return self.size()
 
     @contextmanager
     def batch(self) -> Iterator[apsw.Connection]:
@@ -237,10 +237,6 @@ class Database:
             ) from error
         except apsw.Error as error:
             raise StorageError(f"{name} cannot be used: {error}.") from error
-
-
-def _bytes(connection: apsw.Connection) -> int:
-    return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -252,7 +252,9 @@ class Store:
         Raises:
             BusyError: Another process is writing for more than five seconds.
         """
-        return self._db.vacuum()
+        before = self._db.size()
+        self.generations.compact()
+        return before, self._db.vacuum()
 
     # --- meta
 

@@ -2,9 +2,10 @@
 
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -194,6 +195,31 @@ def test_each_model_has_a_quarantine_of_its_own(store: Store) -> None:
     assert len(store.vector_hits(unit_vector("x"), 9)) == 2
 
 
+def test_holes_among_the_vectors_are_closed_where_they_are_most_of_it(store: Store) -> None:
+    with store.batch():
+        for number in range(40):
+            put(store, f"{number}.py", *(f"{number} {place}" for place in range(100)))
+    active = store.generations.aim("one", DIMENSIONS)
+    waiting = [chunk for chunk, _ in store.generations.pending(active, 9999)]
+    vector = unit_vector("x")
+    store.generations.put(active, [(chunk, vector) for chunk in waiting])
+    for number in set(range(40)) - {0, 10, 20, 30}:
+        store.delete_document(f"{number}.py")
+    assert blocks(store) == 4
+    left = [chunk for chunk, _ in store.vector_hits(vector, 9999)]
+    assert store.generations.finish(active)
+    assert blocks(store) == 1
+    assert [chunk for chunk, _ in store.vector_hits(vector, 9999)] == left
+    assert len(left) == 400
+    assert store.check() == []
+
+
+def blocks(store: Store) -> int:
+    with closing(apsw.Connection(str(store.path))) as database:
+        table = f"vectors_{store.generations.active().id}_chunks"
+        return len(database.execute(f"SELECT rowid FROM {table}").fetchall())  # noqa: S608 - a number
+
+
 MODELS = {
     "one": HashEmbedder("one"),
     "two": HashEmbedder("two"),
@@ -303,8 +329,8 @@ def contents(store: Store) -> list[tuple[str, int, str, bytes | None]]:
 
 TestGenerations = Generations.TestCase
 TestGenerations.settings = settings(
-    max_examples=30,
-    stateful_step_count=20,
+    max_examples=20,
+    stateful_step_count=15,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
