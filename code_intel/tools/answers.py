@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from code_intel.records import Definition, FileReference, Freshness, Hit
+from code_intel.tools.suspicion import NOTE, flags_of
 
 BUDGET = 2000
 """Tokens a search answer may take."""
@@ -116,7 +117,14 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
         }
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
-    return data | {"why": list(hit.why)}
+    return data | {"why": list(hit.why), **flags_of(*_words_of(hit, text))}
+
+
+def _words_of(hit: Hit, text: str) -> tuple[str, ...]:
+    """Return every text of a hit that somebody wrote."""
+    found = hit.agreement
+    agreed = (found.nl_term, found.symbol, *found.reasons) if found else ()
+    return (text, hit.document, hit.symbol, *agreed)
 
 
 def files_data(files: Iterable[FileReference]) -> list[str]:
@@ -135,6 +143,7 @@ def definition_data(definition: Definition) -> dict[str, Any]:
         "scope": definition.qualified.rpartition(".")[0],
         "signature": definition.signature,
         "language": definition.language,
+        **flags_of(definition.signature, definition.qualified, definition.file),
     }
 
 
@@ -163,7 +172,9 @@ def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
 
     Only the map's scores are shown: those of the forest are relative, its best hit always has 1.
     """
-    return "\n".join(_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1))
+    lines = [_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1)]
+    flagged = any(flags_of(*_words_of(hit, text)) for hit, text in shown)
+    return "\n".join([NOTE, *lines] if flagged else lines)
 
 
 def _hit_text(place: int, hit: Hit, text: str) -> str:

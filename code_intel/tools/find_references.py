@@ -1,15 +1,16 @@
 """Tool `find_references`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.forest.grep import Question, grep
+from code_intel.forest.grep import Match, Question, grep
 from code_intel.session import steps
 from code_intel.tools.answers import BUDGET, within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.find_definitions import LIMIT, Symbol
+from code_intel.tools.suspicion import flags_of, note_of
 
 MAX_REFERENCES = 100
 
@@ -46,7 +47,9 @@ async def find_references(
             )
             await held.append(step)
     lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
-    rows = within(({"file": m.file, "line": m.line, "content": m.content} for m in found), BUDGET)
+    rows = within(map(_reference_data, found), BUDGET)
+    if note := note_of(rows):
+        lines.insert(0, note)
     if len(found) > len(lines):
         lines.append(f"… {len(found) - len(lines)} more in `references`; narrow with path.")
     data = {
@@ -63,3 +66,8 @@ async def find_references(
     if not found:
         lines.insert(0, f"{name} is used nowhere{where}.")
     return Answer(data, "\n".join(lines))
+
+
+def _reference_data(match: Match) -> dict[str, Any]:
+    data = {"file": match.file, "line": match.line, "content": match.content}
+    return data | flags_of(match.file, match.content)

@@ -11,6 +11,7 @@ from code_intel.records import Validity
 from code_intel.tools.answers import files_data, within
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.suspicion import flags_of
 
 
 async def list_agreements(
@@ -68,6 +69,8 @@ def standing_data(standing: Standing) -> dict[str, Any]:
             "aliases": list(agreement.aliases),
             "learned_at": agreement.learned_at,
         }
+        said = (agreement.nl_term, agreement.symbol, *agreement.evidence, *agreement.aliases)
+        data |= flags_of(*said, *standing.reasons)
     return data
 
 

@@ -17,6 +17,7 @@ from code_intel.tools.desk import Desk, Held
 from code_intel.tools.halves import MEANWHILE, Silent, heard, neither, unavailable
 from code_intel.tools.map_verdict import JUDGED, Judged, judge
 from code_intel.tools.search_forest import VERIFY, forest_call
+from code_intel.tools.suspicion import flags_of
 
 
 async def search_smart(
@@ -150,12 +151,13 @@ def _from_forest(
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": known.score if known else None,
+        "best_map": _pair(known),
         "truncated": cut,
         "index": index_data(found.index),
         **unavailable(silent),
     }
     body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
-    return Answer(data, f"{said}\n{body}{index_text(found.index)}")
+    return Answer(data, f"{said}{_pair_text(known)}\n{body}{index_text(found.index)}")
 
 
 def _map_alone(
@@ -180,6 +182,7 @@ def _map_alone(
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": known.score if known else None,
+        "best_map": _pair(known),
         "truncated": cut,
         "index": index_data(answer.index),
         **unavailable(silent),
@@ -191,11 +194,23 @@ def _known(answer: SearchAnswer) -> Hit | None:
     return next((hit for hit in answer.hits if hit.agreement is not None), None)
 
 
+def _pair(known: Hit | None) -> dict[str, object] | None:
+    """Return what the map would say as data: it is text that somebody wrote, and no message of ours."""
+    if known is None or known.agreement is None or not known.score:
+        return None
+    nl_term, symbol = known.agreement.nl_term, known.agreement.symbol
+    return {"nl_term": nl_term, "symbol": symbol, **flags_of(nl_term, symbol)}
+
+
+def _pair_text(known: Hit | None) -> str:
+    pair = _pair(known)
+    return f"\nbest_map: {pair['nl_term']} → {pair['symbol']}" if pair else ""
+
+
 def _said(known: Hit | None, index: Freshness) -> str:
     """Return what the map had to say, though it was not enough."""
     if known is None or known.agreement is None or not known.score:
         return "The map does not know this."
-    pair = f"{known.agreement.nl_term} → {known.agreement.symbol}"
     if any(reason.startswith("embedding") for reason in index.degraded):
-        return f"By its words alone the map would say {pair}; without a model it is never sure."
-    return f"The map is not sure: {pair} ({known.score:.2f}; 0.70 would do)."
+        return "By its words alone the map would say best_map; without a model it is never sure."
+    return f"The map is not sure of best_map ({known.score:.2f}; 0.70 would do)."

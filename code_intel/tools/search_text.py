@@ -9,6 +9,7 @@ from code_intel.session import steps
 from code_intel.tools.answers import within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+from code_intel.tools.suspicion import flags_of, note_of
 
 SPANS = 20
 """Matches of one line that are told; a minified line may have thousands."""
@@ -47,6 +48,8 @@ async def search_text(
             await held.append(step)
     shown = within(_match_data(m) for m in result.matches)
     lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
+    if note := note_of(shown):
+        lines.insert(0, note)
     if len(result.matches) > len(lines):
         lines.append(f"… {len(result.matches) - len(lines)} more, in `matches` as far as they fit.")
     truncated = result.truncated or len(shown) < len(result.matches)
@@ -76,4 +79,4 @@ def _match_data(match: Match) -> dict[str, Any]:
     }
     if match.before or match.after:
         data |= {"before": list(match.before), "after": list(match.after)}
-    return data
+    return data | flags_of(match.file, "\n".join((*match.before, match.content, *match.after)))
