@@ -130,6 +130,7 @@ def test_a_model_is_taken_from_the_folder_of_models(tmp_path: Path) -> None:
         folder = found.startswith("models/")
         assert config.model == (str(tmp_path / found) if folder else found)
         assert config.notes == ()
+    config = load_index_config(written(tmp_path / "my.json", {}))
     away = with_model_dir(config, tmp_path / "away")
     assert "does not exist" in away.notes[0]
 

@@ -109,12 +109,11 @@ def _config(line: Line) -> IndexConfig:
         config = with_model_dir(config, Path(line.model_dir).absolute())
     for note in config.notes:
         print(f"devrag: {note}", file=sys.stderr, flush=True)
-    built_in = config.model == DEVRAG_DEFAULTS["model"]["name"]
     if (
         line.command in COMPUTING
         and config.device == "gpu"
         and not config.fallback_to_cpu
-        and built_in
+        and config.model == BUILT_IN
     ):
         raise EmbeddingError(
             "compute.device is gpu, the built-in model knows the CPU alone, and fallback_to_cpu is false.",
