@@ -246,7 +246,8 @@ class Upstream:
         """Return the error for an answer that cannot be used; after several it is looked at again."""
         if self._health.refused():
             self._suspected.set()
-        return self._health.failure(error.message, error.hint if error.error == "refused" else None)
+        ours = error.error == "refused" and not self.target.elsewhere
+        return self._health.failure(error.message, error.hint if ours else None)
 
     def ignore(self, found: Counter[str]) -> None:
         """Count what of an answer could not be believed."""

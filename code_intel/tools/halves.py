@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer, UpstreamStatus
+from code_intel.session.state import Session
 from code_intel.tools.desk import Desk
 
 MEANWHILE = (
@@ -46,6 +47,15 @@ class Silent(NamedTuple):
         return f"No answer from {self.error.message.rstrip('.')} (since {self.status.since}). {self.hint}"
 
 
+async def look(desk: Desk, session_id: str | None, tool: str) -> Session | None:
+    """Return the session as it is, if there is one and its phase allows the tool.
+
+    The session is held again to note what came: nobody waits for a slow server with the lock.
+    """
+    async with desk.perhaps(session_id, tool) as held:
+        return held.session if held else None
+
+
 async def heard(
     desk: Desk, half: int, work: Awaitable[SearchAnswer]
 ) -> tuple[SearchAnswer | None, tuple[Silent, ...]]:
@@ -59,10 +69,16 @@ async def heard(
 def neither(silent: tuple[Silent, ...]) -> UpstreamError:
     """Return the error for a question that nobody answered."""
     return UpstreamError(
-        " ".join(one.error.message for one in silent),
+        not_heard(silent),
         hint=f"{silent[0].hint} {MEANWHILE}",
         details={"unavailable": [one.data for one in silent]},
     )
+
+
+def not_heard(silent: tuple[Silent, ...]) -> str:
+    """Say who did not answer, in words of ours alone: the reasons may quote a stranger."""
+    names = " and ".join(one.status.name for one in silent)
+    return f"No answer from {names}; unavailable says why, and what to do."
 
 
 def unavailable(silent: tuple[Silent, ...]) -> dict[str, Any]:

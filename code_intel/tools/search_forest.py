@@ -9,8 +9,8 @@ from code_intel.session import steps
 from code_intel.session.state import Step
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk, Held
-from code_intel.tools.halves import MEANWHILE, Silent, heard, neither, unavailable
+from code_intel.tools.desk import Desk
+from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, unavailable
 from code_intel.tools.search import Query
 
 VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
@@ -31,11 +31,13 @@ async def search_forest(
     Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
     While the forest does not answer (unavailable says why), what the map knows comes instead.
     """
-    async with desk.perhaps(session_id, "search_forest") as held:
-        work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
-        found, silent = await heard(desk, 1, work)
-        if found is None:
-            return await _from_map(desk, held, query, top_k, silent)
+    session = await look(desk, session_id, "search_forest")
+    handle = session.id if session else session_id
+    work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
+    found, silent = await heard(desk, 1, work)
+    if found is None:
+        return await _from_map(desk, handle, query, top_k, silent)
+    async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
             await held.append(forest_call("search_forest", query, found))
     return forest_answer(query, found)
@@ -71,14 +73,15 @@ def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = 
 
 
 async def _from_map(
-    desk: Desk, held: Held | None, query: str, top_k: int, silent: tuple[Silent, ...]
+    desk: Desk, handle: str | None, query: str, top_k: int, silent: tuple[Silent, ...]
 ) -> Answer:
     """Answer with what the map knows, since the forest was not heard; moves no phase either."""
     answer, more = await heard(desk, 0, desk.searcher.search_map(query, top_k))
     if answer is None:
         raise neither(silent + more)
-    if held is not None:
-        await held.append(steps.called("search_forest", query, ok=False))
+    async with desk.perhaps(handle, "search_forest") as held:
+        if held is not None:
+            await held.append(steps.called("search_forest", query, ok=False))
     shown, cut = fit(answer.hits)
     data = {
         "source": "map",

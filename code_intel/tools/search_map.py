@@ -7,8 +7,8 @@ from pydantic import Field
 from code_intel.session import short_circuit, steps
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk, Held
-from code_intel.tools.halves import Silent, heard, neither
+from code_intel.tools.desk import Desk
+from code_intel.tools.halves import Silent, heard, look, neither
 from code_intel.tools.map_verdict import JUDGED, judge
 from code_intel.tools.search import Query
 from code_intel.tools.search_forest import forest_answer, forest_call
@@ -27,11 +27,13 @@ async def search_map(
     and their status. A miss opens search_forest for the session. While the map does not answer
     (unavailable says why), hypotheses of the forest come instead, and nothing opens.
     """
-    async with desk.perhaps(session_id, "search_map") as held:
-        answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))
-        if answer is None:
-            return await _from_forest(desk, held, query, top_k, silent)
-        judged = await judge(desk, held.session if held else None, answer)
+    session = await look(desk, session_id, "search_map")
+    handle = session.id if session else session_id
+    answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))
+    if answer is None:
+        return await _from_forest(desk, handle, query, top_k, silent)
+    judged = await judge(desk, session, answer)
+    async with desk.perhaps(handle, "search_map") as held:
         if held is not None:
             moves = judged.verdict.phase is not None
             step = (
@@ -59,13 +61,14 @@ async def search_map(
 
 
 async def _from_forest(
-    desk: Desk, held: Held | None, query: str, top_k: int, silent: tuple[Silent, ...]
+    desk: Desk, handle: str | None, query: str, top_k: int, silent: tuple[Silent, ...]
 ) -> Answer:
     """Answer with the forest's hypotheses, since the map was not heard."""
     found, more = await heard(desk, 1, desk.searcher.search_forest(query, top_k))
     if found is None:
         raise neither(silent + more)
-    if held is not None:
-        asked = steps.called("search_map", query, ok=False)
-        await held.append(asked, forest_call("search_forest", query, found))
+    async with desk.perhaps(handle, "search_map") as held:
+        if held is not None:
+            asked = steps.called("search_map", query, ok=False)
+            await held.append(asked, forest_call("search_forest", query, found))
     return forest_answer(query, found, silent)

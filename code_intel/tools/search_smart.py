@@ -14,7 +14,7 @@ from code_intel.session.wording import fold
 from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
-from code_intel.tools.halves import MEANWHILE, Silent, heard, neither, unavailable
+from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
 from code_intel.tools.map_verdict import JUDGED, Judged, judge
 from code_intel.tools.search_forest import VERIFY, forest_call
 from code_intel.tools.suspicion import flags_of
@@ -35,25 +35,28 @@ async def search_smart(
     the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
     does not answer, the other does; unavailable says which, why, and when it is tried again.
     """
-    async with desk.perhaps(session_id, "search_smart") as held:
-        words = query.strip() or (held.session.own_words if held else "")
-        if not words:
-            raise UsageError("query is empty.", details={"field": "query"})
-        answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
-        judged = None
-        if answer is not None:
-            judged = await judge(desk, held.session if held else None, answer)
-            if _spares_the_search(judged, held.session if held else None):
+    session = await look(desk, session_id, "search_smart")
+    words = query.strip() or (session.own_words if session else "")
+    if not words:
+        raise UsageError("query is empty.", details={"field": "query"})
+    handle = session.id if session else session_id
+    answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
+    judged = None
+    if answer is not None:
+        judged = await judge(desk, session, answer)
+        if _spares_the_search(judged, session):
+            async with desk.perhaps(handle, "search_smart") as held:
                 session = await _note_hit(held, judged, words)
-                return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
-        found, more = await heard(desk, 1, desk.searcher.search_forest(words, top_k))
-        silent += more
-        if answer is None and found is None:
-            raise neither(silent)
+            return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
+    found, more = await heard(desk, 1, desk.searcher.search_forest(words, top_k))
+    silent += more
+    if answer is None and found is None:
+        raise neither(silent)
+    async with desk.perhaps(handle, "search_smart") as held:
         session = await _note_miss(held, judged, words, found)
-        if found is None and answer is not None:
-            return _map_alone(words, answer, top_k, session, silent)
-        return _from_forest(words, found or SearchAnswer(()), answer, session, silent)
+    if found is None and answer is not None:
+        return _map_alone(words, answer, top_k, session, silent)
+    return _from_forest(words, found or SearchAnswer(()), answer, session, silent)
 
 
 def _spares_the_search(judged: Judged, session: Session | None) -> bool:
@@ -140,7 +143,7 @@ def _from_forest(
 ) -> Answer:
     shown, cut = fit(found.hits)
     known = _known(map_answer) if map_answer else None
-    said = _said(known, map_answer.index) if map_answer else " ".join(one.text for one in silent)
+    said = _said(known, map_answer.index) if map_answer else not_heard(silent)
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
@@ -157,7 +160,8 @@ def _from_forest(
         **unavailable(silent),
     }
     body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
-    return Answer(data, f"{said}{_pair_text(known)}\n{body}{index_text(found.index)}")
+    why = "".join(f"\n{one.text}" for one in silent)
+    return Answer(data, f"{said}{why}{_pair_text(known)}\n{body}{index_text(found.index)}")
 
 
 def _map_alone(
@@ -170,8 +174,8 @@ def _map_alone(
     """Answer with what the map half knows, since the forest was not heard."""
     shown, cut = fit(answer.hits[:top_k])
     known = _known(answer)
-    told = " ".join(one.text for one in silent)
-    message = f"{_said(known, answer.index)} {told}"
+    message = f"{_said(known, answer.index)} {not_heard(silent)}"
+    why = "".join(f"\n{one.text}" for one in silent)
     data = {
         "source": "map",
         "status": "HYPOTHESIS",
@@ -187,7 +191,9 @@ def _map_alone(
         "index": index_data(answer.index),
         **unavailable(silent),
     }
-    return Answer(data, f"{message}\n{hits_text(shown)}\n{MEANWHILE}{index_text(answer.index)}")
+    return Answer(
+        data, f"{message}{why}\n{hits_text(shown)}\n{MEANWHILE}{index_text(answer.index)}"
+    )
 
 
 def _known(answer: SearchAnswer) -> Hit | None:
