@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -176,6 +177,53 @@ async def test_headers_have_a_size() -> None:
         status, _ = await sent(port, f"{begin}{'x' * 400_000}\r\n\r\n".encode())
         assert 400 <= status < 500
         assert (await sent(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9))[0] == 400
+
+
+GARBAGE = (
+    b"\x00" * 100,
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"GET http://evil.example.com/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost : localhost\r\n\r\n",
+    b"GET /health HTTP/1.1\r\n Host: localhost\r\n\r\n",
+    b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    HEAD.encode() + b"Content-Length: -1\r\n\r\n",
+    HEAD.encode() + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    HEAD.encode() + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+    HEAD.encode() + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    HEAD.encode() + b"Transfer-Encoding: gzip\r\n\r\n",
+    HEAD.encode() + b"Content-Length: 2\r\n\r\n\xff\xfe",
+    HEAD.encode() + b"Content-Length: 5000\r\n\r\n" + b"[" * 5000,
+    HEAD.encode() + b"MCP-Protocol-Version: 2099-01-01\r\nContent-Length: 2\r\n\r\n{}",
+    HEAD.encode()
+    + b"MCP-Protocol-Version: 2026-07-28\r\nContent-Length: 5000\r\n\r\n"
+    + b"[" * 5000,
+)
+
+
+async def test_garbage_is_refused_and_the_next_request_answered() -> None:
+    async with small() as port:
+        for garbage in GARBAGE:
+            status, _ = await sent(port, garbage)
+            assert 400 <= status < 500, garbage[:200]
+            assert (await to_thread.run_sync(ask, port, "GET", "/health")).status == 200
+
+
+def test_the_page_about_http_has_these_limits() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "http.md").read_text("utf-8")
+    limits = Limits()
+    for said in (
+        f"above {limits.body_bytes >> 20} MiB",
+        f"above {limits.head_bytes >> 10} KiB",
+        f"not complete {limits.head_seconds} s",
+        f"a body {limits.body_seconds} s after",
+        f"the {limits.connections + 1}st connection",
+        f"the {limits.sessions + 1:,}st MCP session",
+        f"({limits.session_seconds // 60} min without",
+    ):
+        assert said in page
 
 
 async def test_connections_are_counted_and_come_free_again() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -11,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from mcp import MCPError
 
 from code_intel.servers.http_address import listen
 from projects import ERAS, Caller
@@ -80,12 +82,35 @@ async def test_two_clients_at_once_have_each_their_own_last_session(shared: Serv
         assert nobodys["error"] == "no_active_session"
         second = await begin(two, "explain the cart")
         assert first != second
+        assert re.fullmatch(
+            r"session_\d{8}_\d{6}_[0-9a-f]{32}", first
+        )  # 128 bits that nobody guesses
         for call, session in ((one, first), (two, second), (one, first)):
             assert (await call("get_session_status"))["session_id"] == session
         # Whoever was told an id may use it, and that is then its last.
         assert (await two("get_session_status", session_id=first))["session_id"] == first
         assert (await two("get_session_status"))["session_id"] == first
         assert (await one("get_session_status"))["session_id"] == first
+
+
+@pytest.mark.parametrize("era", [LEGACY, "auto"])  # auto asks what there is, in the modern era
+async def test_there_are_no_prompts_and_resources_and_none_are_declared(
+    shared: Served, era: str
+) -> None:
+    async with client(shared.port, era) as call:
+        declared = call.client.server_capabilities
+        assert declared is not None
+        assert declared.tools is not None
+        assert (declared.prompts, declared.resources) == (None, None)
+        assert (await call.client.list_prompts()).prompts == []
+        assert (await call.client.list_resources()).resources == []
+        assert (await call.client.list_resource_templates()).resource_templates == []
+        with pytest.raises(MCPError) as caught:
+            await call.client.read_resource("doc://nothing")
+        assert (caught.value.error.code, caught.value.error.data) == (
+            -32602,
+            {"uri": "doc://nothing"},
+        )
 
 
 async def test_without_a_connection_the_session_must_be_named(shared: Served) -> None:
