@@ -14,46 +14,6 @@ from code_intel.errors import UsageError
 
 Devrag = Callable[..., dict[str, Any]]
 GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
-NOTES = "# Notes\n\nTimes of the ferry, and its fares.\n"
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> Path:
-    """A folder with devrag's own config and two documents, in which this process stands; words only."""
-    root = tmp_path / "place"
-    (root / "documents" / "sub").mkdir(parents=True)
-    (root / "documents" / "guide.md").write_text(GUIDE, encoding="utf-8")
-    (root / "documents" / "sub" / "notes.md").write_text(NOTES, encoding="utf-8")
-    (root / "config.json").write_text('{"documents_dir": "./documents"}', encoding="utf-8")
-    monkeypatch.chdir(root)
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    return root
-
-
-@pytest.fixture
-def devrag(place: Path, capsys: pytest.CaptureFixture[str]) -> Devrag:
-    """Run one line in this process and return the data, or the error, of its answer."""
-    assert place.is_dir()
-
-    def run(*words: str, code: int = 0) -> dict[str, Any]:
-        found = main(words)
-        out, err = capsys.readouterr()
-        assert found == code, (out, err)
-        assert "Traceback" not in err
-        envelope = json.loads(out)
-        assert envelope.keys() == ({"status", "error"} if code else {"status", "data"})
-        assert envelope["status"] == ("error" if code else "ok")
-        answer: dict[str, Any] = envelope["error" if code else "data"]
-        if code:
-            assert list(answer) == ["code", "message", "field", "hint"]
-            assert answer["message"]
-            assert answer["hint"]
-        return answer | {"stderr": err}
-
-    return run
 
 
 def text_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
