@@ -16,7 +16,7 @@ import apsw
 
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
-from code_intel.index.schema import EMBEDDED, PENDING, REFUSED
+from code_intel.index.schema import EMBEDDED, REFUSED
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -52,7 +52,9 @@ ALL = "SELECT id, identity, dimensions, active FROM generations ORDER BY active 
 INSERT = "INSERT INTO generations(identity, dimensions, active) VALUES (?, ?, 0) RETURNING id"
 EXPECT = """INSERT INTO passages SELECT ?, id, priority, position, 1, '' FROM chunks
   WHERE card != ''"""
-INSERT_PASSAGE = "INSERT INTO passages VALUES (?, ?, ?, ?, ?, '')"
+EXPECT_OF = """INSERT INTO passages SELECT g.id, c.id, c.priority, c.position, 1, ''
+  FROM chunks c CROSS JOIN generations g WHERE c.document_id = ? AND c.card != ''"""
+CARDS_OF = "SELECT id, card_digest FROM chunks WHERE document_id = ? AND card != ''"
 WAITING = """SELECT p.chunk, c.card FROM passages p CROSS JOIN chunks c ON c.id = p.chunk
   WHERE p.generation = ? AND p.state = 1 ORDER BY p.priority, p.position, p.chunk LIMIT ?"""
 WAITING_OF = """SELECT p.chunk, c.card FROM documents d
@@ -265,21 +267,14 @@ class Generations:
             for each in self.all()
         }
 
-    def expect(
-        self,
-        chunk: int,
-        priority: int,
-        position: int,
-        digest: str,
-        kept: Mapping[int, Mapping[str, bytes]],
-    ) -> None:
-        """Tell every generation of `kept` of a new chunk with a card; those that know it keep its vector."""
+    def expect(self, document: int, kept: Mapping[int, Mapping[str, bytes]]) -> None:
+        """Tell every generation of a document's new chunks; one that knew a card keeps its vector."""
+        self._db.rows(EXPECT_OF, (document,))
         for generation, vectors in kept.items():
-            blob = vectors.get(digest)
-            state = PENDING if blob is None else EMBEDDED
-            self._db.rows(INSERT_PASSAGE, (generation, chunk, priority, position, state))
-            if blob is not None:
-                self._put(generation, chunk, blob)
+            for chunk, digest in self._db.rows(CARDS_OF, (document,)) if vectors else ():
+                if digest in vectors:
+                    self._db.rows(SETTLE, (EMBEDDED, "", generation, chunk))
+                    self._put(generation, chunk, vectors[digest])
 
     def clear(self, document: int) -> None:
         """Forget what every generation holds of a document; its chunks are still there."""

@@ -8,7 +8,7 @@ StorageError when the file cannot be read or written.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
@@ -189,7 +189,8 @@ class Store:
                 self._clear(document)
                 self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
             for chunk in parsed.chunks:
-                self._put_chunk(document, row, chunk, kept)
+                self._put_chunk(document, row, chunk)
+            self.generations.expect(document, kept)
             self._put_symbols(document, parsed)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
@@ -271,13 +272,7 @@ class Store:
         """Return every broken invariant in one line each; empty for a sound database."""
         return self._db.broken()
 
-    def _put_chunk(
-        self,
-        document: int,
-        row: DocumentRow,
-        chunk: Chunk,
-        kept: Mapping[int, Mapping[str, bytes]],
-    ) -> None:
+    def _put_chunk(self, document: int, row: DocumentRow, chunk: Chunk) -> None:
         digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
         symbols = "\n".join(chunk.symbols)
         place = (document, chunk.position, chunk.start_line, chunk.end_line)
@@ -286,8 +281,6 @@ class Store:
         names = " ".join(words(f"{row.path} {symbols}"))
         sql = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
         self._db.rows(sql, (key, " ".join(words(chunk.text)), names))
-        if digest:
-            self.generations.expect(key, row.priority, chunk.position, digest, kept)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         for s in parsed.symbols:

@@ -214,6 +214,53 @@ def test_holes_among_the_vectors_are_closed_where_they_are_most_of_it(store: Sto
     assert store.check() == []
 
 
+def test_a_search_that_has_begun_goes_on_with_what_another_process_swaps_away(
+    store: Store,
+) -> None:
+    chunks = put(store, "a.py", *"abcd")
+    one, two = HashEmbedder("one"), HashEmbedder("two")
+    embed(store, one)
+    with Store.open(store.path, readonly=True) as reader:
+        with reader.snapshot():
+            assert nearest(reader, one, "card of b") == chunks[1]
+            embed(store, two)
+            assert reader.model() == "one"
+            assert nearest(reader, one, "card of c") == chunks[2]
+            assert len(reader.generations.vectors_of(chunks)) == 4
+        assert reader.model() == "two"
+        assert nearest(reader, two, "card of c") == chunks[2]
+
+
+def test_another_process_reads_on_when_holes_are_closed(store: Store) -> None:
+    chunks = put(store, "a.py", *"abcdefgh")
+    model = HashEmbedder("one")
+    embed(store, model)
+    with Store.open(store.path) as other:
+        assert len(other.generations.vectors_of(chunks)) == 8
+        with store.batch():
+            store.put_document(DocumentRow("b.py", "d"), parsed(*map(str, range(2000))))
+        embed_many(store, model)
+        chunks += put(store, "z.py", "z")
+        embed(store, model)
+        store.delete_document("b.py")
+        assert blocks(store) == 2
+        store.vacuum()
+        assert blocks(store) == 1
+        assert len(other.generations.vectors_of(chunks)) == 9
+        put(other, "c.py", "new")
+        embed(other, model)
+        assert nearest(store, model, "card of new") == nearest(other, model, "card of new")
+        assert other.check() == []
+
+
+def embed_many(store: Store, model: HashEmbedder) -> None:
+    active = store.generations.active()
+    waiting = store.generations.pending(active, 9999)
+    vectors = model.passages([card for _, card in waiting])
+    found = [(chunk, vector) for (chunk, _), vector in zip(waiting, vectors, strict=True)]
+    store.generations.put(active, found)
+
+
 def blocks(store: Store) -> int:
     with closing(apsw.Connection(str(store.path))) as database:
         table = f"vectors_{store.generations.active().id}_chunks"

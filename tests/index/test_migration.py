@@ -9,9 +9,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
 from code_intel.index import schema
 from code_intel.index.database import NEWER
+from code_intel.index.facade import Index
 from code_intel.index.migration import MIGRATIONS, copies
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -22,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CUT_SHORT = """
 import os, signal, sys
 from pathlib import Path
+from code_intel.index.facade import Index
 from code_intel.index.migration import migrate
 from code_intel.index.opening import _connection, immediate
 path = Path(sys.argv[1])
@@ -183,3 +186,28 @@ def test_an_index_that_a_newer_program_migrates_meanwhile_is_not_written_any_mor
     with pytest.raises(StorageError, match="newer version"):
         store.mend()
     assert not list(store.path.parent.glob("*-bak*"))
+
+
+def test_beside_a_newer_index_a_server_says_so_and_leaves_it(tmp_path: Path) -> None:
+    place = IndexConfig(
+        path=tmp_path / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=tmp_path / "x.db",
+    )
+    Store.open(place.db_path).close()
+    newer(place.db_path)
+    before = place.db_path.read_bytes()
+    with Index(place) as index:
+        index.start()
+        assert index.indexer is not None
+        assert index.indexer.wait(lambda status: bool(status.problem), 30)
+        said = index.freshness()
+        assert said.state == "missing"
+        (reason,) = said.degraded
+        assert "newer version" in reason
+        assert "Upgrade" in reason
+        with pytest.raises(StorageError, match="newer version"):
+            index.complete()
+    assert place.db_path.read_bytes() == before
+    assert not list(tmp_path.glob("*-bak*"))

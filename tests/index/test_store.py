@@ -1,7 +1,9 @@
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import given
@@ -273,3 +275,13 @@ def test_vacuum_beside_a_writer_is_busy(store: Store, monkeypatch: pytest.Monkey
         put(store, "a.py", "x")
         with pytest.raises(BusyError, match="another process"):
             other.vacuum()
+
+
+def test_what_was_said_outlives_the_rebuild_of_a_damaged_index(store: Store) -> None:
+    put(store, "a.py", "login")
+    store.choose("docs/b.md", wanted=True)
+    with closing(apsw.Connection(str(store.path))) as database:
+        database.execute("DELETE FROM documents")
+    assert store.mend() == ["1 chunks without a document"]
+    assert store.choices() == {"docs/b.md": True}
+    assert store.check() == []
