@@ -30,7 +30,7 @@ from code_intel.servers.protocol import ToolServer
 
 FINISHING = 1
 """Seconds that calls under way may take to end when the server is stopped."""
-ENDING = 1.8
+ENDING = 1.5
 """Seconds until a server that was stopped is gone, whatever it does."""
 HEALTH_SECONDS = 2.0
 EXITS = {signal.SIGINT: 130}
