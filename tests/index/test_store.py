@@ -285,3 +285,20 @@ def test_what_was_said_outlives_the_rebuild_of_a_damaged_index(store: Store) -> 
     assert store.mend() == ["1 chunks without a document"]
     assert store.choices() == {"docs/b.md": True}
     assert store.check() == []
+
+
+def test_vacuum_beside_a_search_that_takes_its_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
+    for number in range(30):
+        put(store, f"{number}.py", *(f"text {number} {i} " * 40 for i in range(9)))
+    with Store.open(store.path) as writer, store.snapshot():
+        assert store.document_count() == 30
+        for number in range(29):
+            writer.delete_document(f"{number}.py")
+        before, after = writer.vacuum()
+        assert after < before / 2
+        assert store.document_count() == 30
+    with Store.open(store.path) as writer:
+        assert writer.vacuum()[1] == store.path.stat().st_size <= after
