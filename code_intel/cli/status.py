@@ -61,7 +61,8 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
         "patterns": list(config.patterns),
         "indexer_pid": Role(config.db_path).holder(),
     }
-    data |= index_data(shelf.index.freshness())
+    slow = shelf.embedder.degraded()
+    data |= index_data(shelf.index.freshness((f"embedding: {slow}",) if slow else ()))
     try:
         return data | {"model": shelf.index.store.model()}
     except CodeIntelError:  # freshness has said why

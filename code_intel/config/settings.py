@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from code_intel.config.index_config import (
     FOREST_CONFIG,
@@ -20,6 +20,8 @@ from code_intel.config.index_config import (
 from code_intel.config.reading import require, unknown_keys
 from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
+
+Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 
 MOST = 1_000_000
 """Days, hours or minutes of a setting; beyond it dates overflow."""
@@ -40,8 +42,11 @@ class Setting(NamedTuple):
 
 SETTINGS = (
     Setting(
-        "embedding", "auto", "`auto` uses the installed model; `off` searches with words only."
+        "embedding",
+        "auto",
+        "`auto`, `faithful` or `sentence-transformers` engines; `off` searches with words only.",
     ),
+    Setting("embedding_threads", 0, "Threads that embed in the background; 0: up to four."),
     Setting(
         "cache_dir",
         "",
@@ -77,7 +82,8 @@ class Settings:
     root: Path
     map: IndexConfig
     forest: IndexConfig
-    embedding: Literal["auto", "off"] = "auto"
+    embedding: Embedding = "auto"
+    embedding_threads: int = 0
     cache_dir: Path = field(default_factory=default_cache)
     expire_days: int = 30
     trust_git: bool = True
@@ -217,8 +223,9 @@ def _parse(row: Setting, text: str) -> object:
 
 
 def _bounded(row: Setting, value: object, where: str) -> object:
-    if row.name == "embedding" and value not in {"auto", "off"}:
-        raise ConfigError(f"{where}: embedding is {value!r}; expected auto or off.")
+    if row.name == "embedding" and value not in get_args(Embedding):
+        expected = ", ".join(get_args(Embedding))
+        raise ConfigError(f"{where}: embedding is {value!r}; expected one of {expected}.")
     if isinstance(value, int) and not 0 <= value <= MOST:
         raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.")
     return value

