@@ -53,13 +53,15 @@ def _offer(settings: Settings) -> Offer:
         return await tool.run(replace(desk, connection=call.connection), **arguments)
 
     async def background() -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(upstreams.map.own)
-            group.start_soon(upstreams.forest.own)
-            start_indexers(map_shelf, forest_shelf)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(upstreams.map.own)
+                group.start_soon(upstreams.forest.own)
+                start_indexers(map_shelf, forest_shelf)
+        finally:
+            upstreams.close()
 
     def close() -> None:
-        upstreams.close()
         map_shelf.index.close()
         forest_shelf.index.close()
 

@@ -131,8 +131,9 @@ class Upstream:
             error = _flat(failure)
         self._health.ignored += wire.ignored
         wire.ignored.clear()
-        # Some servers end, or never answer, when asked for what they do not know.
-        self._legacy = not reached and refusal is None and not self._legacy
+        if not reached and refusal is None:
+            # Some servers end, or never answer, when asked for what they do not know.
+            self._legacy = not self._legacy
         if refusal is not None:
             raise refusal
         reason = wire.reason or error or "the connection ended"

@@ -94,10 +94,10 @@ def status_data(status: UpstreamStatus) -> dict[str, Any]:
 
 def status_text(data: dict[str, Any]) -> str:
     """Return a status (of `status_data`) as one line."""
-    parts = [f"{data['where']}, {data['state']}"]
+    parts = [f"{data['where']}, {data['state']} since {data['since']}"]
     if data.get("error"):
-        last = "last error: " if data["state"] == "ready" else ""
-        parts.append(f"{last}{data['error']} (since {data['since']})")
+        last = "its last error: " if data["state"] == "ready" else ""
+        parts.append(f"{last}{data['error']}")
     if data.get("retry_in"):
         parts.append(f"tried again in {data['retry_in']:g} s")
     if data.get("restarts"):

@@ -154,7 +154,7 @@ def refusal(number: Any, _params: dict[str, Any]) -> None:
 
 
 def lies(number: Any, _params: dict[str, Any]) -> None:
-    send({"id": number, "result": complete(results(json.loads(argument("--hits"))))})
+    send({"id": number, "result": complete(results(json.loads(argument("--hits", "[]"))))})
 
 
 def wrong_shape(number: Any, _params: dict[str, Any]) -> None:
@@ -244,7 +244,11 @@ def serve(message: dict[str, Any]) -> None:
         log("cancelled")
     if number is None:
         return
-    if method == "server/discover" and ERA == "modern":
+    if method == "server/discover" and MODE == "ends_on_discover":
+        os._exit(1)
+    elif method == "server/discover" and MODE == "silent_on_discover":
+        return
+    elif method == "server/discover" and ERA == "modern":
         body = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
         stamp = {"io.modelcontextprotocol/serverInfo": info}
         hints = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}

@@ -239,6 +239,22 @@ async def test_nothing_is_left_running(root: Path, mode: str) -> None:
     assert zombies() == set()
 
 
+@pytest.mark.parametrize("mode", ["ends_on_discover", "silent_on_discover"])
+async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_older_one(
+    root: Path, mode: str
+) -> None:
+    log = root / "log"
+    limits = {"start_seconds": 0.5, "call_seconds": 10}
+    point(root, forest=command(mode, "--log", str(log)) | limits)
+    async with supervised(root) as upstreams:
+        assert len((await ask(upstreams)).hits) == 1
+        assert upstreams.states()[1].restarts == 1
+        os.kill(int(log.read_text(encoding="utf-8").splitlines()[1].split()[1]), 9)
+        await until(lambda: upstreams.states()[1].state != "ready")
+        assert len((await ask(upstreams)).hits) == 1
+        assert upstreams.states()[1].restarts == 2
+
+
 async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
     point(root, forest=command("loses_search"))
     async with supervised(root) as upstreams:

@@ -4,17 +4,18 @@ import json
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from projects import ERAS
 from served import gateway
-from upstreams import command, point
+from upstreams import command, point, until
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's"),
 ]
-DOWN = command("crash_start")
+DOWN = command("crash_start") | {"call_seconds": 5}
 SERVICE = "src/auth/service.py"
 
 
@@ -72,7 +73,7 @@ async def test_the_map_answers_for_a_forest_that_is_down(shop: Path) -> None:
 
 
 async def test_when_neither_answers_the_error_names_both_and_what_still_works(shop: Path) -> None:
-    point(shop, map=DOWN, forest=command("no_search"))
+    point(shop, map=DOWN, forest=command("no_search") | {"call_seconds": 5})
     async with gateway(shop) as call:
         for tool in ("search_smart", "search_map", "search_forest"):
             error = await call.refused(tool, query="login")
@@ -100,13 +101,35 @@ async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) ->
             "files": [SERVICE],
         },
     }
-    code = "lies"
-    point(shop, map=command(code, "--hits", json.dumps([claim])))
+    point(shop, map=command("lies", "--hits", json.dumps([claim])) | {"call_seconds": 5})
     async with gateway(shop) as call:
         await call("start_session", intent="INVESTIGATE", query="login")
         answer = await call("search_smart")
         assert answer["next_phase"] != "READY"
         assert "valid" in answer["guards"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_through(
+    shop: Path, era: str
+) -> None:
+    log = shop.parent / "log"
+    point(shop, forest=command("progress", "--log", str(log)) | {"call_seconds": 30})
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async with gateway(shop, era) as call, anyio.create_task_group() as group:
+
+        async def question() -> None:
+            await call.client.call_tool("search_forest", {"query": "x"}, progress_callback=hear)
+
+        group.start_soon(question)
+        await until(lambda: len(heard) == 2)
+        group.cancel_scope.cancel()
+    assert heard == [(1, 3, "looking"), (2, 3, "looking")]
+    assert "cancelled" in log.read_text(encoding="utf-8")
 
 
 async def test_a_gateway_refuses_to_be_its_own_upstream(shop: Path) -> None:
