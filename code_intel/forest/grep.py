@@ -18,6 +18,7 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
 from code_intel.index.corpus import refusal
+from code_intel.spelling import spelled
 
 __all__ = [
     "DEADLINE",
@@ -80,12 +81,12 @@ def find_program(beside: Path | None = None, search_path: str | None = None) -> 
 
 
 def confined(root: Path, path: str, field: str = "path") -> str:
-    """Return `path` relative to `root`, links resolved; it must exist below `root`.
+    """Return `path` relative to `root`, links resolved, as the disk spells it; it must exist below `root`.
 
     Raises:
         UsageError: It does not; code `path_outside_root` when it is elsewhere. Names `field`.
     """
-    real, top = _real(root / path), _real(root)
+    real, top = _real(spelled(_real(root / path))), _real(root)
     if not real.is_relative_to(top):
         raise UsageError(
             f"{path[:200]} is outside the project.",

@@ -17,6 +17,7 @@ from code_intel.forest.signals import COPY, SIGNALS, scale
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.records import Hit
+from code_intel.spelling import composed
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -146,8 +147,9 @@ def _best_chunk(file: File) -> ChunkRow:
 def within(path: str, directory: str, file_pattern: str) -> bool:
     """Whether a document is below a folder and has a name (a path, if the glob has a `/`) of that glob.
 
-    Letters stand for themselves, case included; only the glob has wildcards.
+    Letters stand for themselves, case included and Unicode form aside; only the glob has wildcards.
     """
+    path, directory, file_pattern = map(composed, (path, directory, file_pattern))
     folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")
     if folder not in {"", "."} and path != folder and not path.startswith(f"{folder}/"):
         return False

@@ -23,6 +23,7 @@ from code_intel.index.corpus import (
     refusal,
 )
 from code_intel.index.ignore import walk_folder
+from code_intel.spelling import spelled
 
 GIT_SECONDS = 30
 KEPT_OUT = "deleted from the index by name; index it to have it back"
@@ -153,7 +154,7 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
     """
     if not _is_utf8(str(path)) or "\0" in str(path):
         raise UsageError("path is not valid text.", details={"field": "path"})
-    real = Path(os.path.realpath(config.folder / path))
+    real = spelled(Path(os.path.realpath(config.folder / path)))
     if not any(pattern.holds(real) for pattern in patterns(config)):
         raise UsageError(
             f"path not within any configured document directory: {path}",

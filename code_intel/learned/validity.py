@@ -19,6 +19,7 @@ from code_intel.config import Settings
 from code_intel.learned.agreements import Entry, when
 from code_intel.learned.state import State
 from code_intel.records import Agreement, Definition, Validity
+from code_intel.spelling import composed
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
 """What a search may answer; the others are only listed."""
@@ -76,6 +77,9 @@ class _Case:
         """
         files = {file.path for file in self.agreement.files}
         own = tuple(found for found in self.facts.definitions if found.file in files)
+        if not own:  # the same names, written in the other Unicode form
+            files = {composed(file) for file in files}
+            own = tuple(d for d in self.facts.definitions if composed(d.file) in files)
         return own or self.facts.definitions
 
     @property

@@ -29,8 +29,8 @@ class WriteVerdict(NamedTuple):
     Attributes:
         allowed: Whether it may be written.
         error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
-            `path_outside_root`, `protected_path`, `file_not_explored`, `new_files_not_allowed`,
-            `folder_not_explored`.
+            `path_outside_root`, `protected_path`, `other_spelling`, `file_not_explored`,
+            `new_files_not_allowed`, `folder_not_explored`.
         explored_files: What may be written, relative to the root.
         hint: What to do next, in one sentence; empty when allowed.
     """
@@ -107,6 +107,13 @@ def _is_unexplored(target: _Target) -> bool:
 
 def _is_new(target: _Target) -> bool:
     return not os.path.lexists(target.lexical) and not _is_explored(target)
+
+
+def _is_twin(target: _Target) -> bool:
+    """Whether it would be a second file beside one whose name differs in its Unicode form alone."""
+    from code_intel.spelling import spelled  # a hook has no other use for it
+
+    return _is_new(target) and os.path.lexists(spelled(target.lexical))
 
 
 def _is_in_unexplored_folder(target: _Target) -> bool:
@@ -192,6 +199,12 @@ RULES: tuple[Rule, ...] = (
         "nothing_explored",
         lambda target: not (target.session.explored_files or target.session.planned_files),
         f"No file was explored in this session; {_LOOK_AND_ADD}",
+    ),
+    Rule(
+        "other_spelling",
+        _is_twin,
+        "A file of this name is there in another Unicode form, and this would be a second one: write to "
+        "the path that the search tools return.",
     ),
     Rule(
         "file_not_explored",

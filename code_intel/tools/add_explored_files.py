@@ -9,7 +9,7 @@ from code_intel.session.paths import plain_path
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_source
-from code_intel.tools.project_files import Files, existing_files
+from code_intel.tools.project_files import Files, existing_files, spelled_files
 
 
 async def add_explored_files(
@@ -24,6 +24,7 @@ async def add_explored_files(
     Look first: find_definitions, find_references, or search_text with path. Then add the file, and
     check_write_target allows it.
     """
+    files = await thread(spelled_files, desk.root, files)
     existing = await thread(existing_files, desk.root, files)
     await refresh_source(desk, [plain_path(file) for file in existing])
     async with desk.session(session_id, "add_explored_files") as held:

@@ -22,6 +22,7 @@ from code_intel.session.short_circuit import MapFacts, Verdict
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
+from code_intel.tools.project_files import spelled_files
 
 NOTHING = MapFacts(None, "", False, None, 1.0, False, Risk.HIGH, Intent.QUESTION)  # noqa: FBT003 - no names in a NamedTuple call
 
@@ -51,7 +52,8 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
     found = best.agreement
     assert found is not None  # noqa: S101 - the caller's condition
     definitions = _definitions(desk, found.symbol)
-    if freshen(desk, {file.path for file in found.files} | {d.file for d in definitions}):
+    paths = [file.path for file in found.files]
+    if freshen(desk, {*spelled_files(desk.root, paths), *(d.file for d in definitions)}):
         definitions = _definitions(desk, found.symbol)
     standing = _standing(desk, found.nl_term, found.symbol)
     facts = MapFacts(
@@ -64,10 +66,11 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
     )
+    named = spelled_files(desk.root, [file.path for file in found.files if file.path])
     files = tuple(
-        file.path
-        for file in found.files
-        if _still_matches(standing, definitions, file.path) and _is_ours(desk.root, file.path)
+        file
+        for file in named
+        if _still_matches(standing, definitions, file) and _is_ours(desk.root, file)
     )
     return Judged(best, short_circuit.judge(facts), bool(definitions), files)
 

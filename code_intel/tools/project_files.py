@@ -13,6 +13,7 @@ from code_intel.forest.grep import confined
 from code_intel.git import committed_since, dirty_files
 from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
+from code_intel.spelling import same_name
 
 Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
 MOST_DIRTY = 500
@@ -25,6 +26,20 @@ def existing_files(root: Path, files: Iterable[str]) -> set[str]:
         with suppress(UsageError):
             if (root / confined(root, plain_path(file))).is_file():
                 found.add(file)
+    return found
+
+
+def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
+    """Return `files` as the disk spells them, so that a session knows one file by one name."""
+    found = []
+    for file in files:
+        plain = plain_path(file)
+        with suppress(UsageError, ValueError):
+            asked = confined(root, plain) if plain else plain
+            if asked != plain and same_name(asked, plain):
+                found.append(asked)
+                continue
+        found.append(file)
     return found
 
 

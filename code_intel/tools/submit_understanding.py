@@ -12,7 +12,7 @@ from code_intel.session.requirements import Submission, Understanding, Understan
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.project_files import Files, existing_files
+from code_intel.tools.project_files import Files, existing_files, spelled_files
 from code_intel.tools.symbol_facts import (
     agreed_symbols,
     canonical,
@@ -44,6 +44,7 @@ async def submit_understanding(
     leads to SEMANTIC; formal slips and unused tools are refused and nothing moves.
     """
     symbols = await canonical(desk, symbols_identified)
+    files_analyzed = await thread(spelled_files, desk.root, files_analyzed)
     submission = Submission(
         tuple(symbols),
         tuple(entry_points),

@@ -8,7 +8,8 @@ from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.project_files import spelled_files
 
 
 class EvidenceItem(BaseModel):
@@ -46,7 +47,7 @@ async def submit_verification(
                 item.evidence.tool,
                 item.evidence.target,
                 item.evidence.result,
-                tuple(item.evidence.files),
+                tuple(await thread(spelled_files, desk.root, item.evidence.files)),
             ),
         )
         for item in verified

@@ -1,0 +1,177 @@
+"""Names that differ in their Unicode form, or in letter case, alone: as many files as the disk says."""
+
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from code_intel.forest.search import within
+from code_intel.session.phases import Phase
+from code_intel.session.write_gate import check_write
+from code_intel.spelling import spelled, spelled_below
+from code_intel.tools.shelf import open_project
+from projects import Caller
+from served import AGREEMENTS, gateway, git, index_server, settings_of
+from session.sessions import started
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform != "linux", reason="other disks take both names for one file"),
+]
+
+NFC = "ガレージ_café"
+NFD = unicodedata.normalize("NFD", NFC)
+assert NFC != NFD
+
+
+def write(root: Path, *names: str) -> None:
+    for number, name in enumerate(names):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        text = (
+            f'"""Garage number {number}."""\n\n\ndef garage_{number}():\n    return "garage door"\n'
+        )
+        (root / name).write_text(text, encoding="utf-8")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Garages")
+    for shelf in open_project(settings_of(root)):
+        shelf.index.complete(words_only=True)
+        shelf.index.close()
+
+
+async def start(call: Caller) -> None:
+    await call("start_session", intent="MODIFY", query="garage door を直す")
+    await call("set_query_frame", target_feature={"value": "garage door", "quote": "garage door"})
+
+
+TWINS = [
+    (f"src/{NFC}.py", f"src/{NFD}.py"),
+    (f"src/{NFC}/door.py", f"src/{NFD}/door.py"),
+    ("src/Garage.py", "src/garage.py"),
+]
+
+
+@pytest.mark.parametrize("names", TWINS, ids=["form of a file", "form of a folder", "case"])
+async def test_twins_are_two_documents_and_each_is_reached_by_its_name(
+    shop: Path, names: tuple[str, str]
+) -> None:
+    write(shop, *names)
+    async with index_server(shop, "forest") as call:
+        listed = [row["filename"] for row in (await call("list_documents"))["documents"]]
+        assert set(names) <= set(listed)
+        hits = await call("search", query="garage door", top_k=20)
+        assert set(names) <= {hit["document"] for hit in hits["results"]}
+    async with gateway(shop) as call:
+        await start(call)
+        for number, name in enumerate(names):
+            found = await call("find_definitions", symbol=f"garage_{number}")
+            assert [d["file"] for d in found["definitions"]] == [name]
+            found = await call("find_definitions", symbol="garage", path=name)
+            assert [d["file"] for d in found["definitions"]] == [name]
+            matches = await call("search_text", pattern="garage door", path=name)
+            assert [m["file"] for m in matches["matches"]] == [name]
+            references = await call("find_references", symbol="door", path=name)
+            assert [r["file"] for r in references["references"]] == [name]
+
+
+@pytest.mark.parametrize(
+    ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
+)
+@pytest.mark.parametrize("place", ["src/{}.py", "src/{}/door.py", "src/{0}/{0}.py"])
+async def test_a_name_in_the_other_form_finds_the_only_file_there_is(
+    shop: Path, there: str, asked: str, place: str
+) -> None:
+    there, asked = place.format(there), place.format(asked)
+    write(shop, there)
+    async with gateway(shop) as call:
+        await start(call)
+        definitions = await call("find_definitions", symbol="garage_0", path=asked)
+        assert [d["file"] for d in definitions["definitions"]] == [there]
+        matches = await call("search_text", pattern="garage", path=asked)
+        assert {m["file"] for m in matches["matches"]} == {there}
+        below = await call("search_text", pattern="garage", path=asked.rpartition("/")[0])
+        assert {m["file"] for m in below["matches"]} == {there}
+        references = await call("find_references", symbol="door", path=asked)
+        assert [r["file"] for r in references["references"]] == [there]
+        understood = await call(
+            "submit_understanding", symbols_identified=["garage_0"], files_analyzed=[asked]
+        )
+        assert understood["unseen_files"] == []
+    async with index_server(shop, "forest") as call:
+        folder = asked.rpartition("/")[0]
+        hits = await call("search", query="garage door", directory=folder)
+        assert there in {hit["document"] for hit in hits["results"]}
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
+)
+async def test_an_agreement_that_names_a_file_in_the_other_form_still_rests_on_it(
+    shop: Path, there: str, asked: str
+) -> None:
+    write(shop, f"src/{there}.py")
+    async with gateway(shop, embedding="auto") as call:
+        await call(
+            "add_agreement",
+            nl_term="車庫の扉",
+            symbol="garage_0",
+            code_evidence="it opens",
+            related_files=[f"src/{asked}.py:4"],
+        )
+    file = next((shop / AGREEMENTS).glob("*.md"))
+    told = file.read_text(encoding="utf-8").replace("confirmed: false", "confirmed: true")
+    assert f"src/{asked}.py" in told
+    file.write_text(told, encoding="utf-8")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Agreed")
+    # A twin of the symbol elsewhere: only the file says which one is meant.
+    write(shop, f"src/{there}.py", "src/another.py")
+    (shop / "src" / "another.py").write_text("def garage_0():\n    return 1\n", encoding="utf-8")
+    async with gateway(shop, embedding="auto") as call:
+        await call("start_session", intent="MODIFY", query="車庫の扉を直す")
+        await call("set_query_frame", target_feature={"value": "車庫の扉", "quote": "車庫の扉"})
+        answer = await call("search_smart")
+        assert answer["results"], answer
+        assert answer["results"][0]["agreement"]["status"] == "valid", answer
+        assert answer["explored_files"] == [f"src/{there}.py"]
+
+
+@pytest.mark.parametrize(
+    ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
+)
+def test_the_write_gate_keeps_twins_from_being_made_by_mistake(
+    tmp_path: Path, there: str, asked: str
+) -> None:
+    (tmp_path / "src").mkdir()
+    for name in (f"src/{there}.py", f"src/{there}x.py", f"src/{asked}x.py"):
+        (tmp_path / name).touch()
+    session = started(root=tmp_path)._replace(
+        phase=Phase.READY, explored_files=(f"src/{there}.py", f"src/{there}x.py")
+    )
+    expected = {
+        f"src/{there}.py": "",
+        f"src/{asked}.py": "other_spelling",
+        f"src/{there}x.py": "",
+        f"src/{asked}x.py": "file_not_explored",
+        f"src/{asked}_new.py": "",
+    }
+    found = {file: check_write(session, tmp_path, file).error for file in expected}
+    assert found == expected
+
+
+def test_a_path_is_spelled_as_every_folder_lists_it(tmp_path: Path) -> None:
+    (tmp_path / NFD).mkdir()
+    (tmp_path / NFD / f"{NFC}.py").touch()
+    assert spelled_below(tmp_path, f"{NFC}/{NFD}.py") == f"{NFD}/{NFC}.py"
+    assert spelled_below(tmp_path, f"{NFC}/new.py") == f"{NFD}/new.py"
+    assert spelled_below(tmp_path, "a/b.py") == "a/b.py"
+    assert spelled(tmp_path / "nowhere" / NFC) == tmp_path / "nowhere" / NFC
+    (tmp_path / NFC).mkdir()
+    assert spelled_below(tmp_path, f"{NFC}/{NFD}.py") == f"{NFC}/{NFD}.py"
+
+
+def test_filters_of_a_search_do_not_care_for_the_form() -> None:
+    assert within(f"src/{NFD}/a.py", f"src/{NFC}", "")
+    assert within(f"src/{NFC}.py", "", f"{NFD}*")
+    assert not within(f"src/{NFC}.py", f"src/{NFC}x", "")
