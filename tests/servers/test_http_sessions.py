@@ -33,6 +33,7 @@ pytestmark = pytest.mark.anyio
 
 LEGACY, MODERN = ERAS
 QUERY = "fix the login of the shop"
+SERVICE = "src/auth/service.py"
 FRAME = {"target_feature": {"value": "login", "quote": "login"}}
 END = 2.0
 """Seconds a server may take to end."""
@@ -58,7 +59,7 @@ async def test_a_session_goes_on_after_the_server_was_started_again(shop: Path, 
             await call("set_query_frame", session_id=session, **FRAME)
             found = await call("search_smart", session_id=session)
             assert (found["source"], found["status"]) == ("forest", "HYPOTHESIS")
-            assert "src/auth/service.py" in [hit["document"] for hit in found["results"]]
+            assert SERVICE in [hit["document"] for hit in found["results"]]
         old = {"Mcp-Session-Id": greet(served.port).headers["mcp-session-id"]}
         code, _ = served.stop()
         assert code == 0
@@ -73,6 +74,48 @@ async def test_a_session_goes_on_after_the_server_was_started_again(shop: Path, 
             status = await call("get_session_status", session_id=session)
             assert status["current_phase"] == understood["next_phase"] == "SEMANTIC"
             assert status["tool_calls"]["search_smart"] == 1
+            learned = await finish(call, session, shop / SERVICE)
+            assert learned["cached_pairs"] == [{"nl_term": "login", "symbol": "AuthService.login"}]
+        async with client(served.port, era) as another:
+            known = (await another("search_map", query="login"))["results"][0]
+            assert known["agreement"]["symbol"] == "AuthService.login"
+
+
+def mend(file: Path) -> None:
+    file.write_text(file.read_text("utf-8") + "\n# mended\n", encoding="utf-8")
+
+
+async def finish(call: Caller, session: str, file: Path) -> dict[str, object]:
+    """Go from SEMANTIC to the end, as an agent does, and return what record_outcome answered."""
+    guess = "AuthService.login is where a login begins"
+    await call(
+        "submit_semantic",
+        session_id=session,
+        hypotheses=[guess],
+        devrag_reason="architecture_unknown",
+    )
+    await call("find_definitions", symbol="AuthService.login", session_id=session)
+    evidence = {
+        "tool": "find_definitions",
+        "target": "AuthService.login",
+        "result": "it takes the credentials",
+        "files": [SERVICE],
+    }
+    verified = [{"hypothesis": guess, "status": "confirmed", "evidence": evidence}]
+    ready = await call("submit_verification", session_id=session, verified=verified)
+    assert ready["next_phase"] == "READY"
+    allowed = await call("check_write_target", session_id=session, file_path=SERVICE)
+    assert allowed["allowed"]
+    mend(file)
+    await call(
+        "confirm_symbol_relevance",
+        session_id=session,
+        relevant_symbols=["AuthService.login"],
+        code_evidence="AuthService.login() takes the credentials",
+    )
+    return await call(
+        "record_outcome", session_id=session, outcome="success", analysis={"root_cause": "a typo"}
+    )
 
 
 async def test_two_clients_at_once_have_each_their_own_last_session(shared: Served) -> None:
@@ -149,7 +192,7 @@ async def test_the_index_servers_answer_over_http_in_both_eras(
             async with client(served.port, era) as call:
                 answer = await call("search", query="login", top_k=3)
                 documents = [hit["document"] for hit in answer["results"]]
-                assert ("src/auth/service.py" in documents) == (corpus == "forest")
+                assert (SERVICE in documents) == (corpus == "forest")
         health = ask(served.port, "GET", "/health").json()
         assert health["name"] == f"devrag-{corpus}"
         assert set(health["index"]) <= {corpus}
