@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from served import make_shop  # noqa: E402 - found through the path above
-from torture import MODES, Row, counted, over_stdio, torture  # noqa: E402 - likewise
+from torture import MODES, URLS, Row, counted, over_stdio, torture  # noqa: E402 - likewise
 
 HEAD = (
     f"{'mode':<17}{'era':<12}{'calls':>6}{'cancel':>7}{'other':>7}{'whole':>7}{'mean s':>8}"
@@ -42,7 +42,7 @@ def main() -> int:
     """Run the modes and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=200)
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--modes", default=",".join((*MODES, *URLS)))
     parser.add_argument("--era", choices=("legacy", "2026-07-28", "both"), default="both")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)

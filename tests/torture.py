@@ -22,6 +22,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from code_intel.servers.gateway import build_gateway
 from projects import BIN
 from served import settings_of
+from team import team
 from upstreams import command, marked, point, until, zombies
 
 MODES: Mapping[str, tuple[str, ...]] = {
@@ -53,6 +54,8 @@ MODES: Mapping[str, tuple[str, ...]] = {
     "devrag": (),
 }
 """How the bad half misbehaves, with the options of the fake server."""
+URLS = ("url_refuses", "url_unauthorized", "url_hangs", "url_endless", "url_dies")
+"""The same for a half behind a URL."""
 NEVER_READY = frozenset({"crash_start", "hang_start", "flood_start", "no_search", "other_schema"})
 WORKS = frozenset(
     {
@@ -114,26 +117,21 @@ async def _half(
     shop: Path, half: str, row: Row, calls: int, chance: random.Random, connect: Connect
 ) -> None:
     mark = f"TORTURE-{os.getpid()}-{row.mode}-{row.era}-{half}"
-    modern = row.era != "legacy" and row.mode != "devrag"
-    options = (*MODES[row.mode], "--era", "modern" if modern else "legacy")
     limits = {"start_seconds": START, "call_seconds": CALL}
-    point(shop, **{half: command(row.mode, *options) | limits | {"env": {"MARK": mark}}})
-    async with connect(shop, row.era, mark) as (client, gateway):
-        started = await client.call_tool(
-            "start_session", {"intent": "QUESTION", "query": "where is the login?"}
-        )
-        assert not started.is_error
-        session = str((started.structured_content or {})["session_id"])
-        await client.call_tool("find_definitions", {"symbol": "login", "session_id": session})
-        before = memory(gateway)
-        await _calls(client, half, row, calls, chance, session)
-        row.memory_mb = max(row.memory_mb, memory(gateway) - before)
-        status = await client.call_tool("get_session_status", {"session_id": session})
-        states = {s["name"]: s for s in (status.structured_content or {})["upstreams"]}
-        state = states[f"devrag-{half}"]
-        row.restarts += state.get("restarts", 0)
-        if state["state"] == "ready" and row.mode in NEVER_READY:
-            row.faults.append("a dead child is called ready")
+    kind = row.mode.removeprefix("url_")
+    with team(kind) as server:
+        modern = row.era != "legacy" and row.mode != "devrag"
+        options = (*MODES.get(row.mode, ()), "--era", "modern" if modern else "legacy")
+        bad = command(row.mode, *options) | {"env": {"MARK": mark}}
+        if row.mode in URLS:
+            server.accepts = "nobody" if kind == "unauthorized" else ""
+            bad = {"url": server.url}
+        point(shop, **{half: bad | limits})
+        async with connect(shop, row.era, mark) as (client, gateway):
+            if kind == "dies":
+                await client.call_tool(f"search_{half}", {"query": "login"})
+                server.die()
+            await _measured(client, gateway, half, row, calls, chance)
     with suppress(TimeoutError):
         await until(lambda: not marked(mark) and not zombies(), 4)
     left = marked(mark)
@@ -141,6 +139,26 @@ async def _half(
     for process in left:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
+
+
+async def _measured(
+    client: Client, gateway: int, half: str, row: Row, calls: int, chance: random.Random
+) -> None:
+    started = await client.call_tool(
+        "start_session", {"intent": "QUESTION", "query": "where is the login?"}
+    )
+    assert not started.is_error
+    session = str((started.structured_content or {})["session_id"])
+    await client.call_tool("find_definitions", {"symbol": "login", "session_id": session})
+    before = memory(gateway)
+    await _calls(client, half, row, calls, chance, session)
+    row.memory_mb = max(row.memory_mb, memory(gateway) - before)
+    status = await client.call_tool("get_session_status", {"session_id": session})
+    states = {s["name"]: s for s in (status.structured_content or {})["upstreams"]}
+    state = states[f"devrag-{half}"]
+    row.restarts += state.get("restarts", 0)
+    if state["state"] == "ready" and row.mode in NEVER_READY:
+        row.faults.append("a dead child is called ready")
 
 
 def _nowhere() -> TextIO:
