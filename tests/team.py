@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+SESSION = "mcp-session-id"
 SEARCH = {
     "name": "search",
     "inputSchema": {"type": "object", "properties": {"query": {}, "top_k": {}}},
@@ -20,6 +21,7 @@ class Team:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.accepts = ""
+        self.session = "first"
         self.seen: list[dict[str, str]] = []
         self.end = threading.Event()
         team = self
@@ -50,6 +52,8 @@ class Team:
         method = message["method"]
         if self.accepts and request.headers["authorization"] != f"Bearer {self.accepts}":
             request.send_error(401)
+        elif request.headers.get(SESSION) not in {None, self.session}:
+            request.send_error(404)
         elif "id" not in message:
             reply(request, None, 202)
         elif self.mode == "refuses":
@@ -64,7 +68,9 @@ class Team:
                 while not self.end.is_set():
                     request.wfile.write(b"[" * 65536)
         elif method in RESULTS:
-            reply(request, {"jsonrpc": "2.0", "id": message["id"], "result": RESULTS[method]})
+            session = self.session if method == "initialize" else ""
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": RESULTS[method]}
+            reply(request, answer, session=session)
         else:
             error = {"code": -32601, "message": "Method not found"}
             reply(request, {"jsonrpc": "2.0", "id": message["id"], "error": error})
@@ -83,11 +89,15 @@ RESULTS: dict[str, Any] = {
 }
 
 
-def reply(request: BaseHTTPRequestHandler, message: object, status: int = 200) -> None:
+def reply(
+    request: BaseHTTPRequestHandler, message: object, status: int = 200, session: str = ""
+) -> None:
     body = b"" if message is None else json.dumps(message).encode()
     request.send_response(status)
     request.send_header("content-type", "application/json")
     request.send_header("content-length", str(len(body)))
+    if session:
+        request.send_header(SESSION, session)
     request.end_headers()
     with suppress(OSError):
         request.wfile.write(body)

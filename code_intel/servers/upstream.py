@@ -136,8 +136,9 @@ class Upstream:
             self._legacy = not self._legacy
         if refusal is not None:
             raise refusal
-        reason = wire.reason or error or "the connection ended"
-        return f"{reason} ({wire.note})" if wire.note else reason
+        if wire.reason:
+            return wire.reason
+        return f"{error or 'the connection ended'}{f' ({wire.note})' if wire.note else ''}"
 
     def _new_client(self, wire: Wire) -> Client:
         return Client(
@@ -223,7 +224,7 @@ class Upstream:
         except TimeoutError:
             raise
         except Exception as error:  # noqa: BLE001 - an answer may fail to be read in any way
-            if not _is_lost(error) and self._client is client:
+            if not _is_lost(error) and not wire.ended.is_set():
                 self._suspected.set()
                 raise self._health.failure(_flat(error)) from None
         if self._client is client:

@@ -13,6 +13,7 @@ from code_intel.servers.upstream_wire import MAX_MESSAGE, Streams, Wire
 
 DEPTH_HEADER = "x-code-intel-depth"
 """How many gateways a question has come through, for whoever answers."""
+SESSION_HEADER = "mcp-session-id"
 QUIET = 300.0
 """Seconds without a byte after which a stream is opened anew; questions have their own limit."""
 REFUSED = frozenset({401, 403})
@@ -35,8 +36,10 @@ async def remote(config: UpstreamConfig, wire: Wire) -> AsyncIterator[Streams]:
         status = response.status_code
         if status in REFUSED:
             wire.end(f"it answered {status}: it does not accept our token or headers")
-        elif status >= httpx2.codes.BAD_REQUEST:
-            wire.note = f"HTTP {status}"
+        elif status == httpx2.codes.NOT_FOUND and SESSION_HEADER in response.request.headers:
+            wire.end("it has forgotten our session")
+        elif response.request.method == "POST":
+            wire.note = f"HTTP {status}" if response.is_error else ""
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             stream = response.stream
             assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - an asynchronous client

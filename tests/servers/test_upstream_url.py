@@ -66,6 +66,19 @@ async def test_a_token_is_read_again_when_it_is_no_longer_accepted(tmp_path: Pat
             assert await ask(upstreams) == ["a.md"]
 
 
+async def test_a_server_that_forgets_our_session_is_asked_again_in_a_new_one(
+    tmp_path: Path,
+) -> None:
+    with team() as server:
+        pointed(tmp_path, server, call_seconds=5)
+        async with supervised(tmp_path) as upstreams:
+            assert await ask(upstreams) == ["a.md"]
+            server.session = "second"
+            assert await ask(upstreams) == ["a.md"]
+            status = upstreams.states()[1]
+            assert (status.restarts, status.error) == (1, "it has forgotten our session")
+
+
 async def test_a_missing_token_is_a_reason(tmp_path: Path) -> None:
     with team() as server:
         pointed(tmp_path, server, **{FILE: "no/such/file"})
