@@ -9,6 +9,7 @@ behind a name such as `password` only when it looks random. Masking twice is mas
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 FEWEST_KINDS = 6
@@ -72,7 +73,7 @@ class Rule(NamedTuple):
 
     name: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     accepts: Callable[[str], bool] = _varied
     folded: bool = False
 
@@ -95,7 +96,7 @@ def _rule(
     *,
     folded: bool = False,
 ) -> Rule:
-    return Rule(name, hints, re.compile(pattern), accepts, folded)
+    return Rule(name, hints, pattern, accepts, folded)
 
 
 RULES: tuple[Rule, ...] = (
@@ -213,10 +214,16 @@ def _finds(rule: Rule, text: str, folded: str) -> Iterator[re.Match[str]]:
         where = folded if rule.folded else text
         place = where.find(hint)
         while place >= 0:
-            found = rule.pattern.match(text, place)
+            found = _compiled(rule.pattern).match(text, place)
             if found is not None and rule.accepts(found["s"]):
                 yield found
             place = where.find(hint, found.end() if found else place + 1)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile at the first use: all of them take as long as a hundredth of a handshake."""
+    return re.compile(pattern)
 
 
 def _lowered(text: str) -> str:
