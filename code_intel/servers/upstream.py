@@ -40,6 +40,8 @@ PROBE = 2.0
 TELLING = 0.3
 """Seconds to learn why a connection was lost."""
 
+LOST = "the connection was lost"
+
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
 """Where progress of the call being served goes."""
 
@@ -138,7 +140,7 @@ class Upstream:
             raise refusal
         if wire.reason:
             return wire.reason
-        return f"{error or 'the connection ended'}{f' ({wire.note})' if wire.note else ''}"
+        return f"{error or LOST}{f' ({wire.note})' if wire.note else ''}"
 
     def _new_client(self, wire: Wire) -> Client:
         return Client(
@@ -231,9 +233,9 @@ class Upstream:
             self._client = None
         with anyio.move_on_after(TELLING):
             await wire.ended.wait()
-        wire.end("the connection was lost")
+        wire.end("")
         if last or wire.dropped or not _may_repeat(self._tool):
-            raise self._health.failure(wire.reason)
+            raise self._health.failure(wire.reason or LOST)
         return None
 
     def _read(self, result: CallToolResult) -> Mapping[str, Any]:

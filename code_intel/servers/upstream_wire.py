@@ -33,7 +33,7 @@ class Wire:
 
     Attributes:
         ended: Set when it is over, whoever ended it.
-        reason: Why; empty while it lives.
+        reason: Why; empty while it lives, or when nobody knows.
         dropped: Whether it was us, because of what it sent.
         note: What the last thing was that went wrong below the protocol, such as `HTTP 503`.
         secret: What this connection knows beside the settings and nobody may see; or empty.
@@ -92,7 +92,7 @@ async def watched(transport: Transport, wire: Wire) -> AsyncIterator[Streams]:
                         return
                     if not isinstance(item, Exception):
                         await send.send(item)
-            wire.end("it closed the connection")
+            wire.end("")  # whoever knows more has said so
 
         async with receive, anyio.create_task_group() as group:
             group.start_soon(pump)
