@@ -61,8 +61,8 @@ def reindex(shelf: Shelf, path: str) -> dict[str, Any]:
     name, real = locate(shelf, path)
     if _kind(real) != stat.S_IFREG:
         raise NotFoundError(f"{name} is not there.")
-    named = shelf.index.store.choices().get(name) is False
-    named = named or not walk.is_covered(shelf.index.config, real)
+    store = shelf.index.store
+    named = store.document(name) is None or not walk.is_covered(shelf.index.config, real)
     report = shelf.index.refresh(path, named=named, anew=True)
     return _done(f"{name} is indexed anew.", filename=name) | _warnings(report)
 

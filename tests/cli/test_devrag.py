@@ -3,9 +3,12 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from code_intel.cli.devrag import COMMANDS, MISSING, line, main
 from code_intel.cli.devrag.codes import FAILED, OPERATIONAL
@@ -266,6 +269,30 @@ def test_a_value_is_never_taken_for_the_command() -> None:
     assert line.read(["search", "-"]).rest == ["-"]
     with pytest.raises(UsageError):
         line.read(["--config"])
+
+
+FLAGS = st.sampled_from(
+    [["--top-k", "3"], ["--output=text"], ["-fields", "chunk,score"], ["--dry-run"], ["--config=c"]]
+)
+
+
+@given(st.permutations(["search", "a", "b"]).filter(lambda words: words[0] == "search"),
+       st.lists(FLAGS, max_size=4), st.randoms())  # fmt: skip
+def test_a_line_means_the_same_wherever_its_flags_stand(
+    words: list[str], flags: list[list[str]], random: Random
+) -> None:
+    places = sorted(random.randint(0, len(words)) for _ in flags)
+    mixed: list[str] = []
+    for place, word in enumerate([*words, ""]):
+        mixed += [
+            part for at, flag in zip(places, flags, strict=True) if at == place for part in flag
+        ]
+        mixed += [word] if word else []
+    plain = line.read([*words, *(part for flag in flags for part in flag)])
+    found = line.read(mixed)
+    assert (found.command, found.config) == ("search", plain.config)
+    assert sorted(found.rest) == sorted(plain.rest)
+    assert [word for word in found.rest if not word.startswith("-")] == words[1:]
 
 
 def test_the_schema_describes_every_command(devrag: Devrag) -> None:

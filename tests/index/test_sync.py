@@ -2,6 +2,7 @@ import json
 import os
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -376,6 +377,8 @@ OPERATIONS = st.lists(
         st.tuples(st.just("ignore"), NAMES, st.just("")),
         st.tuples(st.just("sync"), st.just(""), st.just("")),
         st.tuples(st.just("one"), NAMES, st.just("")),
+        st.tuples(st.just("named"), NAMES, st.just("")),
+        st.tuples(st.just("unwanted"), NAMES, st.just("")),
     ),
     max_size=14,
 )
@@ -397,8 +400,12 @@ def apply(store: Store, place: IndexConfig, operation: tuple[str, str, str]) -> 
         path.replace(place.folder / other)
     elif path.is_file() and what == "touch":
         age(path, 50)
-    elif path.is_file() and what == "one" and path.read_bytes() != b"\0":
-        sync_document(store, place, name)
+    elif what == "unwanted":
+        store.choose(name, wanted=False)
+        store.delete_document(name)
+    elif path.is_file() and what in {"one", "named"}:
+        with suppress(UsageError):  # binary, or not wanted
+            sync_document(store, place, name, named=what == "named")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -407,7 +414,7 @@ def test_syncing_twice_is_syncing_once_is_a_fresh_index(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str, str]]
 ) -> None:
     root = tmp_path_factory.mktemp("law")
-    place = config(root / "p")
+    place = config(root / "p", "*.py", "src", "**/*.md")
     with Store.open(root / "old.db", dimensions=DIMENSIONS) as store:
         for operation in operations:
             apply(store, place, operation)
@@ -418,6 +425,8 @@ def test_syncing_twice_is_syncing_once_is_a_fresh_index(
         assert not again.changed
         assert content(store) == once
         with Store.open(root / "fresh.db", dimensions=DIMENSIONS) as fresh:
+            for name, wanted in store.choices().items():
+                fresh.choose(name, wanted)
             sync(fresh, place)
             assert content(fresh) == once
             assert fresh.check() == []
