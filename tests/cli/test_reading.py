@@ -64,6 +64,12 @@ def test_looking_moves_makes_and_repairs_nothing_and_sync_does(
             assert f"`{program}" in (error["hint"] if error else done.stderr), line
         elif line.endswith("status"):
             assert data["data"]["state"] == "missing"
+    if spoil is newer:  # its program is in use: nothing of this version touches it
+        refused = shop.run("code-intel", "sync", "--words-only", check=False)
+        assert refused.returncode == 1
+        assert "Upgrade code-intel" in refused.stderr
+        assert (shop.root / FOREST).read_bytes() == before[str(shop.root / FOREST)]
+        return
     shop.run("code-intel", "sync", "--words-only")
     assert shop.run("code-intel", "search", "shipping", "--json").returncode == 0
 

@@ -2,14 +2,13 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from code_intel.config import Settings
-from code_intel.embedding.engine import same_space
-from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_pending
 from code_intel.records import SearchAnswer
@@ -18,14 +17,9 @@ from doubles import HashEmbedder
 from served import make_shop, settings_of
 
 
-class Model(HashEmbedder):
-    def reads(self, identity: str) -> bool:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        return same_space(self.identity, identity)
-
-
-FOUR_BIT = Model(identity="multilingual-e5-small/q4/one")
-EIGHT_BIT = Model(identity="multilingual-e5-small/int8/two")
-OTHER = Model(identity="another")
+FOUR_BIT = HashEmbedder(identity="multilingual-e5-small/q4/one")
+EIGHT_BIT = HashEmbedder(identity="multilingual-e5-small/int8/two")
+OTHER = HashEmbedder(identity="another")
 QUESTION = "how is the shipping fee computed"
 AGREEMENT = """---
 nl_term: 送料計算
@@ -63,7 +57,13 @@ def embed(settings: Settings, corpus: str, embedder: HashEmbedder, steps: int = 
 
 
 def ask(settings: Settings, corpus: str, embedder: HashEmbedder) -> SearchAnswer:
-    model = cast("LazyEmbedder", embedder)
+    engine = Engine(
+        "a double",
+        lambda: True,
+        lambda _model: embedder.identity,
+        lambda _model, _threads: embedder,
+    )
+    model = LazyEmbedder(replace(settings, embedding="auto"), [engine])
     with Index(settings.forest) as forest, Index(settings.map) as agreements:
         index = agreements if corpus == "map" else forest
         return Shelf(settings, index, forest, model).search(QUESTION, 5)
