@@ -16,7 +16,6 @@ from code_intel.tools.shelf import Shelf
 from doubles import HashEmbedder
 from served import make_shop, settings_of
 
-
 FOUR_BIT = HashEmbedder(identity="multilingual-e5-small/q4/one")
 EIGHT_BIT = HashEmbedder(identity="multilingual-e5-small/int8/two")
 OTHER = HashEmbedder(identity="another")
