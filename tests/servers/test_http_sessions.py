@@ -9,13 +9,17 @@ import signal
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mcp import MCPError
 
 from code_intel.servers.http_address import listen
+from code_intel.tools.desk import MOST_REMEMBERED, Desk
+from code_intel.tools.shelf import open_project
 from projects import ERAS, Caller
+from served import settings_of
 from servers.http_processes import (
     ACCEPT,
     PATIENCE,
@@ -180,6 +184,19 @@ async def test_without_a_connection_the_session_must_be_named(shared: Served) ->
                             "Mcp-Name": "get_session_status"}  # fmt: skip
         told = post(shared.port, {"id": 3, "method": "tools/call", "params": params}, headers)
         assert told.json()["result"]["structuredContent"]["field"] == "session_id"
+
+
+async def test_only_so_many_connections_are_remembered(shop: Path) -> None:
+    maps, forest = open_project(settings_of(shop))
+    desk = Desk(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+    for number in range(MOST_REMEMBERED + 5):
+        replace(desk, connection=str(number)).remember(f"session {number}")
+        replace(desk, connection="0").remember("the first one is in use")
+    replace(desk, connection=None).remember("nobody's")
+    assert len(desk.lasts) == MOST_REMEMBERED
+    assert replace(desk, connection="0").last == "the first one is in use"
+    assert replace(desk, connection="1").last is None
+    assert replace(desk, connection=None).last is None
 
 
 @pytest.mark.parametrize("corpus", ["map", "forest"])
