@@ -25,11 +25,12 @@ from code_intel.index.corpus import LARGEST, priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import ParsedFile
+from code_intel.redaction import MARK
 
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-CHUNKER = "1"
+CHUNKER = "2"
 """Raise it when the same bytes give other chunks, cards or words: everything is parsed again, as it
 is after an upgrade; vectors of cards that stay the same are kept."""
 
@@ -54,6 +55,7 @@ class SyncReport:
         warnings: Patterns that name nothing, and why something was kept.
         held: Documents that seem gone and are kept; see `forgetting`.
         stopped: Whether it ended early because it was asked to.
+        masked: Secret values in what was read.
     """
 
     added: int = 0
@@ -65,6 +67,7 @@ class SyncReport:
     warnings: list[str] = field(default_factory=list)
     held: int = 0
     stopped: bool = False
+    masked: int = 0
 
     @property
     def changed(self) -> bool:
@@ -274,6 +277,7 @@ def _put(
         return
     report.added += is_new
     report.updated += not is_new
+    report.masked += sum(chunk.text.count(MARK) for chunk in parsed.chunks)
 
 
 class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has no document

@@ -48,6 +48,7 @@ def report_data(report: SyncReport) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "failed": len(report.failed),
         "skipped": len(report.skipped),
+        "masked": report.masked,
         "failures": report.failed,
         "warnings": report.warnings,
     }
@@ -59,5 +60,7 @@ def report_text(report: SyncReport) -> str:
         f"{report.added} added, {report.updated} updated, {report.deleted} deleted, "
         f"{report.unchanged} unchanged, {len(report.skipped)} skipped"
     )
+    if report.masked:
+        counts += f", {report.masked} secret values masked"
     failures = [f"  failed: {name}: {reason}" for name, reason in report.failed.items()]
     return "\n".join([counts, *failures, *(f"  note: {warning}" for warning in report.warnings)])

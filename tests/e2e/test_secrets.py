@@ -16,6 +16,8 @@ pytestmark = pytest.mark.anyio
 KINDS = planted(7)
 ASKED = planted(8)  # what arrives in calls; never on disk before
 WRITTEN = planted(9)  # what somebody wrote into an agreement by hand
+SYNC = 2
+"""Place of what `sync` has printed."""
 HAND = ".code-intel/agreements/by-hand.md"
 
 
@@ -216,6 +218,7 @@ async def test_no_secret_is_kept_or_answered_wherever_it_was(bare_project: Proje
                 told.append(result.model_dump_json())
 
     assert leaks("\n".join(map(str, told)).encode(), KINDS, ASKED, WRITTEN) == []
+    assert json.loads(str(told[SYNC]))["forest"]["masked"] > len(KINDS)
     assert "connect_0" in str(told)
     assert (root / HAND).read_text(encoding="utf-8") == files[HAND]
     kept = list(kept_files(project))
