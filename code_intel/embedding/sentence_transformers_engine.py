@@ -80,7 +80,7 @@ class SentenceTransformersEngine:
         self._threads = thread_count(threads)
         self._make = make or loaded
         self._start()
-        self.dimensions: int = self._encoder.get_sentence_embedding_dimension()
+        self.dimensions = _dimensions(self._encoder)
 
     def reads(self, identity: str) -> bool:
         """Whether passages stored as `identity` were made by this engine."""
@@ -129,6 +129,15 @@ class SentenceTransformersEngine:
         return self._encoded(kind, texts, batch // 4)
 
 
+def _dimensions(encoder: Any) -> int:
+    """Return the size of a vector; versions before 6 have another name for it."""
+    names = ("get_embedding_dimension", "get_sentence_embedding_dimension")
+    ask: Callable[[], int] = next(
+        getattr(encoder, name) for name in names if hasattr(encoder, name)
+    )
+    return ask()
+
+
 def loaded(model: str, threads: int) -> Any:
     """Return the encoder of a model, from this machine if it is there.
 
@@ -139,6 +148,7 @@ def loaded(model: str, threads: int) -> Any:
     try:
         make = import_module(PACKAGE).SentenceTransformer
         import_module("torch").set_num_threads(threads)
+        import_module("transformers.utils.logging").disable_progress_bar()
         try:
             return make(name, device="cpu", local_files_only=True)
         except (OSError, ValueError):
