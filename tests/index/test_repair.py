@@ -1,7 +1,10 @@
 import random
+import shutil
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
+import apsw
 import pytest
 
 from code_intel.config import IndexConfig
@@ -10,9 +13,11 @@ from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
+from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
-from index.samples import HashEmbedder, unit_vector
+from code_intel.index.vectors import embed_pending
+from index.samples import HashEmbedder, parsed, unit_vector
 
 FILES = 60
 SIZE = 384
@@ -223,3 +228,38 @@ def overwrite(path: Path, data: bytes, offset: int = 0) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(data)
+
+
+JOURNALS = {
+    "a copy of the file without its journal": ("new", None),
+    "a journal of an earlier time": ("new", "old"),
+    "a file of an earlier time": ("old", "new"),
+    "a journal alone": (None, "new"),
+}
+
+
+@pytest.mark.parametrize("case", JOURNALS)
+def test_a_file_and_a_journal_that_do_not_belong_together_end_as_a_sound_index(
+    tmp_path: Path, case: str
+) -> None:
+    path = tmp_path / "x.db"
+    with Store.open(path, dimensions=SIZE) as store:
+        for age, model in (("old", "one"), ("new", "two")):
+            for number in range(20):
+                parts = parsed(*(f"{age} {number} {place}" for place in range(5)))
+                store.put_document(DocumentRow(f"{age}{number}.py", "d"), parts)
+            embed_pending(store, HashEmbedder(model, dimensions=SIZE), None)
+            shutil.copy(f"{path}-wal", tmp_path / f"{age}-wal")
+            with closing(apsw.Connection(str(path))) as other:
+                other.execute("PRAGMA wal_checkpoint").fetchall()
+            shutil.copy(path, tmp_path / age)
+    place = tmp_path / "mixed.db"
+    for age, suffix in zip(JOURNALS[case], ("", "-wal"), strict=True):
+        if age is not None:
+            shutil.copy(tmp_path / f"{age}{suffix}", f"{place}{suffix}")
+    with Store.open(place, dimensions=SIZE) as store:
+        store.mend()
+        assert store.check() == []
+        embed_pending(store, HashEmbedder("two", dimensions=SIZE), None)
+        assert store.pending_count() == 0
+        assert store.check() == []
