@@ -254,9 +254,9 @@ def test_a_file_and_a_journal_that_do_not_belong_together_end_as_a_sound_index(
                 other.execute("PRAGMA wal_checkpoint").fetchall()
             shutil.copy(path, tmp_path / age)
     place = tmp_path / "mixed.db"
-    for age, suffix in zip(JOURNALS[case], ("", "-wal"), strict=True):
-        if age is not None:
-            shutil.copy(tmp_path / f"{age}{suffix}", f"{place}{suffix}")
+    for when, suffix in zip(JOURNALS[case], ("", "-wal"), strict=True):
+        if when is not None:
+            shutil.copy(tmp_path / f"{when}{suffix}", f"{place}{suffix}")
     with Store.open(place, dimensions=SIZE) as store:
         store.mend()
         assert store.check() == []
