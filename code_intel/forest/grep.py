@@ -18,6 +18,7 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
 from code_intel.index.corpus import refusal
+from code_intel.redaction import masked
 from code_intel.spelling import spelled
 
 __all__ = [
@@ -144,21 +145,23 @@ def _key_lines(file: Path) -> list[str]:
         data = file.read_bytes()
     except OSError:
         return []
-    text = decode(data) if _KEY_BLOCK in data else None
-    return [line.rstrip("\r")[:MAX_LINE] for line in (text or "").split("\n")] if text else []
+    if _KEY_BLOCK not in data.replace(b"\0", b""):  # UTF-16, which ripgrep reads
+        return []
+    text = decode(data) or masked(data.decode("utf-8", "replace"))
+    return [line.rstrip("\r")[:MAX_LINE] for line in text.split("\n")]
 
 
-def _without_key(match: Match, masked: list[str]) -> Match:
-    """Return the match with its lines as they are in `masked`, the file's; spans say nothing then."""
+def _without_key(match: Match, lines: list[str]) -> Match:
+    """Return the match with its lines as they are in `lines`, the file's; spans say nothing then."""
     place = match.line - 1
-    if not masked or masked[place : place + 1] == [match.content]:
+    if not lines or lines[place : place + 1] == [match.content]:
         changed = match
     else:
-        changed = replace(match, content="".join(masked[place : place + 1]), spans=())
-    if not masked or not (match.before or match.after):
+        changed = replace(match, content="".join(lines[place : place + 1]), spans=())
+    if not lines or not (match.before or match.after):
         return changed
     return replace(
         changed,
-        before=tuple(masked[max(place - len(match.before), 0) : place]),
-        after=tuple(masked[place + 1 : place + 1 + len(match.after)]),
+        before=tuple(lines[max(place - len(match.before), 0) : place]),
+        after=tuple(lines[place + 1 : place + 1 + len(match.after)]),
     )
