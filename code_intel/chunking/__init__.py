@@ -8,12 +8,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from code_intel.chunking import lines as windows
-from code_intel.chunking import markdown, syntax
+from code_intel.chunking import markdown, script, sections, sql, syntax
 from code_intel.chunking.card import code_card, text_card
 from code_intel.chunking.decode import decode
-from code_intel.chunking.languages import MARKDOWN, Language, language_of, row_of
+from code_intel.chunking.languages import MARKDOWN, Language, language_of, row_of_text
+from code_intel.chunking.outline import Outline, Unit
 from code_intel.chunking.spans import Lines, Span
-from code_intel.chunking.symbols import Outline, Unit, outline
+from code_intel.chunking.symbols import outline
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.records import Chunk, ParsedFile
 
@@ -31,7 +32,8 @@ PARSED = 1 << 20
 MINIFIED = 300
 """Mean characters a line above which code is minified, and its symbols mean nothing."""
 
-_NOTHING = Outline((), (), "")
+_NOTHING = Outline()
+_READERS = {"sql": sql.outline, "script": script.outline, "sections": sections.outline}
 
 
 def parse_file(path: str, text: str, *, chunk_size: int = 500) -> ParsedFile:
@@ -42,12 +44,12 @@ def parse_file(path: str, text: str, *, chunk_size: int = 500) -> ParsedFile:
         text: Its content, line ends as they are. The chunks of code rejoin to exactly this.
         chunk_size: Characters a chunk, Markdown only.
     """
-    language = row_of(path)
+    language = row_of_text(path, text)
     if language is MARKDOWN:
         return ParsedFile(language.name, _markdown(text, chunk_size))
     lines = Lines(text)
     known, problem = _outline(text, lines, language)
-    spans = syntax.split(lines, known.units) if known.units else windows.windows(text, lines)
+    spans = syntax.split(lines, known.blocks()) if known.units else windows.windows(text, lines)
     symbols = tuple(unit.symbol for unit in known.units)
     chunks = _chunks(path, text, lines, spans, known)
     return ParsedFile(language.name, chunks, symbols, known.imports, problem)
@@ -55,14 +57,14 @@ def parse_file(path: str, text: str, *, chunk_size: int = 500) -> ParsedFile:
 
 def _outline(text: str, lines: Lines, language: Language) -> tuple[Outline, str]:
     """Return what the parser knows, or nothing and the reason."""
-    if not language.grammar or not text:
+    if not (language.grammar or language.reader) or not text:
         return _NOTHING, ""
     if len(text) > PARSED:
         return _NOTHING, f"longer than {PARSED} characters: not parsed"
     if len(text) > MINIFIED * len(lines) and len(text) > MINIFIED * 10:
-        return _NOTHING, "minified: not parsed"
+        return _NOTHING, "minified: not parsed" if language.complete else ""
     try:
-        return outline(text, lines, language), ""
+        return _READERS.get(language.reader, outline)(text, lines, language), ""
     except Exception as error:  # noqa: BLE001 - chunking never fails; a parser's defect costs symbols, not the file
         return _NOTHING, f"not parsed: {error}"
 

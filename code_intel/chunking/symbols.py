@@ -4,19 +4,26 @@ The tree is only ever asked through a query and through parents, never walked by
 nested a hundred thousand levels deep costs memory and nothing else.
 """
 
-import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.chunking.languages import KINDS, Language, grammar_of
+from code_intel.chunking.documentation import (
+    comment_text,
+    first_sentence,
+    is_legal,
+    string_text,
+)
+from code_intel.chunking.languages import KINDS, SCOPES, Language
+from code_intel.chunking.outline import Block, Outline, Unit, digest
 from code_intel.chunking.spans import Lines, Offsets, Span
+from code_intel.chunking.tree import parse
 from code_intel.records import Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    Captures = dict[str, list[Node]]
+    from code_intel.chunking.tree import Captures
 
 SIGNATURE = 200
 """Characters of a signature that are kept."""
@@ -24,31 +31,17 @@ SIGNATURE = 200
 DEEPEST = 8
 """Symbols within symbols; what is deeper has no name that anyone would ask for."""
 
+PREFIX = 200
+"""Characters before a definition on its line that may be its modifiers."""
+
 _NO_SCOPE = frozenset({"exports", "module", "prototype", "this", "window", "globalThis"})
-_SCOPE = re.compile(r"[\w.$*\[\], ]+")
+_SCOPE = re.compile(r"[\w.$*\[\]<>?, ]+")
 _SCOPE_PART = re.compile(r"[\w$]+")
+_ARGUMENTS = re.compile(r"(?<=\w)<[^<>]*>")
 _MODIFIERS = re.compile(r"[\w\s]*")
-_COMMENT_MARKS = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!/)|//+!?|#+!?)\s?|\*+/\s*$", re.MULTILINE)
-_STRING = re.compile(r"""\A[a-zA-Z]{0,2}(\"\"\"|'''|"|')(.*?)\1?\Z""", re.DOTALL)
-_SENTENCE = re.compile(r".*?(?:[.!?](?=\s|$)|。|\Z)", re.DOTALL)
-_LEGAL = re.compile(r"copyright|licen[cs]e|eslint|prettier|@ts-|pylint|-\*-|^\s*!", re.IGNORECASE)
-
-
-class Unit(NamedTuple):
-    """A symbol and the lines that belong with it: comments, decorators, `export`."""
-
-    symbol: Symbol
-    depth: int
-    first: int
-    last: int
-
-
-class Outline(NamedTuple):
-    """What a parser knows about a file; `about` is the first sentence the file says of itself."""
-
-    units: tuple[Unit, ...]
-    imports: tuple[str, ...]
-    about: str
+_TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
+_VALUES = frozenset({"constant", "variable", "selector"})
+_ROUTINES = frozenset({"function", "method"})
 
 
 class _Found(NamedTuple):
@@ -58,6 +51,23 @@ class _Found(NamedTuple):
     name: "Node"
     kind: str
     scope: str
+    body: "Node | None"
+    declared: bool
+
+
+class _Names(NamedTuple):
+    """What a symbol is called, alone and with its scopes."""
+
+    name: str
+    qualified: str
+
+
+class _Scope(NamedTuple):
+    """A definition that is not over yet: where it ends, what it is called, what it is."""
+
+    end: int
+    name: str
+    kind: str
 
 
 def outline(text: str, lines: Lines, language: Language) -> Outline:
@@ -67,32 +77,41 @@ def outline(text: str, lines: Lines, language: Language) -> Outline:
         ImportError: The grammar is not installed.
         ValueError: The parser could make nothing of the text.
     """
-    from tree_sitter import Parser, QueryCursor
-
-    grammar, query = grammar_of(language)
     # A lone surrogate becomes one `?`, one byte for one character, so offsets still agree.
     encoded = text.encode("utf-8", "replace")
-    root = Parser(grammar).parse(encoded).root_node
-    source = _Source(text, lines, Offsets(text, encoded), language)
-    matches = [captures for _, captures in QueryCursor(query).matches(root)]
-    units = tuple(source.units(matches))
-    if root.has_error and not units:
+    root, matches = parse(encoded, language)
+    source = _Source(text, lines, Offsets(text, encoded), language, matches)
+    units, owners = source.units()
+    if root.has_error and not units and language.complete:
         raise ValueError("the text does not follow the grammar")
-    imports = (
-        source.text(node).strip("\"'`") for match in matches for node in match.get("import", ())
-    )
-    return Outline(units, tuple(dict.fromkeys(imports)), source.about(root))
+    if language.most and len(units) > language.most:
+        units = ()
+    imports = (_target(source.text(node)) for match in matches for node in match.get("import", ()))
+    return Outline(units, tuple(dict.fromkeys(filter(None, imports))), source.about(root), owners)
 
 
 class _Source:
     """One text while its outline is being made."""
 
-    def __init__(self, text: str, lines: Lines, offsets: Offsets, language: Language) -> None:
+    def __init__(
+        self,
+        text: str,
+        lines: Lines,
+        offsets: Offsets,
+        language: Language,
+        matches: "list[Captures]",
+    ) -> None:
         self._text = text
         self._lines = lines
         self._offsets = offsets
         self._language = language
-        self._comments: dict[int, Span] = {}
+        self._matches = matches
+        self._comments = dict(self._own_lines("comment"))
+        self._attributes = dict(self._own_lines("attribute"))
+        self._starts = {
+            kind: {node.start_byte for match in matches for node in match.get(kind, ())}
+            for kind in ("comment", "attribute")
+        }
 
     def span(self, node: "Node") -> Span:
         """Return a node's characters."""
@@ -102,69 +121,157 @@ class _Source:
         """Return a node's text."""
         return self._text[slice(*self.span(node))]
 
-    def units(self, matches: "list[Captures]") -> Iterator[Unit]:
-        """Yield the symbols with their scopes."""
-        self._comments = dict(self._comment_lines(matches))
-        open_scopes: list[tuple[int, str, str]] = []
-        for found in _by_place(self, matches):
+    def units(self) -> tuple[tuple[Unit, ...], tuple[Block, ...]]:
+        """Return the symbols with their scopes, and the blocks that only own symbols."""
+        units: list[tuple[Unit, bool]] = []
+        owners: list[Block] = []
+        assigned: set[str] = set()
+        opened: list[_Scope] = []
+        for found in self._by_place():
             start, end = self.span(found.node)
-            while open_scopes and open_scopes[-1][0] <= start:
-                open_scopes.pop()
-            if len(open_scopes) >= DEEPEST:
+            while opened and opened[-1].end <= start:
+                opened.pop()
+            inside = opened[-1].kind if opened else ""
+            local = inside in _ROUTINES and (found.declared or found.kind in _VALUES)
+            if len(opened) >= DEEPEST or local:
                 continue
-            inside = open_scopes[-1][2] if open_scopes else ""
-            scopes = [scope for _, scope, _ in open_scopes]
-            name = self.text(found.name).strip("\"'#")
-            qualified = ".".join(filter(None, [*scopes, found.scope, name]))
-            kind = _kind(found, inside, name)
-            if kind != "namespace":
-                yield self._unit(found, name, qualified, kind, len(scopes))
-            open_scopes.append((end, f"{found.scope}.{name}".lstrip("."), kind))
+            *outer, name = self._spelled(found)
+            qualified = ".".join([*self._scopes(opened, found.kind), *outer, name])
+            attached = outer[-1] if found.scope or "::" in self.text(found.name) else ""
+            kind = _kind(found, inside, attached, name)
+            if kind in _VALUES:
+                if qualified in assigned:
+                    continue  # the first assignment defines it
+                assigned.add(qualified)
+            depth = sum(scope.kind != "package" for scope in opened)
+            if kind not in SCOPES:
+                names = _Names(name, qualified)
+                units.append((self._unit(found, names, kind, depth), found.declared))
+            elif kind == "owner":
+                owners.append(self._block(found.node, depth)[0])
+            if kind == "package" and not _body(found.node):
+                opened, end = [], len(self._text)
+            opened.append(_Scope(end, ".".join([*outer, name]), kind))
+        return _defined(units), tuple(owners)
 
     def about(self, root: "Node") -> str:
         """Return the first sentence of the docstring or comment a file opens with."""
+        for match in self._matches:
+            if "about" in match:
+                return first_sentence(self.text(match["about"][0]))
         for node in root.named_children[:8]:
-            if node.type == "comment":
-                if not _LEGAL.search(text := self.text(node)):
-                    return _first_sentence(_COMMENT_MARKS.sub("", text))
-            else:
+            if node.start_byte in self._starts["comment"]:
+                if not is_legal(text := self.text(node)):
+                    return first_sentence(comment_text(text))
+            elif node.start_byte not in self._starts["attribute"]:
                 return self._docstring(node)
         return ""
 
-    def _unit(self, found: _Found, name: str, qualified: str, kind: str, depth: int) -> Unit:
-        start, end = self.span(found.node)
-        outer = found.node
+    def _by_place(self) -> list[_Found]:
+        """Return the symbols, outer before inner; a name matched twice is of its first kind in KINDS."""
+        best: dict[int, _Found] = {}
+        for match in self._matches:
+            kind = next((kind for kind in KINDS if kind in match), None)
+            if kind is None or not match["name"][0].text:
+                continue  # nothing, or a name the parser found missing
+            node, name = match[kind][0], match["name"][0]
+            known = best.get(name.start_byte)
+            if known is None or KINDS.index(kind) < KINDS.index(known.kind):
+                scope = _scope(self.text(match["scope"][0])) if "scope" in match else ""
+                body = match["body"][0] if "body" in match else None
+                best[name.start_byte] = _Found(node, name, kind, scope, body, "declared" in match)
+            elif "scope" in match and not known.scope:
+                scope = _scope(self.text(match["scope"][0]))
+                best[name.start_byte] = known._replace(scope=scope)
+        return sorted(best.values(), key=lambda f: (f.node.start_byte, -f.node.end_byte))
+
+    def _spelled(self, found: _Found) -> list[str]:
+        """Return the scopes a name spells out, and itself."""
+        row = self._language
+        text = self.text(found.name)
+        if row.spelled:
+            return [row.spelled.format(text.strip(row.quotes))]
+        if "::" in text:
+            text, *operator = re.split(r"(?=\boperator\b)", text, maxsplit=1)
+            while (shorter := _ARGUMENTS.sub("", text)) != text:
+                text = shorter
+            text += "".join(operator)
+        parts = re.split(row.separator, text) if row.separator else [text]
+        names = [" ".join(part.split()).strip(row.quotes) for part in parts]
+        return [name for name in (found.scope, *names) if name] or [text]
+
+    def _scopes(self, opened: Sequence[_Scope], kind: str) -> list[str]:
+        """Return the names that a definition is qualified with; data and markup know none."""
+        if self._language.most:
+            return []
+        # In `typedef struct node {} node_t` neither belongs to the other.
+        apart = kind in _TYPES
+        return [scope.name for scope in opened if not (apart and scope.kind == "type")]
+
+    def _unit(self, found: _Found, names: _Names, kind: str, depth: int) -> Unit:
+        start, end = self._start(found.node), self._end(found.node)
+        block, comment = self._block(found.node, depth)
+        body = found.body or _body(found.node)
+        docstring = ""
+        if self._language.docstrings and body and (inside := body.named_children[:1]):
+            docstring = self._docstring(inside[0])
+        symbol = Symbol(
+            name=names.name,
+            qualified=names.qualified,
+            kind=kind,
+            start_line=self._lines.number(start),
+            end_line=self._lines.number(max(end - 1, start)),
+            signature=self._signature(found, start, body),
+            doc=docstring or comment,
+            digest=digest(self._text[start:end]),
+        )
+        return Unit(symbol, block)
+
+    def _start(self, node: "Node") -> int:
+        """Return where a definition begins, annotations left out."""
+        attributes = self._language.attributes
+        for child in node.children if attributes else ():
+            if child.type == "modifiers" and child.children:
+                plain = [part for part in child.children if part.type not in attributes]
+                if plain:
+                    return self.span(plain[0])[0]
+            elif child.type not in attributes and not child.is_extra:
+                return self.span(child)[0]
+        return self.span(node)[0]
+
+    def _end(self, node: "Node") -> int:
+        """Return where a definition ends; a section of data does not own what stands above the next."""
+        start, end = self.span(node)
+        if not self._language.most:
+            return end
+        last = self._lines.number(max(end - 1, start))
+        while last > self._lines.number(start) and (
+            last in self._comments or self._lines.blank(last)
+        ):
+            last -= 1
+        return start + len(self._text[start : min(end, self._lines.start(last + 1))].rstrip())
+
+    def _block(self, node: "Node", depth: int) -> tuple[Block, str]:
+        """Return the lines that belong with a definition, and what the comments above it say."""
+        start = self.span(node)[0]
+        outer = node
         while (parent := outer.parent) and parent.type in self._language.wrappers:
             outer = parent
         first = self._lines.number(self._offsets.character(outer.start_byte))
         first, comment = self._leading_comment(first)
         last = self._lines.number(max(self._offsets.character(outer.end_byte) - 1, start))
-        body = _body(found.node)
-        docstring = ""
-        if self._language.docstrings and body and (inside := body.named_children[:1]):
-            docstring = self._docstring(inside[0])
-        symbol = Symbol(
-            name=name,
-            qualified=qualified,
-            kind=kind,
-            start_line=self._lines.number(start),
-            end_line=self._lines.number(max(end - 1, start)),
-            signature=self._signature(found, body),
-            doc=docstring or comment,
-            digest=_digest(self._text[start:end]),
-        )
-        return Unit(symbol, depth, first, last)
+        return Block(depth, first, last), comment
 
-    def _signature(self, found: _Found, body: "Node | None") -> str:
-        start, end = self.span(found.node)
+    def _signature(self, found: _Found, start: int, body: "Node | None") -> str:
+        end = self.span(found.node)[1]
         if body:
-            while (before := body.prev_sibling) and before.type == "comment":
+            while (before := body.prev_sibling) and before.start_byte in self._starts["comment"]:
                 body = before
-            end = self._offsets.character(body.start_byte)
-        elif found.kind not in {"function", "method"}:
+            end = max(self._offsets.character(body.start_byte), start)
+        elif found.kind not in _ROUTINES:
             end = min(end, self._lines.start(self._lines.number(start) + 1))
         line = self._lines.start(self._lines.number(start))
-        if _MODIFIERS.fullmatch(self._text, line, start):
+        if start - line <= PREFIX and _MODIFIERS.fullmatch(self._text, line, start):
             start = line
         return " ".join(self._text[start:end].split()).rstrip(" :{(=")[:SIGNATURE]
 
@@ -173,53 +280,47 @@ class _Source:
         child = node.named_children[0] if node.named_child_count == 1 else None
         if not (self._language.docstrings and child and child.type == "string"):
             return ""
-        match = _STRING.match(self.text(child))
-        return _first_sentence(match[2]) if match else ""
+        return first_sentence(string_text(self.text(child)))
 
-    def _comment_lines(self, matches: "list[Captures]") -> Iterator[tuple[int, Span]]:
-        """Yield (last line, span) of the comments that have their lines to themselves."""
-        for match in matches:
-            for node in match.get("comment", ()):
+    def _own_lines(self, kind: str) -> Iterator[tuple[int, Span]]:
+        """Yield (last line, span) of the comments or attributes that have their lines to themselves."""
+        for match in self._matches:
+            for node in match.get(kind, ()):
                 start, end = self.span(node)
                 line = self._lines.start(self._lines.number(start))
-                if not self._text[line:start].strip():
-                    yield self._lines.number(max(end - 1, start)), (start, end)
+                last = self._lines.number(max(end - 1, start))
+                behind = "" if kind == "comment" else self._text[end : self._lines.start(last + 1)]
+                if not self._text[line:start].strip() and not behind.strip():
+                    yield last, (start, end)
 
     def _leading_comment(self, first: int) -> tuple[int, str]:
         """Return the first line of the comments right above line `first`, and their sentence."""
         texts: list[str] = []
-        while span := self._comments.get(first - 1):
-            texts.append(_COMMENT_MARKS.sub("", self._text[slice(*span)]))
+        while True:
+            if span := self._comments.get(first - 1):
+                texts.append(comment_text(self._text[slice(*span)]))
+            elif not (span := self._attributes.get(first - 1)):
+                return first, first_sentence("\n".join(reversed(texts)))
             first = self._lines.number(span[0])
-        return first, _first_sentence("\n".join(reversed(texts)))
 
 
-def _by_place(source: _Source, matches: "list[Captures]") -> Iterator[_Found]:
-    """Yield the symbols, outer before inner; a name matched twice keeps its first kind in KINDS."""
-    best: dict[int, _Found] = {}
-    for match in matches:
-        kind = next((kind for kind in KINDS if kind in match), None)
-        if kind is None:
-            continue
-        node, name = match[kind][0], match["name"][0]
-        known = best.get(name.start_byte)
-        if known is None or KINDS.index(kind) < KINDS.index(known.kind):
-            scope = _scope(source.text(match["scope"][0])) if "scope" in match else ""
-            best[name.start_byte] = _Found(node, name, kind, scope)
-    ordered = sorted(best.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
-    assigned: set[str] = set()
-    for found in ordered:
-        if found.kind in {"constant", "variable"}:
-            spelled = source.text(found.name)
-            if spelled in assigned:
-                continue  # the first assignment defines it
-            assigned.add(spelled)
-        yield found
+def _target(text: str) -> str:
+    """Return an import's target as written: `a.b` of `import a.b.{C, D}`."""
+    text = text.removeprefix("import ").partition("{")[0] if text.startswith("import ") else text
+    return text.strip("\"'`<> ").removesuffix("._").rstrip(".*" if text[:1].isalpha() else "")
 
 
-def _kind(found: _Found, inside: str, name: str) -> str:
+def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
+    """Leave out declarations of what the file defines as well."""
+    known = {unit.symbol.qualified for unit, declared in units if not declared}
+    return tuple(
+        unit for unit, declared in units if not declared or unit.symbol.qualified not in known
+    )
+
+
+def _kind(found: _Found, inside: str, attached: str, name: str) -> str:
     """Return a symbol's kind, as its place and its name say."""
-    if found.kind == "function" and (inside in {"class", "interface"} or found.scope[:1].isupper()):
+    if found.kind == "function" and (inside in _TYPES or attached[:1].isupper()):
         return "method"
     return "constant" if found.kind == "variable" and name.isupper() else found.kind
 
@@ -228,7 +329,7 @@ def _scope(text: str) -> str:
     """Return what a name is attached to: `Foo.prototype` is `Foo`, `*Server[T]` is `Server`."""
     if not _SCOPE.fullmatch(text):
         return ""
-    parts = _SCOPE_PART.findall(text.split("[", maxsplit=1)[0])
+    parts = _SCOPE_PART.findall(re.split(r"[\[<]", text, maxsplit=1)[0])
     return ".".join(part for part in parts if part not in _NO_SCOPE)
 
 
@@ -239,25 +340,5 @@ def _body(node: "Node") -> "Node | None":
     for field in ("value", "right"):
         if value := node.child_by_field_name(field):
             return value.child_by_field_name("body")
-    return None
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a documentation text on one line, at most 200 characters."""
-    paragraph: list[str] = []
-    for line in text.strip().splitlines():
-        stripped = line.strip()
-        if stripped and not any(map(str.isalnum, stripped)):
-            paragraph.clear()  # what stands above an underline is a title
-        elif paragraph and (not stripped or stripped.startswith("@")):
-            break
-        elif not stripped.startswith("@"):
-            paragraph.append(stripped)
-    match = _SENTENCE.match(" ".join(paragraph))
-    return match[0].strip()[:200] if match else ""
-
-
-def _digest(definition: str) -> str:
-    """Return what tells two versions of a definition apart, whatever git does to line ends."""
-    unified = definition.replace("\r\n", "\n").replace("\r", "\n")
-    return hashlib.sha256(unified.encode("utf-8", "replace")).hexdigest()[:16]
+    last = node.named_children[-1] if node.named_child_count else None
+    return last if last and last.type.endswith("_body") else None

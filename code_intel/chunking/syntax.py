@@ -9,8 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from code_intel.chunking.outline import Block
 from code_intel.chunking.spans import Lines, Span, within
-from code_intel.chunking.symbols import Unit
 
 SMALL = 8
 """Lines below which a piece is joined to its neighbour."""
@@ -20,15 +20,15 @@ LONG = 70
 """Most lines of a chunk."""
 
 
-def split(lines: Lines, units: Sequence[Unit]) -> list[Span]:
+def split(lines: Lines, blocks: Sequence[Block]) -> list[Span]:
     """Return contiguous spans of characters that cover the text."""
     pieces: Iterable[Span] = [(1, len(lines) + 1)]
-    for depth in range(max((unit.depth for unit in units), default=-1) + 1):
+    for depth in range(max((block.depth for block in blocks), default=-1) + 1):
         cuts = {
             line
-            for u in units
-            if u.depth == depth
-            for line in (u.first, lines.after_blank(u.last + 1))
+            for block in blocks
+            if block.depth == depth
+            for line in (block.first, lines.after_blank(block.last + 1))
         }
         pieces = list(_at(pieces, sorted(cuts), always=depth == 0))
     joined = _join(_at_blank_lines(pieces, lines))

@@ -80,7 +80,7 @@ def _facts(forest: Index, entry: Entry, *, complete: bool) -> SymbolFacts:
         found = forest.store.definitions(name, exact=True, limit=DEFINITIONS)
     except CodeIntelError:
         return NO_FACTS
-    unread = [not row_of(file.path).grammar for file in agreement.files]
+    unread = [not row_of(file.path).complete for file in agreement.files]
     if not found and unread and all(unread):
         return NO_FACTS
     return SymbolFacts(complete=True, definitions=tuple(found))

@@ -98,4 +98,4 @@ async def submit_understanding(
 
 def _readable(files: list[str]) -> bool:
     """Whether the index reads symbols of any of these files, as far as their names tell."""
-    return not files or any(row_of(plain_path(file)).grammar for file in files)
+    return not files or any(row_of(plain_path(file)).complete for file in files)

@@ -1,0 +1,99 @@
+"""JavaScript, TypeScript, TSX, and the scripts inside of Vue and Svelte components."""
+
+from code_intel.chunking.languages.row import Language
+
+_ECMASCRIPT = """
+(function_declaration name: (_) @name) @function
+(generator_function_declaration name: (_) @name) @function
+(class_declaration name: (_) @name) @class
+(method_definition name: [(property_identifier) (private_property_identifier)] @name) @method
+(variable_declarator name: (identifier) @name
+  value: [(arrow_function) (function_expression) (generator_function)]) @function
+(variable_declarator name: (identifier) @name value: (class)) @class
+(assignment_expression
+  left: (member_expression object: (_) @scope property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression) (generator_function)]) @function
+((program (lexical_declaration kind: "const"
+  (variable_declarator name: (identifier) @name value: (_) @value) @constant))
+  (#not-match? @value "^require[(]"))
+(program (export_statement declaration: (lexical_declaration kind: "const"
+  (variable_declarator name: (identifier) @name) @constant)))
+(program (lexical_declaration kind: "let" (variable_declarator name: (identifier) @name) @variable))
+(program (export_statement declaration: (lexical_declaration kind: "let"
+  (variable_declarator name: (identifier) @name) @variable)))
+((program (variable_declaration
+  (variable_declarator name: (identifier) @name value: (_) @value) @variable))
+  (#not-match? @value "^require[(]"))
+(import_statement source: (string) @import)
+(export_statement source: (string) @import)
+(call_expression function: (import) arguments: (arguments . (string) @import))
+((call_expression function: (identifier) @value arguments: (arguments . (string) @import))
+  (#eq? @value "require"))
+(comment) @comment
+"""
+
+_JAVASCRIPT = """
+(field_definition property: [(property_identifier) (private_property_identifier)] @name
+  value: [(arrow_function) (function_expression)]) @method
+"""
+
+_TYPESCRIPT = """
+(public_field_definition name: [(property_identifier) (private_property_identifier)] @name
+  value: [(arrow_function) (function_expression)]) @method
+(abstract_class_declaration name: (_) @name) @class
+(interface_declaration name: (_) @name) @interface
+(type_alias_declaration name: (_) @name) @type
+(enum_declaration name: (_) @name) @enum
+(function_signature name: (_) @name) @function
+(method_signature name: (property_identifier) @name) @method
+(abstract_method_signature name: (property_identifier) @name) @method
+(internal_module name: (_) @name) @namespace
+(module name: (_) @name) @namespace
+(program (ambient_declaration (lexical_declaration
+  (variable_declarator name: (identifier) @name) @constant)))
+(class_body (decorator) @attribute)
+"""
+
+_WRAPPERS = frozenset(
+    {
+        "export_statement",
+        "lexical_declaration",
+        "variable_declaration",
+        "ambient_declaration",
+        "expression_statement",
+    }
+)
+_ATTRIBUTES = frozenset({"decorator"})
+
+TYPESCRIPT = Language(
+    "typescript",
+    (".ts", ".mts", ".cts"),
+    "tree_sitter_typescript:language_typescript",
+    _ECMASCRIPT + _TYPESCRIPT,
+    _WRAPPERS,
+    attributes=_ATTRIBUTES,
+    interpreters=("deno", "bun", "ts-node", "tsx"),
+)
+
+ROWS = (
+    TYPESCRIPT,
+    Language(
+        "tsx",
+        (".tsx",),
+        "tree_sitter_typescript:language_tsx",
+        _ECMASCRIPT + _TYPESCRIPT,
+        _WRAPPERS,
+        attributes=_ATTRIBUTES,
+    ),
+    Language(
+        "javascript",
+        (".js", ".jsx", ".mjs", ".cjs"),
+        "tree_sitter_javascript:language",
+        _ECMASCRIPT + _JAVASCRIPT,
+        _WRAPPERS,
+        attributes=_ATTRIBUTES,
+        interpreters=("node", "nodejs"),
+    ),
+    Language("vue", (".vue",), reader="script"),
+    Language("svelte", (".svelte",), reader="script"),
+)

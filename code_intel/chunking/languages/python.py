@@ -1,0 +1,26 @@
+"""Python."""
+
+from code_intel.chunking.languages.row import Language
+
+_SYMBOLS = """
+(function_definition name: (identifier) @name) @function
+(class_definition name: (identifier) @name) @class
+(module (type_alias_statement left: (type (identifier) @name)) @type)
+(module (expression_statement (assignment left: (identifier) @name) @variable))
+(import_statement name: (dotted_name) @import)
+(import_statement name: (aliased_import name: (dotted_name) @import))
+(import_from_statement module_name: (_) @import)
+(comment) @comment
+"""
+
+ROWS = (
+    Language(
+        "python",
+        (".py", ".pyi", ".pyw"),
+        "tree_sitter_python:language",
+        _SYMBOLS,
+        frozenset({"decorated_definition", "expression_statement"}),
+        docstrings=True,
+        interpreters=("python",),
+    ),
+)

@@ -1,0 +1,62 @@
+"""The top-level sections of YAML, read off its lines.
+
+Its grammar's scanner keeps the indentation in a buffer it does not check: a file nested two hundred levels
+deep ends the process (docs/decisions/0005). The keys in the first column need no grammar.
+"""
+
+import re
+from collections.abc import Iterator
+
+from code_intel.chunking.documentation import comment_text, first_sentence, is_legal
+from code_intel.chunking.languages import Language
+from code_intel.chunking.outline import Block, Outline, Unit, digest
+from code_intel.chunking.spans import Lines
+from code_intel.records import Symbol
+
+_KEY = re.compile(
+    r"(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\"'#%@`&*!|>{}\[\],?-][^\r\n]*?)[ \t]*:(?=\s|$)(.*)"
+)
+_OPENS = re.compile(r"\s*(?:[&!]\S*\s*)*(?:#.*)?$")
+
+
+def outline(text: str, lines: Lines, language: Language) -> Outline:
+    """Return the keys whose value is a mapping, a list or a block below them; never fails."""
+    content = [text[slice(*lines.span(n, n))].rstrip() for n in range(1, len(lines) + 1)]
+    units = [
+        _unit(text, lines, content, first, last, key) for first, last, key in _sections(content)
+    ]
+    comments = (line for line in content[:8] if line and not is_legal(line))
+    about = next(comments, "")
+    return Outline(
+        tuple(units) if len(units) <= language.most else (),
+        about=first_sentence(comment_text(about)) if about.startswith("#") else "",
+    )
+
+
+def _sections(content: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield (first line, last line, key)."""
+    first, last, key = 0, 0, ""
+    for number, line in enumerate([*content, "---"], 1):
+        if not line or line.startswith("#"):
+            continue
+        if line[0] in " \t" or line.startswith("- ") or line == "-":
+            last = number
+            continue
+        if key and last > first:
+            yield first, last, key
+        match = _KEY.match(line)
+        key = match[1] if match and _OPENS.match(match[2]) else ""
+        first = last = number
+
+
+def _unit(text: str, lines: Lines, content: list[str], first: int, last: int, key: str) -> Unit:
+    above = first
+    while above > 1 and content[above - 2].startswith("#"):
+        above -= 1
+    start = lines.start(first)
+    end = lines.start(last) + len(content[last - 1])
+    name = key.strip("\"'") + ":"
+    doc = first_sentence("\n".join(map(comment_text, content[above - 1 : first - 1])))
+    signature = " ".join(content[first - 1].split())[:200]
+    symbol = Symbol(name, name, "key", first, last, signature, doc, digest(text[start:end]))
+    return Unit(symbol, Block(0, above, last))

@@ -1,0 +1,170 @@
+"""What SQL creates, in any dialect, read off its words.
+
+A grammar for one dialect takes the others' procedures for errors, and none reads them all
+(docs/decisions/0005). What defines a name begins the same everywhere: `CREATE`, some words, a kind, a
+name; where it ends is told by `;`, `BEGIN` and `END`, and by the lines that separate batches.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from code_intel.chunking.documentation import comment_text, first_sentence, is_legal
+from code_intel.chunking.languages import Language
+from code_intel.chunking.outline import Block, Outline, Unit, digest
+from code_intel.chunking.spans import Lines
+from code_intel.records import Symbol
+
+SIGNATURE = 200
+"""Characters of a signature that are kept."""
+
+KINDS = {
+    "table": "table",
+    "view": "view",
+    "index": "index",
+    "trigger": "trigger",
+    "function": "function",
+    "procedure": "function",
+    "proc": "function",
+    "macro": "macro",
+    "package": "module",
+    "type": "type",
+    "domain": "type",
+    "sequence": "variable",
+}
+"""What is created, and the kind of symbol it is."""
+_ROUTINES = frozenset({"function", "trigger", "module"})
+_NAME = r'(?:"[^"\n]+"|`[^`\n]+`|\[[^\]\n]+\]|[^\W\d][\w$#]*|\#+\w+)'
+_CREATE = re.compile(
+    rf"""(?:create|alter)\b\s+(?:definer\s*=\s*\S+\s+)?(?:\w+\s+){{0,5}}?
+    (?P<kind>{"|".join(KINDS)})\s+(?:body\s+)?
+    (?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>{_NAME}(?:\s?\.\s?{_NAME}){{0,3}})""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TOKENS = r"""(?P<comment>--[^\r\n]*|/\*.*?(?:\*/|\Z))
+    |(?P<break>^[ \t]*(?:go|/|delimiter\b[^\r\n]*)[ \t]*(?=\r|\n|\Z){delimiters})
+    |(?P<quoted>'(?:[^']|'')*(?:'|\Z)|(?P<tag>\$\w*\$).*?(?:(?P=tag)|\Z)|"[^"\n]*"|`[^`\n]*`|\[[^\]\n]*\])
+    |(?P<end>end\s+(?:if|loop|while|repeat|for)\b)
+    |(?P<word>[^\W\d]\w*)
+    |(?P<stop>;)
+    |(?P<open>\()|(?P<close>\))"""
+_DELIMITER = re.compile(r"^[ \t]*delimiter[ \t]+(\S+)", re.IGNORECASE | re.MULTILINE)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class _Created(NamedTuple):
+    """A definition: where it begins and ends, its kind and its name as written."""
+
+    start: int
+    end: int
+    kind: str
+    name: str
+
+
+def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: ARG001 - what every reader is handed
+    """Return what the text creates; never fails."""
+    tokens = list(_tokens(text))
+    comments = {
+        lines.number(token.end - 1): token
+        for token in tokens
+        if token.kind == "comment"
+        and not text[lines.start(lines.number(token.start)) : token.start].strip()
+    }
+    units: dict[tuple[str, str], Unit] = {}
+    for created in _created(text, tokens):
+        unit = _unit(text, lines, comments, created)
+        units.setdefault((unit.symbol.kind, unit.symbol.qualified), unit)
+    first = next((t for t in tokens if t.kind != "comment" or not is_legal(t.text)), None)
+    opening = first_sentence(comment_text(first.text)) if first and first.kind == "comment" else ""
+    return Outline(tuple(units.values()), about=opening)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Yield what matters; a delimiter of MySQL's client divides as `GO` does."""
+    own = {re.escape(mark) for mark in _DELIMITER.findall(text)} - {";"}
+    pattern = _TOKENS.replace("{delimiters}", "".join(f"|{mark}" for mark in sorted(own)[:4]))
+    flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE | re.DOTALL
+    for match in re.finditer(pattern, text, flags):
+        yield _Token(match.lastgroup or "", match[0], *match.span())
+
+
+def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
+    """Yield the definitions; what stands inside another belongs to it."""
+    done = 0
+    batches = any(token.kind == "break" for token in tokens)
+    for i, token in enumerate(tokens):
+        if (
+            token.start < done
+            or token.kind != "word"
+            or token.text.lower() not in {"create", "alter"}
+        ):
+            continue
+        match = _CREATE.match(text, token.start)
+        kind = KINDS[match["kind"].lower()] if match else ""
+        if match is None or (token.text.lower() == "alter" and kind not in _ROUTINES):
+            continue
+        if batches and kind in _ROUTINES:
+            done = _batch_end(text, tokens, i)
+        else:
+            done = _statement_end(text, tokens, i)
+        yield _Created(token.start, max(done, match.end()), kind, match["name"])
+
+
+def _batch_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
+    """Return where the batch ends that a definition is in: before `GO`, `/` or `DELIMITER`."""
+    ends = (token.start for token in tokens[begin:] if token.kind == "break")
+    return len(text[: next(ends, len(text))].rstrip())
+
+
+def _statement_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
+    """Return where a statement ends: at the first `;` outside of brackets and of `BEGIN ... END`."""
+    depth = 0
+    for i in range(begin, len(tokens)):
+        kind, word = tokens[i].kind, tokens[i].text.lower()
+        if kind == "open" or (kind == "word" and word in {"begin", "case"}):
+            depth += 1
+        elif kind == "close" or (kind == "word" and word == "end"):
+            depth = max(depth - 1, 0)
+        elif kind == "break" or (kind == "stop" and not depth):
+            return tokens[i].end if kind == "stop" else tokens[i - 1].end
+        elif i > begin and kind == "word" and word == "create" and _at_line_start(text, tokens[i]):
+            return tokens[i - 1].end  # a `;` or an END is missing
+    return len(text.rstrip())
+
+
+def _at_line_start(text: str, token: _Token) -> bool:
+    return token.start == 0 or text[token.start - 1] in "\r\n"
+
+
+def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Created) -> Unit:
+    start, end, kind, spelled = created
+    parts = [part.strip('"`[] ') for part in re.findall(_NAME, spelled, re.IGNORECASE)]
+    first, last = lines.number(start), lines.number(max(end - 1, start))
+    above, said = first, list[str]()
+    while comment := comments.get(above - 1):
+        said.append(comment_text(comment.text))
+        above = lines.number(comment.start)
+    head = re.split(
+        r"\b(?:AS|IS|BEGIN)\b|\(\s*\n|\n\s*\n",
+        text[start : start + 4 * SIGNATURE],
+        maxsplit=1,
+        flags=re.IGNORECASE,
+    )[0]
+    head = head if start + len(head) <= end else text[start:end]
+    symbol = Symbol(
+        name=parts[-1],
+        qualified=".".join(parts),
+        kind=kind,
+        start_line=first,
+        end_line=last,
+        signature=" ".join(head.split()).rstrip(" (;")[:SIGNATURE],
+        doc=first_sentence("\n".join(reversed(said))),
+        digest=digest(text[start:end]),
+    )
+    return Unit(symbol, Block(0, above, last))
