@@ -144,7 +144,8 @@ def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
 
 def usage(program: str, commands: Sequence[Command]) -> str:
     """Return the overview that `--help` prints."""
-    rows = "\n".join(f"  {command.name:<10}{command.about}" for command in commands)
+    width = max(len(command.name) for command in commands) + 2
+    rows = "\n".join(f"  {command.name:<{width}}{command.about}" for command in commands)
     return (
         f"usage: {program} COMMAND [ARGUMENTS]\n\n{rows}\n\n"
         f"`{program} COMMAND --help` says more; --json everywhere; {program} {__version__}."
