@@ -99,7 +99,9 @@ def document(shelf: Shelf, path: str) -> tuple[str, Path]:
     store = shelf.index.store
     name, real = locate(shelf, path)
     if store.document(name) is None and name not in store.choices():
-        raise NotFoundError(f"{name} is not indexed.", hint="list_documents (`devrag list`) names what is.")
+        raise NotFoundError(
+            f"{name} is not indexed.", hint="list_documents (`devrag list`) names what is."
+        )
     return name, real
 
 
