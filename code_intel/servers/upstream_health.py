@@ -135,9 +135,8 @@ class Health:
         self._failures += 1
         self.trouble(why)
         tried = anyio.current_time()
-        doubled = min(LONGEST, SHORTEST * 2 ** min(self._failures - 1, 10))
-        distance = LONGEST if state == "failed" else doubled * random.uniform(0.5, 1)
-        self._retry_at = tried + distance
+        far = LONGEST if state == "failed" else distance(self._failures) * random.uniform(0.5, 1)
+        self._retry_at = tried + far
         self.say(state)
         while (left := self._retry_at - anyio.current_time()) > 0:
             self.wanted = anyio.Event()
@@ -150,6 +149,12 @@ class Health:
             self._retry_at = None
             self.wanted = anyio.Event()
             await self.wanted.wait()
+
+
+def distance(failures: int) -> float:
+    """Return the seconds between attempts after so many failures in a row, before chance shortens it."""
+    doublings = min(failures - 1, 10)
+    return float(min(LONGEST, SHORTEST * 2**doublings))
 
 
 def _now() -> str:

@@ -38,6 +38,7 @@ class Report:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             if not self._lock.is_locked:
                 self._lock.acquire(timeout=0)
+                _sweep(self._file.parent)
             fresh = self._file.with_suffix(".tmp")
             fresh.write_text(text, encoding="utf-8")
             fresh.replace(self._file)
@@ -59,6 +60,14 @@ def running(state: Path) -> Iterator[Told]:
             continue
         with suppress(OSError, ValueError):
             yield Told(int(pid), json.loads(file.read_text(encoding="utf-8")))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what gateways have left that were killed."""
+    for file in folder.glob("upstreams-*.json"):
+        if not _is_held(file.with_suffix(".lock")):
+            for left in (file, file.with_suffix(".lock")):
+                left.unlink(missing_ok=True)
 
 
 def _is_held(lock: Path) -> bool:

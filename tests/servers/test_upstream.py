@@ -11,6 +11,7 @@ import pytest
 from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer
 from code_intel.servers.upstream import reporting
+from code_intel.servers.upstream_health import distance
 from code_intel.servers.upstreams import Upstreams
 from upstreams import command, marked, point, supervised, until, zombies
 
@@ -168,6 +169,11 @@ async def test_a_call_lost_in_the_middle_is_sent_again_only_where_that_does_no_h
 async def ask_anyway(upstreams: Upstreams) -> None:
     with suppress(UpstreamError):
         await ask(upstreams)
+
+
+def test_attempts_come_at_distances_that_double_and_never_end() -> None:
+    distances = [distance(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 8, 10**6)]
+    assert distances == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
 async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(root: Path) -> None:

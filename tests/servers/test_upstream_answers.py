@@ -87,6 +87,18 @@ async def test_when_neither_answers_the_error_names_both_and_what_still_works(sh
         assert (await call("find_definitions", symbol="AuthService"))["definitions"]
 
 
+async def test_a_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
+    point(shop, map=command("devrag") | {"call_seconds": 5})
+    async with gateway(shop) as call:
+        await call("start_session", intent="MODIFY", query="login is broken")
+        answer = await call("search_smart")
+        assert (answer["source"], answer["status"]) == ("forest", "HYPOTHESIS")
+        assert "unavailable" not in answer
+        status = await call("get_session_status")
+        assert status["current_phase"] == "EXPLORATION"
+        assert "search_forest" in status["allowed_tools"]
+
+
 async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) -> None:
     """It claims certainty for an agreement that nobody here has made."""
     claim = {

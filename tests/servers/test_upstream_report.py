@@ -1,0 +1,51 @@
+"""What a gateway tells other processes of its upstreams holds as long as the gateway lives."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from code_intel.records import UpstreamStatus
+from code_intel.servers.upstream_report import Report, running
+
+STATES = (UpstreamStatus("devrag-map", "in process"), UpstreamStatus("devrag-forest", "command x"))
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from code_intel.records import UpstreamStatus
+from code_intel.servers.upstream_report import Report
+report = Report(Path(sys.argv[1]))
+report.write((UpstreamStatus("devrag-map", "command x", "ready"),))
+print("told", flush=True)
+signal.pause()
+"""
+
+
+def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) -> None:
+    assert list(running(tmp_path)) == []
+    report = Report(tmp_path)
+    report.write(STATES)
+    (told,) = running(tmp_path)
+    assert [state["name"] for state in told.states] == ["devrag-map", "devrag-forest"]
+    assert told.states[1] == {"name": "devrag-forest", "where": "command x", "state": "idle"}
+    report.close()
+    assert list(running(tmp_path)) == []
+    assert list((tmp_path / "logs").iterdir()) == []
+
+
+def test_a_killed_gateway_claims_nothing_and_is_swept_away(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "told\n"
+            assert [told.pid for told in running(tmp_path)] == [process.pid]
+        finally:
+            process.kill()
+    assert list(running(tmp_path)) == []
+    report = Report(tmp_path)
+    report.write(STATES)
+    names = {path.name for path in (tmp_path / "logs").iterdir()}
+    assert not any(str(process.pid) in name for name in names)
+    report.close()
