@@ -137,7 +137,8 @@ class _Source:
                 continue
             *outer, name = self._spelled(found)
             qualified = ".".join([*self._scopes(opened, found.kind), *outer, name])
-            attached = outer[-1] if found.scope or "::" in self.text(found.name) else ""
+            spelled = found.scope or self._language.separator == "::"
+            attached = outer[-1] if outer and spelled else ""
             kind = _kind(found, inside, attached, name)
             if kind in _VALUES:
                 if qualified in assigned:
@@ -191,11 +192,8 @@ class _Source:
         text = self.text(found.name)
         if row.spelled:
             return [row.spelled.format(text.strip(row.quotes))]
-        if "::" in text:
-            text, *operator = re.split(r"(?=\boperator\b)", text, maxsplit=1)
-            while (shorter := _ARGUMENTS.sub("", text)) != text:
-                text = shorter
-            text += "".join(operator)
+        if row.separator == "::":
+            text = _plain(text)
         parts = re.split(row.separator, text) if row.separator else [text]
         names = [" ".join(part.split()).strip(row.quotes) for part in parts]
         return [name for name in (found.scope, *names) if name] or [text]
@@ -331,6 +329,14 @@ def _scope(text: str) -> str:
         return ""
     parts = _SCOPE_PART.findall(re.split(r"[\[<]", text, maxsplit=1)[0])
     return ".".join(part for part in parts if part not in _NO_SCOPE)
+
+
+def _plain(name: str) -> str:
+    """Return a name without arguments of templates, and without a type that a macro made part of it."""
+    plain, *operator = re.split(r"(?=\boperator\b)", name, maxsplit=1)
+    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
+        plain = shorter
+    return "".join([*plain.split()[-1:], *operator])
 
 
 def _body(node: "Node") -> "Node | None":

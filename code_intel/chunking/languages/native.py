@@ -185,6 +185,7 @@ ROWS = (
         _SWIFT,
         attributes=frozenset({"attribute"}),
         separator=r"\.",
+        quotes="`",
         interpreters=("swift",),
     ),
 )  # fmt: skip
