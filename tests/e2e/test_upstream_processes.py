@@ -119,9 +119,9 @@ async def test_nothing_of_an_upstream_outlives_the_gateway(shop: Path, end: str)
         guard = children(gateway.pid) - all_of_it
         assert [item["gateways"][0]["state"] for item in told(shop, env)] == ["ready", "ready"]
         ENDS[end](gateway)
-        gateway.wait(3)
-        await until(lambda: not marked(mark), 4)
-        await until(lambda: not any(map(alive, guard)), 2)
+        gateway.wait(5)
+        await until(lambda: not marked(mark))
+        await until(lambda: not any(map(alive, guard)))
         assert [item["gateways"] for item in told(shop, env)] == [[], []]
     finally:
         gateway.kill()

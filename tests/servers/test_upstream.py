@@ -51,7 +51,7 @@ async def test_a_command_answers_in_either_era_and_is_started_by_the_first_quest
     root: Path, era: str
 ) -> None:
     log = root / "log"
-    point(root, forest=command("banner", "--era", era, "--log", str(log)))
+    point(root, forest=command("banner", "--era", era, "--log", str(log)) | {"call_seconds": 5})
     async with supervised(root) as upstreams:
         assert upstreams.states()[1].state == "idle"
         assert not log.exists()
@@ -109,7 +109,7 @@ async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> N
 
 
 async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
-    point(root, forest=command("garbage"))
+    point(root, forest=command("garbage") | {"call_seconds": 5})
     async with supervised(root) as upstreams:
         answer = await ask(upstreams)
         assert [(hit.score, hit.similarity) for hit in answer.hits] == [
@@ -127,7 +127,7 @@ async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> No
 
 async def test_the_original_devrag_is_understood(root: Path) -> None:
     """Its handshake, its keys, its paths relative to its own folder; it has no score."""
-    point(root, forest=command("devrag") | {"cwd": "src/auth"})
+    point(root, forest=command("devrag") | {"cwd": "src/auth", "call_seconds": 5})
     async with supervised(root) as upstreams:
         hits = (await ask(upstreams)).hits
         assert [hit.document for hit in hits] == ["src/auth/service.py", "elsewhere/x.md"]
@@ -142,12 +142,12 @@ async def test_a_death_is_noticed_while_nobody_asks_and_the_next_question_is_ans
     root: Path,
 ) -> None:
     log = root / "log"
-    point(root, forest=command("good", "--log", str(log)))
+    point(root, forest=command("good", "--log", str(log)) | {"call_seconds": 5})
     async with supervised(root) as upstreams:
         await ask(upstreams)
         first = int(log.read_text(encoding="utf-8").split()[1])
         os.kill(first, 9)
-        await until(lambda: upstreams.states()[1].state != "ready", 2)
+        await until(lambda: upstreams.states()[1].state != "ready")
         assert "it ended with signal 9" in upstreams.states()[1].error
         assert len((await ask(upstreams)).hits) == 1
         status = upstreams.states()[1]
@@ -183,13 +183,13 @@ async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(roo
         for _ in range(3):
             await refused(upstreams)
         await until(lambda: upstreams.states()[1].state == "backoff")
-        with anyio.fail_after(0.2):
+        with anyio.fail_after(5):  # at half a second each they would take 25
             for _ in range(50):
                 await refused(upstreams)
         assert upstreams.states()[1].retry_in is not None
         starts = log.read_text(encoding="utf-8").count("start")
         assert starts <= 4
-        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts, 6)
+        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts, 15)
 
 
 async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
@@ -237,7 +237,8 @@ async def test_questions_asked_together_are_each_answered(root: Path) -> None:
 @pytest.mark.parametrize("mode", ["good", "stubborn", "grandchildren", "stubborn_parent", "deaf"])
 async def test_nothing_is_left_running(root: Path, mode: str) -> None:
     mark = f"MARK-{os.getpid()}-{mode}"
-    point(root, forest=command(mode) | {"env": {"TEST_MARK": mark}})
+    limit = 0.5 if mode == "deaf" else 10
+    point(root, forest=command(mode) | {"env": {"TEST_MARK": mark}, "call_seconds": limit})
     async with supervised(root) as upstreams:
         await ask_anyway(upstreams)
         assert len(marked(mark)) == (3 if mode in {"grandchildren", "stubborn_parent"} else 1)
@@ -262,7 +263,7 @@ async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_ol
 
 
 async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
-    point(root, forest=command("loses_search"))
+    point(root, forest=command("loses_search") | {"call_seconds": 5})
     async with supervised(root) as upstreams:
         assert "unknown tool" in await refused(upstreams)
         await until(lambda: upstreams.states()[1].state == "failed")
