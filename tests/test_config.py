@@ -146,15 +146,18 @@ def test_no_patterns_at_all_are_the_default_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "note"),
     [
-        ({"chunk_sise": 5}, "unknown key chunk_sise; did you mean chunk_size?"),
+        ({"chunk_sise": 5}, "chunk_sise is not known and ignored; did you mean chunk_size?"),
         ({"documentPatterns": ["."]}, "did you mean document_patterns?"),
         ({"document-patterns": ["."]}, "did you mean document_patterns?"),
         (
             {"model": {"dimension": 5}},
-            "unknown key model.dimension; did you mean model.dimensions?",
+            "model.dimension is not known and ignored; did you mean dimensions?",
         ),
-        ({"compute": {"devise": "cpu"}}, "did you mean compute.device?"),
-        ({"zeta": 1}, "unknown key zeta, which is kept"),
+        (
+            {"compute": {"devise": "cpu"}},
+            "compute.devise is not known and ignored; did you mean device?",
+        ),
+        ({"zeta": 1}, "zeta is not known"),
         ({"compute": {"device": "gpu"}}, "computes on the CPU"),
         ({"compute": {"device": "tpu"}}, "compute.device is tpu"),
     ],

@@ -60,6 +60,7 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
         "database": str(config.db_path),
         "patterns": list(config.patterns),
         "indexer_pid": Role(config.db_path).holder(),
+        "notes": list(config.notes),
     }
     slow = shelf.embedder.degraded()
     data |= index_data(shelf.index.freshness((f"embedding: {slow}",) if slow else ()))

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from code_intel.config.reading import require
+from code_intel.config.reading import require, unknown_keys
 from code_intel.errors import ConfigError
 from code_intel.records import Corpus
 
@@ -31,11 +31,15 @@ DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """What a missing key means, and the template that devrag writes where there is no config."""
-KEYS = frozenset({
-    *DEVRAG_DEFAULTS, "compute.device", "compute.fallback_to_cpu", "model.name", "model.dimensions",
-    "documents_dir", "update_check", "model_dir", "corpus",
-})  # fmt: skip
-"""Every key that means something. `update_check` is read for its type alone: nothing ever calls home."""
+KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "": (*DEVRAG_DEFAULTS, "documents_dir", "update_check", "model_dir", "corpus"),
+        "compute": ("device", "fallback_to_cpu"),
+        "model": ("name", "dimensions"),
+    }
+)
+"""Every key that means something, by the object it is in. `update_check` is read for its type alone:
+nothing ever calls home."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
@@ -123,7 +127,7 @@ def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
     """
     notes = config.notes
     if not folder.is_dir():
-        notes = (*notes, f"model_dir: {folder} does not exist.")
+        notes = (*notes, f"{config.path}: model_dir: {folder} does not exist.")
     last = config.model.rpartition("/")[2]
     found = [path for path in (folder / config.model, folder / last) if path.is_dir()]
     model = str(found[0]) if found and last != BUILT_IN else config.model
@@ -214,26 +218,21 @@ def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     device = _text(path, raw, "compute.device", "auto")
     if device not in DEVICES:
         known = ", ".join(DEVICES)
-        return "cpu", (f"compute.device is {device}, which is none of {known}; cpu is used.",)
+        note = f"{path}: compute.device is {device}, which is none of {known}; cpu is used."
+        return "cpu", (note,)
     if device == "gpu":
-        return device, ("compute.device is gpu; the built-in model computes on the CPU.",)
+        return device, (f"{path}: compute.device is gpu; the built-in model computes on the CPU.",)
     return device, ()
 
 
 def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a note for each key that means nothing; `$…` and `_…` are taken for comments."""
-    names = [*raw]
-    for part in ("compute", "model"):
-        names += (f"{part}.{key}" for key in raw.get(part, {}))
-    odd = [name for name in names if name not in KEYS and name[:1] not in {"$", "_"}]
-    return tuple(f"{path.name}: unknown key {name}{_meant(name)}" for name in odd)
-
-
-def _meant(name: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower().replace("-", "_"), sorted(KEYS), n=1, cutoff=0.7)
-    return f"; did you mean {close[0]}?" if close else ", which is kept and means nothing."
+    """Return a note for each key that nobody reads; `$…` and `_…` are taken for comments."""
+    notes = []
+    for part, known in KEYS.items():
+        given = raw.get(part, {}) if part else raw
+        keys = [key for key in given if key[:1] not in {"$", "_"}]
+        notes += unknown_keys(part, keys, known)
+    return tuple(f"{path}: {note}" for note in notes)
 
 
 def _is_strings(value: object) -> bool:

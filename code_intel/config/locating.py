@@ -54,4 +54,4 @@ def _is_meant(path: Path, given: str | None) -> bool:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return True  # reading it as a config says what is wrong
-    return not isinstance(content, dict) or not content or bool(KEYS & content.keys())
+    return not isinstance(content, dict) or not content or bool(content.keys() & set(KEYS[""]))

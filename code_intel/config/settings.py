@@ -4,7 +4,7 @@ Environment over file over default; flags are over all.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -153,11 +153,12 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
     warnings = tuple(f"{file}: {note}" for note in (*unknown_keys("", given, known), *notes))
-    _warn(warnings)
+    configs = [project_config(root, name) for name in (MAP_CONFIG, FOREST_CONFIG)]
+    warn_once((*warnings, *configs[0].notes, *configs[1].notes))
     return Settings(
         root=root,
-        map=project_config(root, MAP_CONFIG),
-        forest=project_config(root, FOREST_CONFIG),
+        map=configs[0],
+        forest=configs[1],
         cache_dir=_folder(root, str(cache)) if cache else default_cache(),
         upstreams=MappingProxyType(upstreams),
         warnings=warnings,
@@ -168,7 +169,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
 _WARNED: set[str] = set()
 
 
-def _warn(warnings: tuple[str, ...]) -> None:
+def warn_once(warnings: Iterable[str]) -> None:
     """Say each warning once a process, on stderr."""
     fresh = [text for text in warnings if text not in _WARNED]
     if fresh:

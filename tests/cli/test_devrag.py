@@ -14,6 +14,7 @@ from code_intel.cli.devrag import COMMANDS, MISSING, line, main
 from code_intel.cli.devrag.codes import FAILED, OPERATIONAL
 from code_intel.cli.main import parser_of
 from code_intel.errors import UsageError
+from projects import Project
 
 Devrag = Callable[..., dict[str, Any]]
 GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
@@ -306,14 +307,14 @@ def test_the_schema_describes_every_command(devrag: Devrag) -> None:
     assert FAILED.keys() <= commands.keys()
 
 
-def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag) -> None:
+def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag, env: dict[str, str]) -> None:
     (place / "config.json").write_text(
         '{"documents_dir": "documents", "chunk_sice": 5, "compute": {"device": "gpu"}}',
         encoding="utf-8",
     )
-    synced = devrag("sync")
-    note = "config.json: unknown key chunk_sice; did you mean chunk_size?"
-    assert synced["stderr"].count(note) == 1
+    synced = Project(place, env).run("devrag", "sync")
+    note = f"{place}/config.json: chunk_sice is not known and ignored; did you mean chunk_size?"
+    assert synced.stderr.count(note) == 1
     status = devrag("status")
     assert note in status["notes"]
     assert any("CPU" in text for text in status["notes"])

@@ -19,6 +19,7 @@ from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import IndexConfig, load_index_config
 from code_intel.config.index_config import BUILT_IN, with_model_dir
 from code_intel.config.locating import locate_config
+from code_intel.config.settings import warn_once
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
 from code_intel.redaction import masked, masked_data
 
@@ -107,8 +108,7 @@ def _config(line: Line) -> IndexConfig:
     config = load_index_config(path)
     if line.model_dir:
         config = with_model_dir(config, Path(line.model_dir).absolute())
-    for note in config.notes:
-        print(f"devrag: {note}", file=sys.stderr, flush=True)
+    warn_once(config.notes)
     if (
         line.command in COMPUTING
         and config.device == "gpu"

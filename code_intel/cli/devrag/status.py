@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Report; writes nothing."""
     shelf = open_shelf(args.config, readonly=True)
     try:
-        data = shelf_status(shelf) | {"notes": list(args.config.notes)}
+        data = shelf_status(shelf)
         return 0, data, "\n".join([shelf_line(data), *args.config.notes])
     finally:
         shelf.index.close()
