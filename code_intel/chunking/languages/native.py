@@ -47,6 +47,11 @@ _RUST = """
   (use_wildcard (_) @import)
   (use_as_clause path: (_) @import)
 ])
+(use_declaration argument: (use_list [
+  (identifier) @import
+  (scoped_identifier) @import
+  (scoped_use_list path: (_) @import)
+]))
 (mod_item name: (identifier) @import !body)
 (extern_crate_declaration name: (_) @import)
 (attribute_item) @attribute

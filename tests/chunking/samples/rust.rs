@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use crate::auth::{self, token::Token};
 use super::store as backing;
-pub mod wire;
+pub mod wire; use {serde::de, log};
 
 /// Most tries of a login.
 pub const LIMIT: u32 = 3;
