@@ -78,16 +78,22 @@ class Database:
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
 
-    def stream(self, sql: str) -> Iterator[Any]:
-        """Return the rows of a statement one by one; others wait until the last has been taken."""
+    def stream(self, sql: str) -> apsw.Cursor:
+        """Return the rows of a statement, to be read one by one and closed inside a snapshot."""
         with self._opened() as connection:
-            yield from connection.execute(sql)
+            return connection.execute(sql)
 
-    def broken(self) -> list[str]:
-        """Return every broken invariant in one line each; empty for a sound database."""
+    def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
+        """Return every broken invariant in one line each; empty for a sound database.
+
+        `also` reads what it knows to be there; a StorageError of its for damage is one more line.
+        """
         try:
             with self.snapshot():
-                return self._malformed() or self._contradictions()
+                found = self._malformed() or self._contradictions()
+                if not found:
+                    also()
+                return found
         except StorageError as error:
             if error.error != DAMAGED:
                 raise

@@ -7,8 +7,8 @@ knows every card.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import apsw
 
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
+from code_intel.index.rows import Generation
 from code_intel.index.schema import EMBEDDED, REFUSED
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -25,7 +26,8 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     Vector = NDArray[np.float32]
 
 NEIGHBOURS = 4096
-"""sqlite-vec's limit of hits a query."""
+"""Most hits of a search."""
+LENGTH_TOLERANCE = 1e-2
 
 CREATE = "CREATE VIRTUAL TABLE vectors_{} USING vec0(embedding float[{}] distance_metric=cosine)"
 DROP = "DROP TABLE IF EXISTS vectors_{}"
@@ -73,23 +75,6 @@ FORGET_OF = """DELETE FROM passages WHERE generation = ?
   AND chunk IN (SELECT id FROM chunks WHERE document_id = ?)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """The vectors of one model.
-
-    Attributes:
-        id: Never given twice.
-        identity: Of the engine that makes them; empty before any.
-        dimensions: Numbers a vector has; 0: there are none.
-        active: Whether it answers.
-    """
-
-    id: int
-    identity: str
-    dimensions: int
-    active: bool
-
-
 class Generations:
     """The vectors of one index."""
 
@@ -98,7 +83,10 @@ class Generations:
 
     def all(self) -> list[Generation]:
         """Return the active generation and, if there is one, the one that is being made."""
-        rows = self._db.rows(ALL)
+        with self._db.snapshot():
+            rows = self._db.rows(ALL)
+            if not rows or not rows[0][3]:
+                raise apsw.CorruptError("no generation of vectors answers")
         return [
             Generation(key, identity, size, bool(active)) for key, identity, size, active in rows
         ]
@@ -233,8 +221,10 @@ class Generations:
             if limit <= 0 or not active.dimensions:
                 return []
             numbers = np.frombuffer(_blob(query, active.dimensions), "<f4")
-            blocks = self._db.stream(BLOCKS.format(active.id))
-            found = [_measured(block, numbers) for block in blocks]
+            with closing(self._blocks(active)) as blocks:
+                found = [(ids, vectors @ numbers) for ids, vectors in blocks]
+            if not all(np.isfinite(cosines).all() for _, cosines in found):
+                raise apsw.CorruptError("a vector holds what is no number")
         ids = np.concatenate([ids for ids, _ in found] or [np.zeros(0, np.int64)])
         cosines = np.concatenate([values for _, values in found] or [np.zeros(0, np.float32)])
         limit = min(limit, NEIGHBOURS)
@@ -255,6 +245,19 @@ class Generations:
             ids = json.dumps([int(chunk) for chunk in chunks])
             rows = self._db.rows(VECTORS_OF.format(active.id), (ids,))
         return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
+
+    def read_through(self) -> None:
+        """Read every vector of every generation; one that is damaged raises StorageError."""
+        import numpy as np
+
+        with self._db.snapshot():
+            for each in self.all():
+                if not each.dimensions:
+                    continue
+                with closing(self._blocks(each)) as blocks:
+                    lengths = [np.linalg.norm(vectors, axis=1) for _, vectors in blocks]
+                if not all((np.abs(these - 1) < LENGTH_TOLERANCE).all() for these in lengths):
+                    raise apsw.CorruptError("a vector is not of length 1")
 
     # --- inside the transaction that writes a document
 
@@ -283,10 +286,27 @@ class Generations:
                 self._db.rows(DELETE_VECTOR.format(each.id), row)
             self._db.rows(FORGET_OF, (each.id, document))
 
+    def _blocks(
+        self, generation: Generation
+    ) -> "Generator[tuple[NDArray[np.int64], NDArray[np.float32]], None, None]":
+        """Return the chunk ids and the vectors of each block, inside the caller's snapshot."""
+        import numpy as np
+
+        with closing(self._db.stream(BLOCKS.format(generation.id))) as rows:
+            for rowids, validity, vectors in rows:
+                places = len(rowids) // 8
+                sizes = (len(validity) * 8, len(vectors))
+                if sizes != (places, places * generation.dimensions * 4):
+                    raise apsw.CorruptError("a block of vectors has another size than its ids")
+                used = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little") == 1
+                numbers = np.frombuffer(vectors, "<f4").reshape(places, -1)
+                yield np.frombuffer(rowids, "<i8")[used], numbers if used.all() else numbers[used]
+
     def _sprawls(self, generation: Generation, times: int) -> bool:
-        if not generation.dimensions or generation not in self.all():
-            return False
-        ((vectors, blocks),) = self._db.rows(OCCUPANCY.format(generation.id))
+        with self._db.snapshot():  # another process may drop it in between
+            if not generation.dimensions or generation not in self.all():
+                return False
+            ((vectors, blocks),) = self._db.rows(OCCUPANCY.format(generation.id))
         return bool(blocks > times * ceil(vectors / BLOCK) + (times > 1))
 
     def _put(self, generation: int, chunk: int, blob: bytes) -> None:
@@ -305,20 +325,6 @@ class Generations:
 
 def _is(generation: Generation, identity: str, dimensions: int) -> bool:
     return (generation.identity, generation.dimensions) == (identity, dimensions)
-
-
-def _measured(
-    block: tuple[bytes, bytes, bytes], query: "Vector"
-) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
-    """Return the chunk ids of a block and their cosines to `query`, all being of length 1."""
-    import numpy as np
-
-    rowids, validity, vectors = block
-    if 8 * len(validity) != len(rowids) // 8 or len(vectors) != len(rowids) // 8 * query.nbytes:
-        raise apsw.CorruptError("a block of vectors has another size than its ids")
-    used = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little").astype(bool)
-    cosines = np.frombuffer(vectors, "<f4").reshape(len(used), -1) @ query
-    return np.frombuffer(rowids, "<i8")[used], cosines[used]
 
 
 def _blob(vector: "Vector", dimensions: int) -> bytes:

@@ -54,6 +54,23 @@ class ChunkRow:
     card: str
 
 
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The vectors of one model.
+
+    Attributes:
+        id: Never given twice.
+        identity: Of the engine that makes them; empty before any.
+        dimensions: Numbers a vector has; 0: there are none.
+        active: Whether it answers.
+    """
+
+    id: int
+    identity: str
+    dimensions: int
+    active: bool
+
+
 def spelling(symbol: str) -> str:
     """Return `symbol` with dots between scopes: `` `AuthService::login()` `` is `AuthService.login`."""
     bare = _CALL.sub("", symbol.strip().strip("`"))

@@ -270,7 +270,7 @@ class Store:
 
     def check(self) -> list[str]:
         """Return every broken invariant in one line each; empty for a sound database."""
-        return self._db.broken()
+        return self._db.broken(self.generations.read_through)
 
     def _put_chunk(self, document: int, row: DocumentRow, chunk: Chunk) -> None:
         digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""

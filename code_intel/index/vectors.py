@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.index.generations import Generation
+from code_intel.index.rows import Generation
 from code_intel.index.store import Store
 
 if TYPE_CHECKING:

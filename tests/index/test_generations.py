@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from numpy.typing import NDArray
 
 from code_intel.embedding.cache import VectorCache
-from code_intel.errors import EmbeddingError
+from code_intel.errors import EmbeddingError, StorageError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.vectors import embed_document, embed_pending
@@ -211,6 +211,28 @@ def test_holes_among_the_vectors_are_closed_where_they_are_most_of_it(store: Sto
     assert blocks(store) == 1
     assert [chunk for chunk, _ in store.vector_hits(vector, 9999)] == left
     assert len(left) == 400
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        ("UPDATE {0}_vector_chunks00 SET vectors = zeroblob(length(vectors))", "length 1"),
+        ("UPDATE {0}_vector_chunks00 SET vectors = x'0000'", "damaged"),
+        ("UPDATE {0}_chunks SET rowids = x'0000'", "damaged"),
+        ("DELETE FROM generations", "too few"),
+    ],
+)
+def test_damaged_vectors_are_found_by_the_check_and_by_no_search_taken_for_hits(
+    store: Store, spoil: str, what: str
+) -> None:
+    put(store, "a.py", *"abcd")
+    embed(store, HashEmbedder("one"))
+    with closing(apsw.Connection(str(store.path))) as database:
+        database.execute(spoil.format(f"vectors_{store.generations.active().id}"))
+    with suppress(StorageError):
+        assert all(cosine == 0 for _, cosine in store.vector_hits(unit_vector("x"), 9))
+    assert any(what in line for line in store.mend())
     assert store.check() == []
 
 
