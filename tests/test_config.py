@@ -209,12 +209,13 @@ def test_without_a_name_devrags_own_config_goes_before_ours_unless_it_is_another
     assert locate_config(None, serving=False) == Path(STATE_FOLDER, FOREST_CONFIG)
     written(tmp_path / FOREST_CONFIG, {})
     assert locate_config(None, serving=False) == Path(FOREST_CONFIG)
-    written(tmp_path / "config.json", {"port": 8080})
-    assert locate_config(None, serving=False) == Path(FOREST_CONFIG)
+    for other in ({"port": 8080}, {"model": "large", "port": 1}):
+        written(tmp_path / "config.json", other)
+        assert locate_config(None, serving=False) == Path(FOREST_CONFIG)
     assert locate_config("config.json", serving=False) == Path("config.json")
     written(tmp_path / "devrag.json", {})
     assert locate_config(None, serving=False) == Path("devrag.json")
-    for ours in ({"chunk_size": 5}, {}, "{ broken"):
+    for ours in ({"chunk_size": 5, "x": 1}, {"model": {}}, {}, "{ broken", []):
         written(tmp_path / "config.json", ours)
         assert locate_config(None, serving=False) == Path("config.json")
 

@@ -14,6 +14,9 @@ from code_intel.errors import UsageError
 DEFAULT_CONFIG = "config.json"
 DEFAULT_NAMES = (DEFAULT_CONFIG, "devrag.json", FOREST_CONFIG, f"{STATE_FOLDER}/{FOREST_CONFIG}")
 
+OWN = frozenset({"document_patterns", "documents_dir", "db_path", "chunk_size", "search_top_k"})
+"""Keys that no other program's `config.json` is likely to have."""
+
 
 def locate_config(given: str | None, *, serving: bool) -> Path:
     """Return the path of an index config; only devrag's default name may name a file that is missing.
@@ -54,4 +57,6 @@ def _is_meant(path: Path, given: str | None) -> bool:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return True  # reading it as a config says what is wrong
-    return not isinstance(content, dict) or not content or bool(content.keys() & set(KEYS[""]))
+    if not isinstance(content, dict):
+        return True
+    return bool(content.keys() & OWN) or content.keys() <= set(KEYS[""])
