@@ -271,9 +271,13 @@ async def _either(*events: anyio.Event) -> None:
 
 
 def _is_lost(error: Exception) -> bool:
-    """Whether an error of a request means that there is no connection any more."""
+    """Whether an error of a request means that there is no connection any more.
+
+    The code alone does not tell: servers use it for errors of their own. The SDK's words do.
+    """
     if isinstance(error, MCPError):
-        return error.code == CONNECTION_CLOSED
+        ours = error.message == "Connection closed" or error.message.startswith("SSE stream")
+        return error.code == CONNECTION_CLOSED and ours
     return isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError)
 
 

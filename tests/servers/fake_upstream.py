@@ -153,6 +153,10 @@ def refusal(number: Any, _params: dict[str, Any]) -> None:
     send({"id": number, "result": complete(body)})
 
 
+def server_error(number: Any, _params: dict[str, Any]) -> None:
+    send({"id": number, "error": {"code": -32000, "message": "the database is locked"}})
+
+
 def lies(number: Any, _params: dict[str, Any]) -> None:
     send({"id": number, "result": complete(results(json.loads(argument("--hits", "[]"))))})
 
@@ -209,6 +213,7 @@ CALLS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "flood_stderr": flood_stderr,
     "refusal": refusal,
     "lies": lies,
+    "server_error": server_error,
     "wrong_shape": wrong_shape,
     "devrag": devrag,
     "exits_after": counted,

@@ -108,6 +108,17 @@ async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> N
             await refused(upstreams)
 
 
+async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
+    log = root / "log"
+    point(root, forest=command("server_error", "--log", str(log)) | {"call_seconds": 5})
+    async with supervised(root) as upstreams:
+        for _ in range(3):
+            assert "it refused: the database is locked" in await refused(upstreams)
+        status = upstreams.states()[1]
+        assert (status.state, status.restarts) == ("ready", 0)
+    assert log.read_text(encoding="utf-8").count("call") == 3
+
+
 async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
     point(root, forest=command("garbage") | {"call_seconds": 5})
     async with supervised(root) as upstreams:
