@@ -215,8 +215,8 @@ def test_without_a_name_devrags_own_config_goes_before_ours_unless_it_is_another
     assert locate_config("config.json", serving=False) == Path("config.json")
     written(tmp_path / "devrag.json", {})
     assert locate_config(None, serving=False) == Path("devrag.json")
-    for ours in ({"chunk_size": 5, "x": 1}, {"model": {}}, {}, "{ broken", []):
-        written(tmp_path / "config.json", ours)
+    for text in ('{"chunk_size": 5, "x": 1}', '{"model": {}}', "{}", "{ broken", "[]"):
+        written(tmp_path / "config.json", text)
         assert locate_config(None, serving=False) == Path("config.json")
 
 
