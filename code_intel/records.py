@@ -21,7 +21,8 @@ class Symbol:
     Attributes:
         name: The bare name, `login`.
         qualified: With its scopes, `AuthService.login`; equal to `name` at top level.
-        kind: `function`, `method`, `class`, `interface`, `type`, `enum`, `constant`, `variable`.
+        kind: `function`, `method`, `class`, `interface`, `type`, `enum`, `constant`, `variable` and what
+            else `docs/languages.md` lists.
         start_line: First line of the definition, decorators and leading comment excluded.
         end_line: Last line of the definition.
         signature: The declaration on one line, white space folded, at most 200 characters.
