@@ -81,6 +81,9 @@ class SentenceTransformersEngine:
         self._make = make or loaded
         self._start()
         self.dimensions = _dimensions(self._encoder)
+        tokenizer = getattr(self._encoder, "tokenizer", None)
+        tokens = sorted(getattr(tokenizer, "all_special_tokens", []), key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, tokens)) or "(?!)")
 
     def reads(self, identity: str) -> bool:
         """Whether passages stored as `identity` were made by this engine."""
@@ -118,7 +121,7 @@ class SentenceTransformersEngine:
         prefix = "" if own else prefixes(self._model)[kind == "document"]
         try:
             return encode(
-                [prefix + text for text in texts],
+                [prefix + self._control.sub(_spelled, text) for text in texts],
                 batch_size=batch,
                 normalize_embeddings=True,
                 show_progress_bar=False,
@@ -127,6 +130,11 @@ class SentenceTransformersEngine:
             if batch == 1:
                 raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
         return self._encoded(kind, texts, batch // 4)
+
+
+def _spelled(token: re.Match[str]) -> str:
+    """Return a control token of the model as plain text."""
+    return f"{token[0][0]} {token[0][1:]}"
 
 
 def _dimensions(encoder: Any) -> int:

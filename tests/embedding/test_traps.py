@@ -69,11 +69,9 @@ def test_a_lone_surrogate_costs_one_sign_and_not_the_batch(engine: Embedder) -> 
 
 
 @pytest.mark.parametrize("token", ["</s>", "<mask>", "[SEP]", "[MASK]"])
-def test_a_control_token_in_a_text_is_near_the_text_without_it(
-    engine: Embedder, token: str
-) -> None:
+def test_a_control_token_in_a_text_is_read_as_its_letters(engine: Embedder, token: str) -> None:
     text = "decrease the stock of an article after an order was paid"
-    assert cosine(engine, f"decrease {token} {text}", f"decrease {text}") > 0.85
+    assert cosine(engine, f"{token} {text}", f"{token[0]} {token[1:]} {text}") > 0.97
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0", "\u3000", "\u200b\ufeff", "\ud83d"])
