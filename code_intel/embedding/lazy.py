@@ -4,7 +4,8 @@ It never invents a vector. Without a usable model it says so, and search goes on
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from code_intel.config import IndexConfig, Settings
@@ -188,7 +189,9 @@ class LazyEmbedder:
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed questions; see `Embedder`."""
-        return self._usable().queries(texts)
+        asking = self._usable()
+        with self._explained():
+            return asking.queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed what questions should find; see `Embedder`."""
@@ -200,17 +203,31 @@ class LazyEmbedder:
             except EmbeddingError:
                 if not same_space(maker.identity, asking.identity):
                     raise
-        return asking.passages(texts)
+        with self._explained():
+            return asking.passages(texts)
 
     def drop_if_idle(self) -> bool:
         """Let models go that have been idle for long enough; say whether any went."""
         gone = [held.drop_if_idle() for held in self._held.values()]
         return any(gone)
 
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of a model that has just failed to load what is said of it ever after."""
+        try:
+            yield
+        except EmbeddingError:
+            self._usable()
+            raise
+
     def _usable(self) -> Held:
         usable, reason = self.available()
         if not usable or self._asking is None:
-            raise EmbeddingError(f"No embedding model: {reason.removesuffix('.')}.")
+            failure = self._asking.failure if self._asking else None
+            raise EmbeddingError(
+                f"No embedding model: {reason.removesuffix('.')}.",
+                hint=failure.hint if failure else None,
+            )
         return self._asking
 
     def _maker(self) -> Held | None:
