@@ -1,7 +1,7 @@
 """The top-level sections of YAML, read off its lines.
 
-Its grammar's scanner keeps the indentation in a buffer it does not check: a file nested two hundred levels
-deep ends the process (docs/decisions/0005). The keys in the first column need no grammar.
+Its grammar does not survive deep indentation: a file nested four hundred levels deep ends the process
+(docs/decisions/0005). The keys in the first column need no grammar.
 """
 
 import re

@@ -27,6 +27,8 @@ WINDOW = 1 << 13
 """Bytes of a piece."""
 OVERLAP = 1 << 10
 """Bytes that pieces have in common, so that no definition's head is cut in two."""
+WRECKED = 10_000
+"""Tokens in a row of which the parser could make nothing; looking for a name among them never ends."""
 _READ = 1 << 16
 
 
@@ -57,9 +59,16 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
             )
         except ValueError:
             raise ValueError("takes too long to parse") from None
+    if root.has_error and _wrecked(root):
+        raise ValueError("the text does not follow the grammar")
     if len(encoded) <= (BROKEN if root.has_error else LARGE):
         return root, [captures for _, captures in QueryCursor(query).matches(root)]
     return root, list(_piecewise(QueryCursor(query), root, end))
+
+
+def _wrecked(root: "Node") -> bool:
+    tops = [root, *(root.children[:8] if root.child_count < WRECKED else [])]
+    return any(n.child_count > WRECKED and n.named_child_count * 10 < n.child_count for n in tops)
 
 
 def _piecewise(cursor: "QueryCursor", root: "Node", end: float) -> "Iterator[Captures]":
