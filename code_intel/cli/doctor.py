@@ -53,23 +53,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _engines(models: Mapping[str, LazyEmbedder]) -> list[Finding]:
     """Try every engine: a damaged file or a processor it was not made for shows here first."""
-    found = []
+    found: dict[str, Finding] = {}
     for corpus, model in models.items():
         try:
             model.load()
         except EmbeddingError as error:
-            remedy = "" if error.hint in error.message else error.hint
-            found.append(
-                Finding("warning", f"No vectors for the {corpus}: {error.message}", remedy)
-            )
+            reason = model.available()[1] or error.message
+            remedy = "" if error.hint in reason else error.hint
+            found[reason] = Finding("warning", f"No vectors: {reason.removesuffix('.')}.", remedy)
             continue
         slow = model.degraded()
-        found.append(
+        found[corpus] = (
             Finding("warning", f"The {corpus}'s {slow}")
             if slow
             else Finding("info", f"The {corpus}'s passages are embedded by {model.identity}.")
         )
-    return found
+    return list(found.values())
 
 
 def _identity(model: LazyEmbedder) -> str | None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OFF = "embedding is switched off in the settings"
+SWITCH_ON = 'Set `embedding = "auto"` in .code-intel/config.toml, or search with words only.'
+INSTALL = "Install one, or search with words only."
 MISSING = "no embedding engine is installed"
 
 Use = Literal["question", "map", "forest"]
@@ -224,10 +226,8 @@ class LazyEmbedder:
         usable, reason = self.available()
         if not usable or self._asking is None:
             failure = self._asking.failure if self._asking else None
-            raise EmbeddingError(
-                f"No embedding model: {reason.removesuffix('.')}.",
-                hint=failure.hint if failure else None,
-            )
+            hint = failure.hint if failure else SWITCH_ON if reason == OFF else INSTALL
+            raise EmbeddingError(f"No embedding model: {reason.removesuffix('.')}.", hint=hint)
         return self._asking
 
     def _maker(self) -> Held | None:
