@@ -80,13 +80,15 @@ def spelling(symbol: str) -> str:
 def spells(asked: str, qualified: str, path: str) -> bool:
     """Whether `asked` (see `spelling`) names the symbol `qualified` of the file `path`.
 
-    Scopes may be left out from the left (`login`) or added from the path (`auth.service.AuthService`).
+    Scopes may be left out from the left (`login`) or added from the path: with the file's name where files
+    are modules (`auth.service.AuthService`), without it where folders are packages (`com.shop.Cart.add`).
     """
     if asked == qualified or qualified.endswith(f".{asked}"):
         return True
     if not asked.endswith(f".{qualified}"):
         return False
     module = asked[: -len(qualified) - 1]
-    where = path.rpartition("/")[0] + "/" + path.rpartition("/")[2].partition(".")[0]
-    dotted = "." + where.strip("/").replace("/", ".")
-    return dotted.removesuffix(".__init__").endswith(f".{module}")
+    folder, _, name = path.rpartition("/")
+    package = "." + folder.strip("/").replace("/", ".")
+    file = f"{package.rstrip('.')}.{name.partition('.')[0]}"
+    return any(place.endswith(f".{module}") for place in (file, package))

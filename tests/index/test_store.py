@@ -115,7 +115,8 @@ def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
 @pytest.mark.parametrize(
     "spelled",
     ["login", "AuthService.login", "AuthService.login()", "AuthService::login", "`AuthService#login`",
-     "AuthService->login(user, password)", "service.AuthService.login", "auth.service.AuthService.login"],
+     "AuthService->login(user, password)", "service.AuthService.login", "auth.service.AuthService.login",
+     "auth.AuthService.login", "src.auth.AuthService.login"],
 )  # fmt: skip
 def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> None:
     put(store, "src/auth/service.py", "class AuthService", "def login", symbols=[AUTH, LOGIN])
@@ -126,7 +127,18 @@ def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> 
 
 
 @pytest.mark.parametrize(
-    "spelled", ["", "()", "Login", "logi", "Other.login", "other.AuthService.login", "%"]
+    "spelled",
+    [
+        "",
+        "()",
+        "Login",
+        "logi",
+        "Other.login",
+        "other.AuthService.login",
+        "th.AuthService.login",
+        "src.AuthService.login",
+        "%",
+    ],
 )
 def test_exact_means_exact(store: Store, spelled: str) -> None:
     put(store, "src/auth/service.py", "class AuthService", symbols=[AUTH, LOGIN])
