@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -46,16 +47,23 @@ COMMANDS = (
 )
 
 
+_NAMED = re.compile(r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)")
+"""How argparse begins a complaint about one argument."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are errors of ours, so that one boundary tells them."""
 
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # typing.override needs 3.12
         """Refuse the line."""
         missing = "required" in message
+        named = _NAMED.match(message)
+        field = (named[1] or named[2]).replace("-", "_") if named else ""
         raise UsageError(
             f"{message[0].upper()}{message[1:]}.",
             code="missing_argument" if missing else None,
             hint=" ".join(self.format_usage().split()),
+            details={"field": field} if field else {},
         )
 
 

@@ -80,7 +80,7 @@ def _main(line: Line) -> int:
     if line.version:
         print(f"devrag {__version__}")
         return 0
-    if line.command == "help" or (not line.command and {"-h", "--help"} & set(line.rest)):
+    if line.command == "help" or (not line.command and "--help" in line.flags):
         print(usage("devrag", COMMANDS))
         return 0
     line.command = ALIASES.get(line.command, line.command)
@@ -92,7 +92,14 @@ def _main(line: Line) -> int:
             code="unknown_command",
             hint=MISSING.get(line.command, f"Commands: {names}."),
         )
-    args = parser_of(command, "devrag").parse_intermixed_args(line.rest)
+    if line.unknown:
+        raise UsageError(
+            f"devrag {command.name} has no flag {line.unknown}.",
+            hint=f"`devrag {command.name} --help` lists its flags; a word that begins with a dash "
+            f"goes last, behind `--`.",
+        )
+    words = ["--", *line.words] if line.words else []  # a word may begin with a dash
+    args = parser_of(command, "devrag").parse_args([*line.flags, *words])
     if command.name != "schema":
         args.config = _config(line)
     return _answer(importlib.import_module(command.module).run(args), args.output)

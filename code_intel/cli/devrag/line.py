@@ -1,8 +1,8 @@
 """A command line of devrag's users, taken apart: flags may stand anywhere, before the command too.
 
-Go's flags have one dash or two, and a value behind `=` or behind a space. `SWITCHES` and `VALUES` are
-all flags of all commands, so that a value is never taken for the command; a test compares them with
-the parsers.
+Go's flags have one dash or two, and a value behind `=` or behind a space; what stands behind `--` is no
+flag. `SWITCHES` and `VALUES` are all flags of all commands, so that a value is never taken for the
+command; a test compares them with the parsers.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ VALUES = frozenset({
     "format", "host", "http", "language", "model-dir", "output", "params", "path", "project", "tags",
     "token-file", "top-k",
 })  # fmt: skip
+YES = frozenset({"1", "t", "true"})
+NO = frozenset({"0", "f", "false"})
+"""What Go takes behind the `=` of a switch, in any case."""
 
 
 @dataclass(slots=True)
@@ -27,44 +30,60 @@ class Line:
         config: `--config`; None when it is not given.
         model_dir: `--model-dir`; empty when it is not given.
         version: Whether `--version` stands anywhere.
-        rest: The other words, each flag together with its value.
+        unknown: The first flag that no command has.
+        flags: The flags, each together with its value.
+        words: The other words behind the command.
     """
 
     command: str = ""
     config: str | None = None
     model_dir: str = ""
     version: bool = False
-    rest: list[str] = field(default_factory=list)
+    unknown: str = ""
+    flags: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
 
 
 def read(argv: Sequence[str]) -> Line:
     """Take a line apart.
 
     Raises:
-        UsageError: A global flag lacks its value.
+        UsageError: A global flag lacks its value, or a switch has one that says neither yes nor no.
     """
-    line, words = Line(), iter(argv)
-    for word in words:
+    line, rest = Line(), iter(argv)
+    for word in rest:
         name, equals, value = _flag(word)
         if word == "--":
-            line.rest += [word, *words]
-        elif name == "version" and not equals:
-            line.version = True
+            break
+        if name in SWITCHES:
+            _switch(line, name, value if equals else "true")
         elif name in VALUES:
-            _take(line, name, value if equals else next(words, None))
-        elif name or word.startswith("-") or line.command:
-            line.rest.append(f"--{name}{equals}{value}" if name else word)
+            _take(line, name, value if equals else next(rest, None))
+        elif word.startswith("-") and word != "-":
+            line.unknown = line.unknown or word
         else:
-            line.command = word
+            line.words.append(word)
+    line.words += rest
+    line.command = line.words.pop(0) if line.words else ""
     return line
 
 
 def _flag(word: str) -> tuple[str, str, str]:
     """Return a known flag's name, `=` if it has one, and what is behind; else an empty name."""
     name, equals, value = word.lstrip("-").partition("=")
+    name = "help" if name == "h" else name
     dashes = len(word) - len(word.lstrip("-"))
     known = dashes in {1, 2} and name in SWITCHES | VALUES
     return (name, equals, value) if known else ("", "", "")
+
+
+def _switch(line: Line, name: str, value: str) -> None:
+    if value.lower() not in YES | NO:
+        raise UsageError(f"--{name} is true or false.", details={"field": name.replace("-", "_")})
+    if value.lower() in YES and name == "version":
+        line.version = True
+    elif value.lower() in YES:
+        line.flags.append(f"--{name}")
 
 
 def _take(line: Line, name: str, value: str | None) -> None:
@@ -76,4 +95,4 @@ def _take(line: Line, name: str, value: str | None) -> None:
         else:
             line.model_dir = value
     else:
-        line.rest.append(f"--{name}" if value is None else f"--{name}={value}")
+        line.flags.append(f"--{name}" if value is None else f"--{name}={value}")
