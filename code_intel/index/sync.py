@@ -162,7 +162,7 @@ def sync_document(
     known = store.document(name)
     if found is None:
         if known is None or named:
-            raise NotFoundError(f"{name} is not there.")
+            raise NotFoundError(f"{name} is not there.", details={"field": "path"})
         report.deleted = int(store.delete_document(name))
         return report
     if named:

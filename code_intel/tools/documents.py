@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
+from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.index import walk
-from code_intel.index.sync import SyncReport, sync_document
+from code_intel.index.sync import UNFIT, SyncReport, sync_document
 from code_intel.learned import trash
 from code_intel.tools.shelf import Shelf
 
@@ -46,7 +46,8 @@ def index(shelf: Shelf, path: str, *, anew: bool = False) -> dict[str, Any]:
         UsageError: It is outside the configured folders, or never indexed; says why.
         NotFoundError: There is no such file.
     """
-    name, _ = locate(shelf, path)
+    name, real = locate(shelf, path)
+    _refuse_folder(name, real)
     report = shelf.index.refresh(path, named=True, anew=anew)
     return _done(f"{name} is indexed.", file=name) | _warnings(report)
 
@@ -59,8 +60,9 @@ def reindex(shelf: Shelf, path: str) -> dict[str, Any]:
         NotFoundError: There is no such file; what is indexed of it stays.
     """
     name, real = locate(shelf, path)
+    _refuse_folder(name, real)
     if _kind(real) != stat.S_IFREG:
-        raise NotFoundError(f"{name} is not there.")
+        raise NotFoundError(f"{name} is not there.", details={"field": "path"})
     store = shelf.index.store
     named = store.document(name) is None or not walk.is_covered(shelf.index.config, real)
     report = shelf.index.refresh(path, named=named, anew=True)
@@ -100,20 +102,27 @@ def document(shelf: Shelf, path: str) -> tuple[str, Path]:
     name, real = locate(shelf, path)
     if store.document(name) is None and name not in store.choices():
         raise NotFoundError(
-            f"{name} is not indexed.", hint="list_documents (`devrag list`) names what is."
+            f"{name} is not indexed.",
+            hint="list_documents (`devrag list`) names what is.",
+            details={"field": "path"},
         )
     return name, real
 
 
 def index_files(shelf: Shelf, paths: Iterable[str], *, anew: bool) -> dict[str, Any]:
-    """Index the words of several files; one that fails is named and stops nothing."""
+    """Index the words of several files; one that cannot be indexed is named and stops nothing.
+
+    Raises:
+        StorageError: The index cannot be written.
+        BusyError: Another process is writing it for more than five seconds.
+    """
     return _many(shelf, {path: path for path in paths}, lambda _: True, anew=anew)
 
 
 def index_folder(
     shelf: Shelf, path: str, *, anew: bool, stop: Callable[[], bool] = lambda: False
 ) -> dict[str, Any]:
-    """Index the words of all files below a folder, ignore rules applied.
+    """Index the words of all files below a folder, ignore rules applied; see `index_files`.
 
     Raises:
         UsageError: It is outside the configured folders, or no folder.
@@ -130,8 +139,9 @@ def index_folder(
 
     data = _many(shelf, wanted, beyond, anew=anew, stop=stop)
     data["files_skipped"] += len(scan.skipped)
+    failures = {row["file"]: row["error"] for row in data["results"] if not row["success"]}
     del data["results"], data["success_count"], data["error_count"]
-    return data | {"directory": name}
+    return data | {"directory": name, "failures": failures}
 
 
 def locate(shelf: Shelf, path: str) -> tuple[str, Path]:
@@ -158,7 +168,7 @@ def _many(
             report = sync_document(
                 shelf.index.store, shelf.index.config, path, named=named(path), anew=anew
             )
-        except CodeIntelError as error:
+        except (UsageError, NotFoundError) as error:
             results.append({"file": shown, "success": False, "error": error.message})
             continue
         total.added += report.added
@@ -168,7 +178,7 @@ def _many(
     failed = sum(not row["success"] for row in results)
     shelf.index.poke()
     return {
-        "message": f"{len(results) - failed} files are indexed, {failed} failed.",
+        "message": f"{total.added} files are added, {total.updated} updated, {failed} failed.",
         "files_indexed": total.added + total.updated,
         "files_added": total.added,
         "files_updated": total.updated,
@@ -198,6 +208,16 @@ def _removed(shelf: Shelf, path: str, real: Path) -> bool:
     except OSError as error:
         raise StorageError(f"{real} cannot be removed: {error.strerror}.") from error
     return True
+
+
+def _refuse_folder(name: str, real: Path) -> None:
+    if _kind(real) == stat.S_IFDIR:
+        raise UsageError(
+            f"{name} is a folder.",
+            code=UNFIT,
+            hint="index_code (`devrag index-code`) indexes a `directory`.",
+            details={"field": "path"},
+        )
 
 
 def _kind(real: Path) -> int:

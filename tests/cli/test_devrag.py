@@ -70,6 +70,23 @@ def test_flags_stand_anywhere_with_one_dash_or_two(devrag: Devrag, words: tuple[
     assert (data["query"], data["count"]) == ("ferry", 1)
 
 
+def test_a_name_that_begins_with_a_dash_stands_behind_two(place: Path, devrag: Devrag) -> None:
+    (place / "documents" / "-dash.md").write_text("The -quay of the ferry.\n", encoding="utf-8")
+    (place / "config.json").write_text('{"document_patterns": ["."]}', encoding="utf-8")
+    (place / "-top.md").write_text("Top.\n", encoding="utf-8")
+    devrag("sync")
+    assert devrag("search", "--top-k=1", "--", "-quay")["count"] == 1
+    assert devrag("delete", "--dry-run", "--", "-top.md")["would_delete_db"] == "-top.md"
+    assert devrag("--", "reindex", "documents/-dash.md")["success"]
+    assert "behind `--`" in devrag("delete", "-top.md", code=2)["hint"]
+
+
+def test_a_switch_may_say_yes_or_no_as_in_go(devrag: Devrag) -> None:
+    devrag("sync")
+    assert devrag("delete", "-dry-run=TRUE", BOTH[0])["dry_run"]
+    assert devrag("delete", "-dry-run=false", BOTH[0])["file_deleted"] is False
+
+
 def test_the_lines_of_code_intel_3_8_are_answered(place: Path, devrag: Devrag) -> None:
     devrag("sync")
     for path in (".", "./", str(place), "documents", str(place / "documents")):
@@ -184,9 +201,12 @@ def test_front_matter_is_written_from_flags_or_json(
     ("words", "code", "name", "field"),
     [
         (("nope",), 2, "unknown_command", ""),
-        (("search",), 2, "missing_argument", ""),
-        (("index",), 2, "missing_argument", ""),
-        (("add-frontmatter",), 2, "missing_argument", ""),
+        (("search",), 2, "missing_argument", "query"),
+        (("index",), 2, "missing_argument", "filepath"),
+        (("add-frontmatter",), 2, "missing_argument", "filepath"),
+        (("search", "-dash"), 2, "invalid_argument", ""),
+        (("search", "ferry", "--dry-run=perhaps"), 2, "invalid_argument", "dry_run"),
+        (("search", "ferry", "--top-k", "0"), 2, "invalid_argument", "top_k"),
         (("add-frontmatter", BOTH[0]), 2, "missing_argument", ""),
         (("search", ""), 2, "invalid_input", "query"),
         (("search", "a\x01b"), 2, "invalid_input", "query"),
@@ -198,13 +218,15 @@ def test_front_matter_is_written_from_flags_or_json(
         (("add-frontmatter", BOTH[0], "--params", "[]"), 2, "invalid_json", "params"),
         (("add-frontmatter", BOTH[0], "--params", '{"color": 1}'), 2, "invalid_argument", "params"),
         (("add-frontmatter", BOTH[0], "--params", '{"tags": 1}'), 2, "invalid_argument", "tags"),
-        (("add-frontmatter", BOTH[0], "--domain", "sea"), 2, "invalid_argument", ""),
-        (("add-frontmatter", "documents/none.md", "--tags=a"), 1, "read_failed", ""),
-        (("index", "documents/none.md"), 1, "index_failed", ""),
+        (("add-frontmatter", BOTH[0], "--domain", "sea"), 2, "invalid_argument", "domain"),
+        (("add-frontmatter", "documents/none.md", "--tags=a"), 1, "read_failed", "path"),
+        (("index", "documents/none.md"), 1, "index_failed", "path"),
+        (("index", "documents"), 1, "index_failed", "path"),
+        (("reindex", "documents/sub"), 1, "index_failed", "path"),
         (("index", "documents/binary.md"), 1, "index_failed", "path"),
-        (("index-code", "documents/none.py"), 1, "index_failed", ""),
-        (("reindex", "documents/none.md"), 1, "index_failed", ""),
-        (("delete", "documents/none.md"), 1, "delete_failed", ""),
+        (("index-code", "documents/none.py"), 1, "index_failed", "path"),
+        (("reindex", "documents/none.md"), 1, "index_failed", "path"),
+        (("delete", "documents/none.md"), 1, "delete_failed", "path"),
         (("--config=none.json", "list"), 2, "invalid_argument", "config"),
         (("list", "--config="), 2, "invalid_argument", "config"),
         (("list", "--model-dir"), 2, "invalid_argument", "model_dir"),
@@ -266,8 +288,8 @@ def test_a_value_is_never_taken_for_the_command() -> None:
         ["--output", "search", "--config", "list", "-top-k", "3", "delete", "x", "--", "--y"]
     )
     assert (read.command, read.config) == ("delete", "list")
-    assert read.rest == ["--output=search", "--top-k=3", "x", "--", "--y"]
-    assert line.read(["search", "-"]).rest == ["-"]
+    assert (read.flags, read.words) == (["--output=search", "--top-k=3"], ["x", "--y"])
+    assert line.read(["search", "-"]).words == ["-"]
     with pytest.raises(UsageError):
         line.read(["--config"])
 
@@ -292,8 +314,8 @@ def test_a_line_means_the_same_wherever_its_flags_stand(
     plain = line.read([*words, *(part for flag in flags for part in flag)])
     found = line.read(mixed)
     assert (found.command, found.config) == ("search", plain.config)
-    assert sorted(found.rest) == sorted(plain.rest)
-    assert [word for word in found.rest if not word.startswith("-")] == words[1:]
+    assert sorted(found.flags) == sorted(plain.flags)
+    assert found.words == words[1:]
 
 
 def test_the_schema_describes_every_command(devrag: Devrag) -> None:
@@ -372,6 +394,31 @@ def test_no_folder_is_made_and_no_home_is_written_to(
     monkeypatch.chdir(home)
     devrag("sync")
     assert not (home / "config.json").exists()
+
+
+@pytest.mark.parametrize("words", [("delete", BOTH[0]), ("vacuum",)])
+def test_what_works_on_an_index_makes_none(
+    place: Path, devrag: Devrag, words: tuple[str, ...]
+) -> None:
+    before = sorted(place.rglob("*"))
+    assert "sync" in devrag(*words, code=1)["hint"]
+    assert sorted(place.rglob("*")) == before
+
+
+def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_error(
+    place: Path, devrag: Devrag
+) -> None:
+    (place / "documents" / "a.py").write_text("def ferry(): ...\n", encoding="utf-8")
+    (place / "documents" / "b.py").write_bytes(b"\x00\xff\x00")
+    data = devrag("index-code", "--directory", "documents")
+    assert (data["files_added"], data["files_failed"]) == (3, 1)
+    assert data["failures"].keys() == {"documents/b.py"}
+    (place / "documents" / "b.py").unlink()
+    for file in place.glob("vectors.db*"):
+        file.unlink()
+    (place / "vectors.db.lock").mkdir()  # nothing can lock a folder, root neither
+    for words in (("--directory", "documents"), ("--filepaths", "documents/a.py")):
+        assert devrag("index-code", *words, code=1)["code"] == "insert_failed"
 
 
 def test_documents_have_the_same_names_wherever_the_program_is_called(

@@ -6,7 +6,7 @@ With --remove-file the file is removed from the disk too; one of the map goes to
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.cli.devrag.options import add_output, add_path, opened, opened_as_it_is, path_of
 from code_intel.tools import documents
 
 
@@ -21,10 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Delete it."""
     path = path_of(args.config, args.filename)
-    with opened(args.config, readonly=args.dry_run) as shelf:
-        if not args.dry_run:
+    if not args.dry_run:
+        with opened_as_it_is(args.config) as shelf:
             data = documents.delete(shelf, path, remove_file=args.remove_file)
-            return 0, data, data["message"]
+        return 0, data, data["message"]
+    with opened(args.config, readonly=True) as shelf:
         name, _ = documents.document(shelf, path)
     would = {"would_delete_db": name, "would_delete_file": args.remove_file}
     from_disk = " and from the disk" if args.remove_file else ""

@@ -70,3 +70,17 @@ def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[Shelf]":
         yield shelf
     finally:
         shelf.index.close()
+
+
+@contextmanager
+def opened_as_it_is(config: IndexConfig) -> "Iterator[Shelf]":
+    """Hold an index that is there, for writing; none is made, none is moved away or migrated.
+
+    Raises:
+        NotFoundError: There is none.
+        StorageError: It is not ours, damaged, or of another version.
+    """
+    with opened(config, readonly=True) as looking:
+        looking.index.store  # noqa: B018 - opened at the first use
+    with opened(config) as shelf:
+        yield shelf

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, opened
+from code_intel.cli.devrag.options import add_output, opened_as_it_is
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Shrink the database."""
-    with opened(args.config) as shelf:
+    with opened_as_it_is(args.config) as shelf:
         before, after = shelf.index.store.vacuum()
     text = f"{before - after:,} bytes are free again."
     return 0, {"message": text, "bytes_before": before, "bytes_after": after}, text
