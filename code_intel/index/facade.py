@@ -57,6 +57,7 @@ class Index:
         self.readonly = readonly
         self.command = command
         self.indexer: Indexer | None = None
+        self._completed = False
         self._store: Store | None = None
         self._lock = threading.Lock()
 
@@ -116,10 +117,12 @@ class Index:
             reasons.append(_unheard(role.holder(), silence))
         if scanned:
             stale = status.scanning or status.problem or status.report.held or silence
+            stale = stale or self._is_unlooked(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
         elif refused or (self.readonly and role.is_free()):
             state = "missing"
-            reasons = reasons or [f"index: it is not complete. Run `{self.command}`."]
+            if not any(reason.startswith("index: ") for reason in reasons):
+                reasons.append(f"index: it is not complete. Run `{self.command}`.")
         else:
             state = "building"
         return Freshness(state, files, pending, tuple(dict.fromkeys(reasons)))
@@ -186,6 +189,7 @@ class Index:
                     notes.append(f"embedding: {error.message}")
         finally:
             role.give_up()
+        self._completed = self._completed or not report.stopped
         report.warnings += notes
         return report
 
@@ -210,6 +214,12 @@ class Index:
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
             if store.mend():
                 note(f"{name} was damaged and is built anew.")
+
+    def _is_unlooked(self, status: Status) -> bool:
+        """Whether a process that keeps the index up to date has not looked at the disk yet."""
+        if self.readonly or self._completed or status.scans:
+            return False
+        return status.leading or not status.turns
 
     def _noticed(self) -> bool:
         """Set the repair of a damaged index in motion; whether anybody is there to do it."""

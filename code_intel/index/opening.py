@@ -5,6 +5,7 @@ is moved to `<name>.<reason>-bak` and a new one is built in its place. An earlie
 later version's is left alone, since its program is in use. Reading moves and makes nothing.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -95,6 +96,15 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
     return None, reason
 
 
+def _is_still(path: Path) -> bool:
+    """Whether a file without a journal lies where this process can write nothing."""
+    effective = os.access in os.supports_effective_ids
+    writable = all(
+        os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
+    )
+    return not writable and not Path(f"{path}-wal").exists()
+
+
 def _migrated(path: Path) -> tuple[apsw.Connection | None, str]:
     """Open an index of an earlier version as one of this version, or say what it is instead."""
     connection = _connection(path)
@@ -171,7 +181,10 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.Connection:
     import sqlite_vec
 
-    connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | flags)
+    if readonly and _is_still(path):
+        connection = _look(path)
+    else:
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | flags)
     connection.set_busy_timeout(BUSY_MS)
     try:
         connection.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position

@@ -85,8 +85,10 @@ class Role:
             return True
         try:
             self._lock.acquire(blocking=False)
-        except (Timeout, OSError):
+        except Timeout:
             return False
+        except OSError:  # not ours to lock; whoever has it says so, and takes that back
+            return not self._holder.exists()
         self._lock.release()
         return True
 

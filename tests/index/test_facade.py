@@ -37,6 +37,16 @@ def test_making_an_index_touches_nothing(tmp_path: Path) -> None:
     assert not config.db_path.exists()
 
 
+def test_what_is_missing_is_said_beside_any_other_reason(tmp_path: Path) -> None:
+    config = place(tmp_path)
+    with open_index(config) as index:
+        index.refresh(next(path for path in tmp_path.rglob("*.md")))
+    with open_index(config, readonly=True) as index:
+        known = index.freshness(["embedding: off"])
+    assert known.state == "missing"
+    assert [reason.partition(":")[0] for reason in known.degraded] == ["embedding", "index"]
+
+
 def test_freshness_goes_from_building_to_fresh(tmp_path: Path) -> None:
     index = open_index(place(tmp_path), embedder=HashEmbedder())
     assert index.freshness().state == "building"

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from index.samples import DIMENSIONS
+from privileges import without_root
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
@@ -93,6 +95,33 @@ def test_a_leader_that_has_died_is_not_waited_for(config: IndexConfig) -> None:
             quiet_for(config, MINUTES)
             assert follower.freshness().state == "stale"
         assert follower.freshness().state == "fresh"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_complete_index_is_read_where_nothing_can_be_written() -> None:
+    with tempfile.TemporaryDirectory() as name:  # where others than root may come
+        folder = Path(name)
+        (folder / "a.py").write_text("def a(): pass\n", encoding="utf-8")
+        settled = IndexConfig(
+            path=folder / "devrag-forest.json",
+            corpus="forest",
+            patterns=(".",),
+            db_path=folder / "forest.db",
+        )
+        with Index(settled) as index:
+            index.complete()
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        for path in before:
+            path.chmod(0o444)
+        for mode in (0o555, 0o777):  # a folder, then a file that others made
+            folder.chmod(mode)
+            with without_root(), Index(settled, readonly=True) as index:
+                assert index.store.word_hits(["a"], "body", 3)
+                assert index.store.check() == []
+                assert index.freshness().state == "fresh"
+                assert "No process is indexing" in examine(settled)[-1].what
+        folder.chmod(0o755)
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
