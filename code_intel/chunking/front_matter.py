@@ -138,6 +138,8 @@ def _with(block: str, key: str, value: str, line: str) -> str:
     # The loader in Python: its marks count characters.
     node = yaml.compose(block, Loader=yaml.SafeLoader)
     pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    if isinstance(node, yaml.MappingNode) and node.flow_style:
+        raise ValueError("The front matter stands in braces; write it as lines.")
     for name, old in pairs:
         if name.value != key:
             continue

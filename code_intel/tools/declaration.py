@@ -94,7 +94,8 @@ class Tool:
         """Check and convert the arguments of a call.
 
         Arrays, objects, numbers and booleans that arrive as JSON strings are read as what they are,
-        since clients send them so; a string parameter is never touched.
+        since clients send them so; a string parameter is never touched. What is null and need not be
+        given is not given.
 
         Returns:
             The arguments by parameter name, and the names of unknown arguments, which are ignored.
@@ -108,7 +109,7 @@ class Tool:
         known = {
             name: _coerce(value, fields[name].annotation)
             for name, value in given.items()
-            if name in fields
+            if name in fields and (value is not None or fields[name].is_required())
         }
         for name, value in known.items():
             _check_text(name, value)

@@ -10,28 +10,44 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from code_intel import durable
 from code_intel.chunking import front_matter
-from code_intel.errors import BusyError, CodeIntelError, StorageError, UsageError
+from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.index.corpus import LARGEST
 from code_intel.tools.documents import locate
 from code_intel.tools.shelf import Shelf
 
+
+def _said(value: object) -> object:
+    """Take an empty text, which clients send for what they leave out, as not given."""
+    return None if value == "" else value
+
+
+def _joined(value: object) -> object:
+    """Take a list of tags, as it stands in the file, for the text it is here."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    return value
+
+
 Domain = Annotated[
     Literal["frontend", "backend", "mobile", "infrastructure", "other"] | None,
+    BeforeValidator(_said),
     Field(description="What it belongs to."),
 ]
 DocType = Annotated[
     Literal["spec", "design", "api", "guide", "note", "other"] | None,
+    BeforeValidator(_said),
     Field(description="What kind of text it is."),
 ]
 Language = Annotated[
     Literal["go", "typescript", "python", "rust", "java", "kotlin", "swift", "other"] | None,
+    BeforeValidator(_said),
     Field(description="Of the code it is about."),
 ]
-Tags = Annotated[str, Field(description="Words, with commas.")]
+Tags = Annotated[str, BeforeValidator(_joined), Field(description="Words, with commas.")]
 Project = Annotated[str, Field(description="Name of the project.")]
 FIELDS = ("domain", "docType", "language", "tags", "project")
 """In the order in which devrag writes them."""
@@ -109,12 +125,13 @@ def write(
     Raises:
         UsageError: It is outside the configured folders, no Markdown, or cannot be changed safely.
         StorageError: It cannot be read or written.
+        NotFoundError: There is no such file.
         BusyError: Somebody else changed it meanwhile.
     """
     name, real = locate(shelf, path)
     if not name.lower().endswith(MARKDOWN):
         raise UsageError(f"{name} is not Markdown.", details={"field": "path"})
-    before = _read(real)
+    before = _read(real, name)
     try:
         text = before.decode("utf-8")
         if not update and front_matter.has_block(text):
@@ -125,17 +142,20 @@ def write(
             )
         after = front_matter.merged(text, values).encode()
     except UnicodeDecodeError:
-        raise UsageError(f"{name} is not UTF-8 text.", code=FAILED) from None
+        raise UsageError(
+            f"{name} is not UTF-8 text.", code=FAILED, hint="Save it as UTF-8 and call again."
+        ) from None
     except ValueError as error:
-        raise UsageError(f"{name}: {error}", code=FAILED) from None
+        raise UsageError(
+            f"{name}: {error}", code=FAILED, hint="Correct it by hand and call again."
+        ) from None
     if after != before:
-        if _read(real) != before:
+        if _read(real, name) != before:
             raise BusyError(f"{name} was changed by somebody else meanwhile.")
         durable.replace(real, after)
     indexed = False
-    with suppress(
-        CodeIntelError
-    ):  # kept out of the index, or beyond its patterns: the file is what counts
+    # It may be kept out of the index, or be beyond its patterns: the file is what counts.
+    with suppress(CodeIntelError):
         shelf.index.refresh(path)
         indexed = True
     verb = "updated" if update else "added"
@@ -147,9 +167,13 @@ def write(
     }
 
 
-def _read(real: Path) -> bytes:
+def _read(real: Path, name: str) -> bytes:
     try:
         data = real.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{name} is not there.", code="read_failed", details={"field": "path"}
+        ) from None
     except OSError as error:
         raise StorageError(
             f"{real} cannot be read: {error.strerror or error}.", code="read_failed"

@@ -282,7 +282,8 @@ async def test_an_agreement_keeps_all_it_says_when_its_front_matter_is_updated(s
         ("docs/a.md", b"\xff\xfe\x00", "UTF-8"),
         ("docs/a.py", b"x = 1\n", "not Markdown"),
         ("docs/a.md", b"---\na: &x 1\nb: *x\n---\n", "anchors"),
-        ("docs/a.md", None, "cannot be read"),
+        ("docs/a.md", b"---\n{domain: web, a: 1}\n---\n", "braces"),
+        ("docs/a.md", None, "not there"),
     ],
 )
 async def test_a_file_that_cannot_be_changed_safely_is_left_alone(
@@ -299,6 +300,27 @@ async def test_a_file_that_cannot_be_changed_safely_is_left_alone(
         wrong = await call.refused("update_frontmatter", filepath=name, domain="sea")
         assert wrong["field"] == "domain"
     assert data is None or (shop / name).read_bytes() == data
+
+
+async def test_what_clients_send_for_arguments_they_leave_out_is_left_out(shop: Path) -> None:
+    path = written(shop, "docs/a.md")
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        found = await call("search", query="ferry sails", top_k=None, directory=None)
+        assert found["count"]
+        fields = {"domain": "", "docType": None, "language": "", "tags": ["a", "b c"]}
+        await call("update_frontmatter", filepath="docs/a.md", project="", **fields)
+        missing = await call.refused("search", query=None)
+        assert missing["field"] == "query"
+    assert path.read_text(encoding="utf-8") == f"---\ntags: [a, b c]\n---\n\n{GUIDE}"
+
+
+async def test_a_server_that_has_not_looked_at_the_files_yet_says_so(shop: Path) -> None:
+    written(shop, "docs/a.md")
+    async with index_server(shop, "forest") as call:
+        assert (await call("list_documents"))["index"]["state"] == "stale"
+        await call("sync")
+        assert (await call("list_documents"))["index"]["state"] == "fresh"
 
 
 async def test_filters_are_literal_and_hold_for_the_map_too(shop: Path) -> None:
