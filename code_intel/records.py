@@ -223,6 +223,7 @@ class UpstreamStatus:
             by itself; `failed`: what answers is of no use, so it is tried again seldom or never.
         since: ISO 8601: when the state began, or when the trouble did if it is in trouble.
         error: What went wrong last, or empty.
+        said: What the other side, or a library that quotes it, said of that; no words of ours.
         retry_in: Seconds until it is tried again, or None.
         restarts: How many times it was connected again.
         ignored: How much of what it sent could not be used, by kind.
@@ -233,6 +234,7 @@ class UpstreamStatus:
     state: Literal["idle", "starting", "ready", "backoff", "failed"] = "idle"
     since: str = ""
     error: str = ""
+    said: str = ""
     retry_in: float | None = None
     restarts: int = 0
     ignored: tuple[tuple[str, int], ...] = ()

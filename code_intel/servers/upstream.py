@@ -5,6 +5,7 @@ is connected at the first question and connected again when it was lost, at grow
 never waits longer than its own limit. docs/decisions/0018 has the reasons.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -31,6 +32,7 @@ from code_intel.servers.upstream_answer import content_of
 from code_intel.servers.upstream_check import RefusedError, arguments_for, search_tool
 from code_intel.servers.upstream_health import Health, State
 from code_intel.servers.upstream_wire import Transport, Wire
+from code_intel.servers.upstream_words import Trouble, quoted, trouble_of
 from code_intel.tools.declaration import Report
 
 BRIEF = 1.0
@@ -41,6 +43,9 @@ TELLING = 0.3
 """Seconds to learn why a connection was lost."""
 
 LOST = "the connection was lost"
+
+# What strangers do wrong stands in the status; the SDK writes a traceback that quotes them.
+logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
 """Where progress of the call being served goes."""
@@ -103,16 +108,16 @@ class Upstream:
             state: State = "backoff"
             self._health.say("starting")
             try:
-                why = await self._connection()
+                trouble = await self._connection()
             except RefusedError as refusal:
-                why, state = refusal.message, "failed"
-            await self._health.pause(state, why)
+                trouble, state = trouble_of(refusal), "failed"
+            await self._health.pause(state, *trouble)
 
-    async def _connection(self) -> str:
+    async def _connection(self) -> Trouble:
         """Connect, serve until it ends, and return why."""
         wire = self._wire = Wire()
         refusal: RefusedError | None = None
-        reached, error = False, ""
+        reached, trouble = False, Trouble(LOST)
         try:
             with anyio.CancelScope() as starting:
                 starting.deadline = anyio.current_time() + self.target.start_seconds
@@ -128,9 +133,9 @@ class Upstream:
                     finally:
                         self._client = None
             if starting.cancelled_caught:
-                error = f"it did not start within {self.target.start_seconds:g} s"
+                trouble = Trouble(f"it did not start within {self.target.start_seconds:g} s")
         except Exception as failure:  # noqa: BLE001 - whatever a stranger does ends here, as a status
-            error = _flat(failure)
+            trouble = trouble_of(failure, wire.note)
         self._health.ignored += wire.ignored
         wire.ignored.clear()
         if not reached and refusal is None:
@@ -138,9 +143,7 @@ class Upstream:
             self._legacy = not self._legacy
         if refusal is not None:
             raise refusal
-        if wire.reason:
-            return wire.reason
-        return f"{error or LOST}{f' ({wire.note})' if wire.note else ''}"
+        return Trouble(wire.reason, wire.said) if wire.reason else trouble
 
     def _new_client(self, wire: Wire) -> Client:
         return Client(
@@ -204,11 +207,11 @@ class Upstream:
             self._health.wanted.set()
             hopeless = self._health.hopeless
             if hopeless and self._health.state in {"backoff", "failed"}:
-                raise self._health.failure(self._health.error)
+                raise self._health.failure(self._health.error, self._health.said)
             with anyio.move_on_after(BRIEF if hopeless else None) as waiting:
                 await self._health.moved.wait()
             if waiting.cancelled_caught:
-                raise self._health.failure(self._health.error)
+                raise self._health.failure(self._health.error, self._health.said)
         return client
 
     async def _call(
@@ -221,22 +224,33 @@ class Upstream:
             return await client.session.send_request(
                 CallToolRequest(params=parameters),
                 CallToolResult,
-                progress_callback=_progress(reporting.get()),
+                progress_callback=self._progress(reporting.get()),
             )
         except TimeoutError:
             raise
         except Exception as error:  # noqa: BLE001 - an answer may fail to be read in any way
             if not _is_lost(error) and not wire.ended.is_set():
                 self._suspected.set()
-                raise self._health.failure(_flat(error)) from None
+                raise self._health.failure(*trouble_of(error, wire.note)) from None
         if self._client is client:
             self._client = None
         with anyio.move_on_after(TELLING):
             await wire.ended.wait()
         wire.end("")
         if last or wire.dropped or not _may_repeat(self._tool):
-            raise self._health.failure(wire.reason or LOST)
+            raise self._health.failure(wire.reason or LOST, wire.said)
         return None
+
+    def _progress(self, report: Report | None) -> Any:
+        """Return a callback that passes progress on, in the name of whoever makes it; or None."""
+        if report is None:
+            return None
+        whose = f"{self.target.name}: " if self.target.elsewhere else ""
+
+        async def callback(done: float, total: float | None, message: str | None) -> None:
+            await report(done, total, f"{whose}{quoted(message)}" if message else "")
+
+        return callback
 
     def _read(self, result: CallToolResult) -> Mapping[str, Any]:
         try:
@@ -250,8 +264,10 @@ class Upstream:
         """Return the error for an answer that cannot be used; after several it is looked at again."""
         if self._health.refused():
             self._suspected.set()
-        ours = error.error == "refused" and not self.target.elsewhere
-        return self._health.failure(error.message, error.hint if ours else None)
+        why, said = trouble_of(error)
+        if error.error == "refused" and not self.target.elsewhere:
+            return self._health.failure(f"{why}: {said}", hint=error.hint)
+        return self._health.failure(why, said)
 
     def ignore(self, found: Counter[str]) -> None:
         """Count what of an answer could not be believed."""
@@ -285,27 +301,3 @@ def _may_repeat(tool: Tool | None) -> bool:
     """Whether a tool says of itself that calling it twice does no harm."""
     hints = tool.annotations if tool is not None else None
     return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
-
-
-def _progress(report: Report | None) -> Any:
-    """Return a callback that passes an upstream's progress on, or None."""
-    if report is None:
-        return None
-
-    async def callback(done: float, total: float | None, message: str | None) -> None:
-        await report(done, total, (message or "")[:200])
-
-    return callback
-
-
-def _flat(error: BaseException) -> str:
-    """Return the first real cause of an error, in one line."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, UpstreamError):
-        return error.message
-    if isinstance(error, MCPError):
-        return f"it refused: {error.message}"[:300]
-    if isinstance(error, FileNotFoundError):
-        return f"there is no {error.filename}"
-    return f"{type(error).__name__}: {error}"[:300].rstrip(": ")

@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import UpstreamError
 from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
+from code_intel.servers.upstream_words import SAID, quoted
 
 STATUSES = frozenset(
     {"valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"}
@@ -60,11 +61,9 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise UpstreamError("it answered with something else than an object")
     if result.is_error:
-        said = _text(content.get("message"))[:300] or "and did not say why"
-        hint = content.get("hint")
-        raise UpstreamError(
-            f"it refused: {said.rstrip('.')}", hint=_text(hint)[:300] or None, code="refused"
-        )
+        said = quoted(_text(content.get("message"))) or "it does not say why"
+        hint = quoted(_text(content.get("hint")))
+        raise UpstreamError("it refused", hint=hint or None, code="refused", details={SAID: said})
     return content
 
 

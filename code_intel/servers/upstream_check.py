@@ -7,6 +7,7 @@ from mcp import Client
 from mcp.types import Tool
 
 from code_intel.errors import UpstreamError
+from code_intel.servers.upstream_words import SAID, quoted
 
 GATEWAY = "code-intel"
 OURS = frozenset({"start_session", "search_smart"})
@@ -35,8 +36,8 @@ async def search_tool(client: Client) -> Tool:
         )
     tool = next((tool for tool in tools if tool.name == "search"), None)
     if tool is None:
-        offered = ", ".join(sorted(names)[:5])[:200] or "none at all"
-        raise RefusedError(f"it offers no tool `search`; its tools: {offered}")
+        offered = quoted(", ".join(sorted(names)[:5])) or "none at all"
+        raise RefusedError("it offers no tool `search`", details={SAID: f"its tools: {offered}"})
     arguments_for(tool, {"query": "", "top_k": 1})
     return tool
 
@@ -70,6 +71,7 @@ def arguments_for(
         [name for name in required if name not in arguments] if isinstance(required, list) else []
     )
     if demanded:
-        raise RefusedError(f"its tool `search` demands {str(demanded[0])[:100]}")
+        demands = quoted(f"it demands {demanded[0]}")
+        raise RefusedError("its tool `search` demands what we do not have", details={SAID: demands})
     fitting = {name: value for name, value in arguments.items() if name in taken}
     return fitting, tuple(name for name in arguments if name not in taken)

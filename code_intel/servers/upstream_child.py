@@ -23,6 +23,7 @@ from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_mes
 from code_intel.config import UpstreamConfig
 from code_intel.servers import child_guard
 from code_intel.servers.upstream_wire import MAX_MESSAGE, PIECE, Streams, Wire
+from code_intel.servers.upstream_words import LONGEST, Trouble, quoted
 
 GRACE = 0.7
 """Seconds a child has to end when its stdin was closed, and once more when it was told to."""
@@ -168,7 +169,7 @@ class _Pipes:
             self._drained.set()
             with anyio.move_on_after(LAST_WORDS):
                 await self._exited.wait()
-            self._wire.end(self._how_it_ended())
+            self._wire.end(*self._how_it_ended())
 
     async def _take(self, line: bytes) -> None:
         if not line.strip() or self._wire.ended.is_set():
@@ -211,16 +212,15 @@ class _Pipes:
         self._exited.set()
         with anyio.move_on_after(LAST_WORDS):
             await self._drained.wait()
-        self._wire.end(self._how_it_ended())
+        self._wire.end(*self._how_it_ended())
 
-    def _how_it_ended(self) -> str:
+    def _how_it_ended(self) -> Trouble:
         code = self._process.poll()
-        words = " ".join(self._stderr.decode("utf-8", "replace").split())[-300:]
-        said = f"; it said: {words}" if words else ""
+        said = quoted(self._stderr.decode("utf-8", "replace")[-LONGEST:])
         if code is None:
-            return f"it closed its stdout{said}"
+            return Trouble("it closed its stdout", said)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-        return f"it ended with {how}{said}"
+        return Trouble(f"it ended with {how}", said)
 
 
 async def _read(fd: int) -> bytes:

@@ -17,6 +17,7 @@ import anyio
 
 from code_intel.errors import UpstreamError
 from code_intel.records import UpstreamStatus
+from code_intel.servers.upstream_words import SAID
 
 SHORTEST, LONGEST = 0.5, 30.0
 """Seconds between attempts to connect: the first distance, doubled each time, and the last."""
@@ -39,7 +40,8 @@ class Health:
 
     Attributes:
         state: As in `UpstreamStatus`.
-        error: What went wrong last, without secrets.
+        error: What went wrong last, in words of ours and without secrets.
+        said: The words of others about that (`upstream_words`), or empty.
         ignored: What it sent that could not be used, by kind.
         moved: Set when the state changes, then replaced.
         wanted: Set by a question.
@@ -57,7 +59,7 @@ class Health:
         self._masked = masked
         self._changed = changed
         self.state: State = "idle"
-        self.error = ""
+        self.error = self.said = ""
         self.ignored: Counter[str] = Counter()
         self.moved = anyio.Event()
         self.wanted = anyio.Event()
@@ -79,6 +81,7 @@ class Health:
             state=self.state,
             since=self._failing_since or self._since,
             error=self.error,
+            said=self.said,
             retry_in=None if left is None else round(max(0.0, left), 1),
             restarts=max(0, self._starts - 1),
             ignored=tuple(sorted((self.ignored + ignored).items())),
@@ -100,15 +103,20 @@ class Health:
         moved.set()
         self._changed()
 
-    def trouble(self, why: str) -> None:
+    def trouble(self, why: str, said: str = "") -> None:
         """Remember what went wrong, and since when."""
+        before = (self.error, self.said, self._failing_since)
         self.error = self._masked(" ".join(why.split())).rstrip(".")
+        self.said = self._masked(said)
         self._failing_since = self._failing_since or _now()
+        if before != (self.error, self.said, self._failing_since):
+            self._changed()
 
-    def failure(self, why: str, hint: str | None = None) -> UpstreamError:
+    def failure(self, why: str, said: str = "", hint: str | None = None) -> UpstreamError:
         """Return the error a question ends with."""
-        self.trouble(why)
-        return UpstreamError(f"{self._name}: {self.error}.", hint=hint)
+        self.trouble(why, said)
+        details = {SAID: self.said} if self.said else None
+        return UpstreamError(f"{self._name}: {self.error}.", hint=hint, details=details)
 
     def asked(self) -> None:
         """Somebody asks."""
@@ -118,7 +126,9 @@ class Health:
     def answered(self) -> None:
         """It answered well: whatever was is forgiven, and stays known as the last error."""
         self._failures = self._missed = self._refused = 0
-        self._failing_since = ""
+        if self._failing_since:
+            self._failing_since = ""
+            self._changed()
 
     def missed(self) -> bool:
         """Somebody waited in vain; True when it should be started anew."""
@@ -130,10 +140,10 @@ class Health:
         self._refused = (self._refused + 1) % REFUSALS
         return self._refused == 0
 
-    async def pause(self, state: State, why: str) -> None:
+    async def pause(self, state: State, why: str, said: str = "") -> None:
         """Wait before the next attempt; shorter when somebody asks, longer when nobody does."""
         self._failures += 1
-        self.trouble(why)
+        self.trouble(why, said)
         tried = anyio.current_time()
         far = LONGEST if state == "failed" else distance(self._failures) * random.uniform(0.5, 1)
         self._retry_at = tried + far

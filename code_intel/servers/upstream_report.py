@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,9 @@ class Report:
 
     def write(self, states: tuple[UpstreamStatus, ...]) -> None:
         """Replace the file; whoever reads sees the old or the new one."""
-        text = json.dumps([status_data(status) for status in states], ensure_ascii=False)
+        # How long until the next attempt is true for a moment only, and the file is read later.
+        lasting = [status_data(replace(status, retry_in=None)) for status in states]
+        text = json.dumps(lasting, ensure_ascii=False)
         with suppress(OSError, Timeout):  # that others can read it matters less than the work
             self._file.parent.mkdir(parents=True, exist_ok=True)
             if not self._lock.is_locked:

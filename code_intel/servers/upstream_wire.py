@@ -33,7 +33,8 @@ class Wire:
 
     Attributes:
         ended: Set when it is over, whoever ended it.
-        reason: Why; empty while it lives, or when nobody knows.
+        reason: Why, in words of ours; empty while it lives, or when nobody knows.
+        said: The other side's words about that, or empty.
         dropped: Whether it was us, because of what it sent.
         note: What the last thing was that went wrong below the protocol, such as `HTTP 503`.
         secret: What this connection knows beside the settings and nobody may see; or empty.
@@ -42,6 +43,7 @@ class Wire:
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     reason: str = ""
+    said: str = ""
     dropped: bool = False
     note: str = ""
     secret: str = field(default="", repr=False)
@@ -49,10 +51,10 @@ class Wire:
     _allowance: float = BURST
     _at: float = 0.0
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, said: str = "") -> None:
         """Note that the connection is over; the first reason counts."""
         if not self.ended.is_set():
-            self.reason = reason
+            self.reason, self.said = reason, said
             self.ended.set()
 
     def drop(self, reason: str) -> None:

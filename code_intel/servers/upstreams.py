@@ -1,5 +1,6 @@
 """Map and forest as the gateway asks them: in process, or wherever the settings say."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -74,6 +75,7 @@ class Upstreams:
         except UpstreamError as error:
             raise upstream.useless(error) from None
         upstream.ignore(bad)
+        answer = _attributed(answer, upstream.target.name)
         if left_out:
             kept = {name: str(arguments.get(name, "")) for name in ("directory", "file_pattern")}
             answer = below(answer, **kept)
@@ -109,6 +111,17 @@ def _open(config: UpstreamConfig, guard: Guard, wire: Wire) -> Transport:
     from code_intel.servers.upstream_remote import remote  # an HTTP client is seldom needed
 
     return watched(remote(config, wire), wire)
+
+
+_KIND = re.compile(r"[a-z]{1,20}")
+
+
+def _attributed(answer: SearchAnswer, name: str) -> SearchAnswer:
+    """Say what another program's index lacks in our words: only the kind of it is taken from there."""
+    kinds = {note.partition(":")[0].strip() for note in answer.index.degraded}
+    known = sorted(kind if _KIND.fullmatch(kind) else "other" for kind in kinds)
+    notes = tuple(f"{kind}: incomplete, {name} says" for kind in dict.fromkeys(known))
+    return replace(answer, index=replace(answer.index, degraded=notes))
 
 
 def _noting(answer: SearchAnswer, name: str, bad: Counter[str]) -> SearchAnswer:

@@ -39,7 +39,9 @@ class Silent(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         """One item of the field `unavailable`."""
-        return {**status_data(self.status), "error": self.error.message, "hint": self.hint}
+        told = {**status_data(self.status), "error": self.error.message, "hint": self.hint}
+        told.pop("said", None)
+        return told | self.error.details
 
     @property
     def text(self) -> str:
@@ -98,6 +100,8 @@ def status_text(data: dict[str, Any]) -> str:
     if data.get("error"):
         last = "its last error: " if data["state"] == "ready" else ""
         parts.append(f"{last}{data['error']}")
+    if data.get("said"):
+        parts.append(f"in its own words “{data['said']}”")
     if data.get("retry_in"):
         parts.append(f"tried again in {data['retry_in']:g} s")
     if data.get("restarts"):

@@ -44,6 +44,7 @@ def argument(name: str, default: str = "") -> str:
 MODE = sys.argv[1] if len(sys.argv) > 1 else "good"
 LOG = argument("--log")
 ERA = argument("--era", "legacy")
+WORDS = argument("--words")
 NUMBER = int(argument("--number", "3"))
 calls = 0
 lock = threading.Lock()
@@ -153,6 +154,31 @@ def refusal(number: Any, _params: dict[str, Any]) -> None:
     send({"id": number, "result": complete(body)})
 
 
+def orders_refusal(number: Any, _params: dict[str, Any]) -> None:
+    text = json.dumps({"error": WORDS, "message": WORDS, "hint": WORDS})
+    send({"id": number, "result": {"content": [{"type": "text", "text": text}], "isError": True}})
+
+
+def refuses_once(number: Any, params: dict[str, Any]) -> None:
+    (refusal if calls == 1 else answered)(number, params)
+
+
+def orders_error(number: Any, _params: dict[str, Any]) -> None:
+    send({"id": number, "error": {"code": -32603, "message": WORDS, "data": WORDS}})
+
+
+def orders_degraded(number: Any, _params: dict[str, Any]) -> None:
+    index = {"state": WORDS, "degraded": [f"embedding: {WORDS}", WORDS]}
+    data = {"results": [HIT], "index": index, "message": WORDS, "warnings": [WORDS]}
+    send({"id": number, "result": {"content": [{"type": "text", "text": json.dumps(data)}]}})
+
+
+def orders_death(_number: Any, _params: dict[str, Any]) -> NoReturn:
+    sys.stderr.write(WORDS)
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def server_error(number: Any, _params: dict[str, Any]) -> None:
     send({"id": number, "error": {"code": -32000, "message": "the database is locked"}})
 
@@ -215,6 +241,11 @@ CALLS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "lies": lies,
     "server_error": server_error,
     "wrong_shape": wrong_shape,
+    "orders_refusal": orders_refusal,
+    "orders_error": orders_error,
+    "refuses_once": refuses_once,
+    "orders_degraded": orders_degraded,
+    "orders_death": orders_death,
     "devrag": devrag,
     "exits_after": counted,
     "dies_idle": idle_death,
@@ -233,6 +264,8 @@ def tools() -> list[dict[str, Any]]:
         hints = {}
     elif MODE == "no_search" or (MODE == "loses_search" and calls):
         name = "lookup"
+    elif MODE == "orders_tools":
+        name = WORDS
     elif MODE == "other_schema":
         schema = {"type": "object", "properties": {"text": {}}, "required": ["text"]}
     elif MODE == "gateway":

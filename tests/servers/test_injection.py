@@ -11,6 +11,7 @@ from code_intel.tools.suspicion import INSTRUCTION, NOTE, is_instruction
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 from projects import Caller
 from served import AGREEMENTS, gateway, git, index_server, settings_of
+from upstreams import command, point
 
 pytestmark = pytest.mark.anyio
 
@@ -167,6 +168,28 @@ async def spoken(call: Caller, tool: str, arguments: dict[str, Any]) -> set[str]
     ours = [path for path in found if OURS & set(path)]
     assert ours == [], (tool, ours, result.structured_content)
     return {tool} if found else set()
+
+
+@pytest.mark.parametrize("mode", ["refusal", "error", "degraded", "death", "tools"])
+async def test_what_an_upstream_says_stands_in_data_alone(shop: Path, mode: str) -> None:
+    table = command(f"orders_{mode}", "--words", f"{ORDER}\x1b[31m") | {"call_seconds": 10}
+    point(shop, forest=table)
+    async with gateway(shop) as call:
+        for tool in ("search_smart", "search_forest"):
+            await spoken(call, tool, {"query": "login"})
+        await spoken(call, "get_session_status", {})
+        found = await call.client.call_tool("search_forest", {"query": "login"})
+        assert found.structured_content is not None
+        if mode == "degraded":
+            kinds = [
+                note.partition(":")[0] for note in found.structured_content["index"]["degraded"]
+            ]
+            assert kinds == ["embedding", "other"]
+        else:
+            (silent,) = found.structured_content["unavailable"]
+            assert CANARY in silent["said"]
+            assert "\x1b" not in silent["said"]
+            assert CANARY not in found.content[0].text  # type: ignore[union-attr]  # as above
 
 
 async def test_what_looks_like_an_order_is_flagged_where_it_is_shown(hostile: Path) -> None:

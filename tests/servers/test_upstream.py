@@ -12,6 +12,7 @@ from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer
 from code_intel.servers.upstream import reporting
 from code_intel.servers.upstream_health import distance
+from code_intel.servers.upstream_report import running
 from code_intel.servers.upstreams import Upstreams
 from upstreams import command, marked, point, supervised, until, zombies
 
@@ -72,8 +73,8 @@ async def test_both_halves_answer_in_process_without_any_table(root: Path) -> No
 
 
 MODES = {
-    "crash_start": "it ended with exit code 7; it said: fatal: the engine is broken",
-    "crash_call": "it ended with exit code 7; it said: fatal: the engine is broken",
+    "crash_start": "it ended with exit code 7",
+    "crash_call": "it ended with exit code 7",
     "half_answer": "it ended with exit code 0",
     "hang_start": "it was still starting after 0.5 s",
     "hang_call": "it did not answer within 0.5 s",
@@ -84,9 +85,9 @@ MODES = {
     "flood": "it floods us with messages nobody asked for",
     "flood_start": "it floods us with messages nobody asked for",
     "flood_stderr": "it floods us with output on stderr",
-    "refusal": "it refused: no license",
+    "refusal": "it refused",
     "wrong_shape": "it answered without a list of results",
-    "no_search": "it offers no tool `search`; its tools: lookup",
+    "no_search": "it offers no tool `search`",
     "other_schema": "its tool `search` takes no query",
     "gateway": "it is a code-intel gateway itself",
 }
@@ -113,10 +114,26 @@ async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
     point(root, forest=command("server_error", "--log", str(log)) | {"call_seconds": 5})
     async with supervised(root) as upstreams:
         for _ in range(3):
-            assert "it refused: the database is locked" in await refused(upstreams)
+            assert "it refused" in await refused(upstreams)
         status = upstreams.states()[1]
         assert (status.state, status.restarts) == ("ready", 0)
+        assert status.said == "the database is locked"
     assert log.read_text(encoding="utf-8").count("call") == 3
+
+
+async def test_others_are_told_of_trouble_and_of_its_end_though_the_state_stays(root: Path) -> None:
+    log = root / "log"
+    point(root, forest=command("refuses_once", "--log", str(log)) | {"call_seconds": 5})
+
+    def told() -> dict[str, object]:
+        (gateway,) = running(root / ".code-intel")
+        return dict(gateway.states[1])
+
+    async with supervised(root) as upstreams:
+        await refused(upstreams)
+        assert (told()["state"], told()["error"]) == ("ready", "it refused")
+        await ask(upstreams)
+        assert told()["since"] == upstreams.states()[1].since
 
 
 async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
@@ -224,7 +241,8 @@ async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
             await until(lambda: len(heard) == 2)
             group.cancel_scope.cancel()
         await until(lambda: "cancelled" in log.read_text(encoding="utf-8"))
-        assert heard == [(1, 3, "looking"), (2, 3, "looking")]
+        looking = "devrag-forest: looking"
+        assert heard == [(1, 3, looking), (2, 3, looking)]
         assert upstreams.states()[1].state == "ready"
 
 
@@ -276,7 +294,8 @@ async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_ol
 async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
     point(root, forest=command("loses_search") | {"call_seconds": 5})
     async with supervised(root) as upstreams:
-        assert "unknown tool" in await refused(upstreams)
+        assert "it refused" in await refused(upstreams)
+        assert upstreams.states()[1].said == "unknown tool"
         await until(lambda: upstreams.states()[1].state == "failed")
         assert "it offers no tool `search`" in upstreams.states()[1].error
 
@@ -302,9 +321,10 @@ async def test_a_child_gets_what_programs_need_and_no_more(root: Path) -> None:
     args = ["-I", "-S", "-c", code]
     point(root, forest={"command": sys.executable, "args": args, "env": {"EXTRA": "1"}})
     async with supervised(root) as upstreams:
-        message = await refused(upstreams)
-    assert {"EXTRA", "PATH", "CODE_INTEL_DEPTH"} <= set(message.replace(".", "").split())
-    assert "PYTEST_CURRENT_TEST" not in message
+        await refused(upstreams)
+        given = set(upstreams.states()[1].said.split())
+    assert {"EXTRA", "PATH", "CODE_INTEL_DEPTH"} <= given
+    assert "PYTEST_CURRENT_TEST" not in given
 
 
 async def test_secrets_are_never_shown(root: Path) -> None:
@@ -313,5 +333,5 @@ async def test_secrets_are_never_shown(root: Path) -> None:
     point(root, forest={"command": sys.executable, "args": ["-I", "-c", code], "env": env})
     async with supervised(root) as upstreams:
         message = await refused(upstreams)
-        assert "bad key ***" in message
+        assert upstreams.states()[1].said == "bad key ***"
         assert "very-secret-key" not in message + repr(upstreams.states())

@@ -140,7 +140,7 @@ async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_throug
         group.start_soon(question)
         await until(lambda: len(heard) == 2)
         group.cancel_scope.cancel()
-    assert heard == [(1, 3, "looking"), (2, 3, "looking")]
+    assert {message for _, _, message in heard} == {"devrag-forest: looking"}
     assert "cancelled" in log.read_text(encoding="utf-8")
 
 

@@ -32,6 +32,15 @@ def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) ->
     assert list((tmp_path / "logs").iterdir()) == []
 
 
+def test_when_it_is_tried_again_is_not_told_since_that_is_true_for_a_moment(tmp_path: Path) -> None:
+    report = Report(tmp_path)
+    report.write((UpstreamStatus("devrag-map", "command x", "backoff", error="e", retry_in=0.5),))
+    (told,) = running(tmp_path)
+    assert told.states[0]["error"] == "e"
+    assert "retry_in" not in told.states[0]
+    report.close()
+
+
 def test_a_killed_gateway_claims_nothing_and_is_swept_away(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True

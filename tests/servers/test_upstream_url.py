@@ -1,5 +1,7 @@
 """One half of the gateway is a URL: tokens, refusals, deaths, and answers without end."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,7 +92,10 @@ async def test_a_missing_token_is_a_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [
-        ("refuses", "HTTP 503"),
+        ("refuses", "it answered HTTP 503"),
+        ("page", "what is no MCP, such as a page"),
+        ("packed", "it compressed its answer"),
+        ("babbles", "it floods us with its stream of events"),
         ("hangs", "did not answer within 1 s"),
         ("endless", "more than 4 MiB"),
     ],
@@ -99,7 +104,9 @@ async def test_a_server_of_no_use_is_told_apart(tmp_path: Path, mode: str, reaso
     with team(mode) as server:
         pointed(tmp_path, server)
         async with supervised(tmp_path) as upstreams:
-            assert reason in await refused(upstreams)
+            message = await refused(upstreams)
+            assert reason in message
+            assert "RULES" not in message
             server.mode = "good"
             server.end.set()
             await until(lambda: upstreams.states()[1].state == "ready")
@@ -116,6 +123,26 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_question_and_comes
             assert await ask(upstreams) == ["a.md"]
             server.die()
             message = await refused(upstreams)
-            assert "ConnectError" in message
+            assert "cannot be reached" in message
             assert upstreams.states()[1].state != "ready"
             assert "pass-word" not in message + repr(upstreams.states())
+
+
+async def test_a_token_never_follows_a_redirect(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(GOOD, encoding="ascii")
+    with team("moved") as server, team() as other:
+        server.elsewhere = other.url.replace("127.0.0.1", "localhost")
+        pointed(tmp_path, server, **{FILE: "token"})
+        async with supervised(tmp_path) as upstreams:
+            assert "HTTP 307: it is elsewhere" in await refused(upstreams)
+        assert server.seen[0]["authorization"] == f"Bearer {GOOD}"
+        assert other.seen == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names")
+async def test_a_token_file_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "token")
+    with team() as server:
+        pointed(tmp_path, server, **{FILE: "token"})
+        async with supervised(tmp_path) as upstreams:
+            assert "is no file" in await refused(upstreams)
