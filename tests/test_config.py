@@ -228,6 +228,13 @@ def test_a_config_in_another_encoding_or_a_folder_is_refused(tmp_path: Path) -> 
             load_index_config(tmp_path / name)
 
 
+def test_a_config_that_is_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.symlink_to("gone.json")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_index_config(path)
+
+
 def test_a_missing_config_has_the_defaults_of_devrag(tmp_path: Path) -> None:
     config = load_index_config(tmp_path / "config.json")
     assert config.patterns == ("./documents",)

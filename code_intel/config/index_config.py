@@ -92,7 +92,7 @@ def load_index_config(path: Path) -> IndexConfig:
         ConfigError: Names the file and the key.
     """
     path = path.absolute()
-    raw = _read_json(path) if path.exists() else {}
+    raw = _read_json(path) if os.path.lexists(path) else {}  # a link to nowhere is a mistake
     for part in ("compute", "model"):
         require(path, part, isinstance(raw.get(part, {}), dict), "an object")
     patterns = _patterns(path, raw)

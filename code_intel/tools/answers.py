@@ -97,6 +97,11 @@ def _lists(node: object) -> Iterator[list[Any]]:
             yield from _lists(value)
 
 
+HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "symbol",
+              "start_line", "end_line", "why", "flags")  # fmt: skip
+"""Every field that `hit_data` may return."""
+
+
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:
     """Return a hit's fields on the wire (devrag's names first, then ours)."""
     data: dict[str, Any] = {

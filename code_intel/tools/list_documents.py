@@ -33,6 +33,9 @@ async def list_documents(
     return Answer(data, f"{len(rows)} documents\n{names}")
 
 
+DOCUMENT_FIELDS = ("filename", "modified_at")
+
+
 def document_data(row: DocumentRow) -> dict[str, str]:
     """Return one document as devrag lists it; the time is UTC."""
     time = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
-from code_intel.tools.list_documents import document_data
+from code_intel.tools.list_documents import DOCUMENT_FIELDS, document_data
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,10 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """List them by name."""
     with opened(args.config, readonly=True) as shelf:
         rows = [document_data(row) for row in shelf.index.store.documents()]
-    data = {"count": len(rows), "documents": kept(rows, args.fields), "total": len(rows)}
+    data = {
+        "count": len(rows),
+        "documents": kept(rows, args.fields, DOCUMENT_FIELDS),
+        "total": len(rows),
+    }
     lines = [f"{row['modified_at']}\t{row['filename']}" for row in rows]
     return 0, data, "\n".join([*lines, "", f"Total: {len(rows)} documents"])

@@ -35,19 +35,20 @@ def add_path(parser: argparse.ArgumentParser, name: str = "filepath") -> None:
     parser.add_argument(name, help="relative to the configuration, else to where you are")
 
 
-def kept(rows: Sequence[Mapping[str, Any]], fields: str) -> list[dict[str, Any]]:
-    """Return the rows with the fields that were asked for alone.
+def kept(
+    rows: Sequence[Mapping[str, Any]], fields: str, known: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the rows with the fields that were asked for alone, of the `known` that any row may have.
 
     Raises:
-        UsageError: No row has such a field.
+        UsageError: There is no such field.
     """
     wanted = [name.strip() for name in fields.split(",") if name.strip()]
-    known = {name for row in rows for name in row}
     names = [name if name in known else FIELDS.get(name, name) for name in wanted]
-    if rows and (odd := [name for name in names if name not in known]):
+    if odd := [name for name in names if name not in known]:
         raise UsageError(
             f"There is no field {odd[0]}.",
-            hint=f"Fields: {', '.join(sorted(known))}.",
+            hint=f"Fields: {', '.join(known)}.",
             details={"field": "fields"},
         )
     return [{k: row[k] for k in names if k in row} if names else dict(row) for row in rows]

@@ -10,7 +10,7 @@ from code_intel.cli.devrag.codes import refusal
 from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
 from code_intel.cli.search import hits_wanted
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.tools.answers import CAP
+from code_intel.tools.answers import CAP, HIT_FIELDS
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search import folder_of, found
 from code_intel.tools.shelf import Shelf
@@ -59,6 +59,5 @@ def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
     limit = args.top_k or shelf.index.config.top_k
     folder = folder_of(shelf.index.config, args.directory)
     answer = found(query, shelf.search(query, limit, folder, args.file_pattern), 4 * CAP)
-    return Answer(
-        {**answer.data, "results": kept(answer.data["results"], args.fields)}, answer.text
-    )
+    rows = kept(answer.data["results"], args.fields, HIT_FIELDS)
+    return Answer({**answer.data, "results": rows}, answer.text)
