@@ -124,6 +124,8 @@ def index_folder(
 ) -> dict[str, Any]:
     """Index the words of all files below a folder, ignore rules applied; see `index_files`.
 
+    What was deleted by name stays out.
+
     Raises:
         UsageError: It is outside the configured folders, or no folder.
     """
@@ -132,13 +134,14 @@ def index_folder(
     if _kind(real) != stat.S_IFDIR:
         raise UsageError(f"{name} is not a folder.", details={"field": "directory"})
     scan = walk.below(config, real)
-    wanted = {name: found.real for name, found in scan.files.items()}
+    said = shelf.index.store.choices()
+    wanted = {name: found.real for name, found in scan.files.items() if said.get(name, True)}
 
     def beyond(real: str) -> bool:
         return not walk.is_covered(config, Path(real))
 
     data = _many(shelf, wanted, beyond, anew=anew, stop=stop)
-    data["files_skipped"] += len(scan.skipped)
+    data["files_skipped"] += len(scan.skipped) + len(scan.files) - len(wanted)
     failures = {row["file"]: row["error"] for row in data["results"] if not row["success"]}
     del data["results"], data["success_count"], data["error_count"]
     return data | {"directory": name, "failures": failures}

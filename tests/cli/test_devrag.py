@@ -414,7 +414,11 @@ def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_
     data = devrag("index-code", "--directory", "documents")
     assert (data["files_added"], data["files_failed"]) == (3, 1)
     assert data["failures"].keys() == {"documents/b.py"}
+    devrag("delete", BOTH[0])
     (place / "documents" / "b.py").unlink()
+    data = devrag("index-code", "--directory", "documents")
+    assert (data["files_skipped"], data["failures"]) == (3, {})
+    assert devrag("list")["count"] == 2
     for file in place.glob("vectors.db*"):
         file.unlink()
     (place / "vectors.db.lock").mkdir()  # nothing can lock a folder, root neither
