@@ -116,14 +116,16 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
             await anyio.sleep(CALM)
             await offered().background()
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(begin)
-            try:
-                yield
-            finally:
-                group.cancel_scope.cancel()
-                if offered.cache_info().currsize:
-                    offered().close()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(begin)
+                try:
+                    yield
+                finally:
+                    group.cancel_scope.cancel()
+        finally:  # nothing in the background works with it any more
+            if offered.cache_info().currsize:
+                offered().close()
 
     async def list_tools(
         _ctx: ServerRequestContext[None], _params: types.PaginatedRequestParams | None

@@ -1,4 +1,7 @@
-"""The protocol's own way out, taken before anything heavy is imported: imports, too, may print."""
+"""The protocol's own way out, taken before anything heavy is imported: imports, too, may print.
+
+And its way in, so that no child and no library reads what a client says.
+"""
 
 import os
 from typing import BinaryIO
@@ -17,3 +20,15 @@ def take_stdout() -> BinaryIO:
         os.dup2(elsewhere, 1)
         os.close(elsewhere)
     return wire
+
+
+def take_stdin() -> BinaryIO:
+    """Return what stdin was, and leave an empty one to everybody else."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    try:
+        wire = os.dup(0)
+    except OSError:  # started without a stdin: it has ended already
+        return os.fdopen(empty, "rb")
+    os.dup2(empty, 0)
+    os.close(empty)
+    return os.fdopen(wire, "rb", closefd=False)  # a thread may still read when all else has ended

@@ -273,6 +273,22 @@ def test_a_client_that_stops_reading_and_goes_leaves_no_server(
         assert seconds < END
 
 
+@pytest.mark.parametrize("closed", ["stdin", "stdout"])
+def test_a_client_that_closes_one_pipe_and_reads_nothing_ends_the_server(
+    words: Project, closed: str
+) -> None:
+    with started(words, GATEWAY) as pipe:
+        pipe.greet()
+        for _ in range(50):  # far more than a pipe holds
+            pipe.send("tools/list")
+        assert pipe.process.stdout is not None
+        assert select.select([pipe.process.stdout], [], [], 20)[0]
+        getattr(pipe.process, closed).close()
+        began = time.monotonic()
+        assert pipe.process.wait(20) == 0
+        assert time.monotonic() - began < END + 1
+
+
 @every_server
 def test_garbage_on_stdin_leaves_the_server_answering(
     words: Project, server: tuple[str, ...]
