@@ -176,6 +176,14 @@ def test_comments_in_a_config_are_no_unknown_keys(tmp_path: Path) -> None:
     assert load_index_config(written(tmp_path / "my.json", raw)).notes == ()
 
 
+@pytest.mark.parametrize("name", ["multilingual-e5-small", "intfloat/multilingual-e5-small"])
+def test_the_built_in_model_has_its_own_dimensions(tmp_path: Path, name: str) -> None:
+    raw = {"model": {"name": name, "dimensions": 768}}
+    config = load_index_config(written(tmp_path / "my.json", raw))
+    assert config.dimensions == 384
+    assert "makes 384" in config.notes[0]
+
+
 def test_an_unknown_device_is_the_cpu(tmp_path: Path) -> None:
     raw = {"compute": {"device": "tpu", "fallback_to_cpu": False}}
     assert load_index_config(written(tmp_path / "my.json", raw)).device == "cpu"

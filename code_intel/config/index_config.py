@@ -20,6 +20,7 @@ STATE_FOLDER = ".code-intel"
 MAP_CONFIG = "devrag-map.json"
 FOREST_CONFIG = "devrag-forest.json"
 BUILT_IN = "multilingual-e5-small"
+BUILT_IN_NAMES = (BUILT_IN, f"intfloat/{BUILT_IN}")
 DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "document_patterns": ["./documents"],
@@ -98,6 +99,7 @@ def load_index_config(path: Path) -> IndexConfig:
     patterns = _patterns(path, raw)
     _flag(path, raw, "update_check", default=True)
     device, notes = _device(path, raw)
+    dimensions, size_notes = _dimensions(path, raw)
     model_dir = _text(path, raw, "model_dir", "") if "model_dir" in raw else ""
     config = IndexConfig(
         path=path,
@@ -107,10 +109,10 @@ def load_index_config(path: Path) -> IndexConfig:
         chunk_size=_positive(path, raw, "chunk_size", DEVRAG_DEFAULTS["chunk_size"]),
         top_k=_positive(path, raw, "search_top_k", DEVRAG_DEFAULTS["search_top_k"]),
         model=_text(path, raw, "model.name", BUILT_IN),
-        dimensions=_positive(path, raw, "model.dimensions", DEVRAG_DEFAULTS["model"]["dimensions"]),
+        dimensions=dimensions,
         device=device,
         fallback_to_cpu=_flag(path, raw, "compute.fallback_to_cpu", default=True),
-        notes=(*notes, *_unknown(path, raw)),
+        notes=(*notes, *size_notes, *_unknown(path, raw)),
         raw=MappingProxyType(raw),
     )
     if config.db_path.is_dir():
@@ -223,6 +225,16 @@ def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     if device == "gpu":
         return device, (f"{path}: compute.device is gpu; the built-in model computes on the CPU.",)
     return device, ()
+
+
+def _dimensions(path: Path, raw: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
+    """Return the size of a vector; that of the built-in model is known, whatever devrag let people write."""
+    fixed = DEVRAG_DEFAULTS["model"]["dimensions"]
+    size = _positive(path, raw, "model.dimensions", fixed)
+    name = _text(path, raw, "model.name", BUILT_IN)
+    if size == fixed or name not in BUILT_IN_NAMES:
+        return size, ()
+    return fixed, (f"{path}: model.dimensions is {size}; {name} makes {fixed}, which is used.",)
 
 
 def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import IndexConfig, load_index_config
-from code_intel.config.index_config import BUILT_IN, with_model_dir
+from code_intel.config.index_config import BUILT_IN_NAMES, with_model_dir
 from code_intel.config.locating import locate_config
 from code_intel.config.settings import warn_once
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
@@ -120,7 +120,7 @@ def _config(line: Line) -> IndexConfig:
         line.command in COMPUTING
         and config.device == "gpu"
         and not config.fallback_to_cpu
-        and config.model == BUILT_IN
+        and config.model in BUILT_IN_NAMES
     ):
         raise EmbeddingError(
             "compute.device is gpu, the built-in model knows the CPU alone, and fallback_to_cpu is false.",
