@@ -61,7 +61,9 @@ def upstream_findings(settings: Settings) -> list[Finding]:
             said = try_out(config)
         except UpstreamError as error:
             remedy = f"See [upstreams.{name}] in {settings.state / 'config.toml'}."
-            found.append(Finding("error", error.message, remedy))
+            quoted = error.details.get("said")
+            words = f" In its own words: “{quoted}”." if quoted else ""
+            found.append(Finding("error", error.message + words, remedy))
         else:
             found.append(Finding("info", f"{name} ({config.where}) answers: {said}."))
     return found

@@ -197,7 +197,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # a server reads settings before its handshake
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 

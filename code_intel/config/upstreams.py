@@ -145,7 +145,7 @@ def _checked(file: Path, where: str, key: Key, table: Mapping[str, Any]) -> Any:
         good = isinstance(value, list) and all(_is_text(item, empty=True) for item in value)
     elif key.type is dict:
         good = isinstance(value, dict) and all(
-            _is_text(n) and _is_text(v, empty=True) for n, v in value.items()
+            _is_text(n) and "=" not in n and _is_text(v, empty=True) for n, v in value.items()
         )
         good = good and not (
             key.name == "headers" and re.search(r"[\r\n]", "".join(value.values()))
@@ -165,6 +165,8 @@ def _is_url(value: str) -> bool:
         return True  # judged once the variables are filled in
     try:
         parts = urlsplit(value)
+        if re.search(r"[\s\x00-\x1f]", value):
+            return False
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
@@ -188,19 +190,23 @@ def _config(
     env = {key: filled(value) for key, value in values["env"].items()}
     headers = {key: filled(value) for key, value in values["headers"].items()}
     url = filled(values["url"])
+    command = filled(values["command"])
+    args = tuple(filled(item) for item in values["args"])
     problem = ""
     if missing:
         problem = f"the environment variable {missing[0]} is not set"
     elif url and not _is_url(url):
         problem = "its url is no http or https URL"
+    elif not all(_HEADER.fullmatch(f"{key}\n{value}") for key, value in headers.items()):
+        problem = "one of its headers is none: names are words, values printable ASCII"
     elif above:
         problem = "this gateway was itself started as an upstream of another one"
     token_file = values["token_file"]
     inherited = {key: environ[key] for key in INHERITED if key in environ}
     config = UpstreamConfig(
         name=name,
-        command=_program(root, filled(values["command"])),
-        args=tuple(filled(item) for item in values["args"]),
+        command=_program(root, command),
+        args=args,
         env=MappingProxyType({**inherited, **env, DEPTH: str(above + 1)}),
         cwd=_below(root, values["cwd"] or "."),
         url=url,
@@ -217,6 +223,7 @@ def _config(
     return config, [note] if open_line else []
 
 
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\n[\t\x20-\x7e]*")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 

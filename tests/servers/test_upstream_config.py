@@ -46,6 +46,9 @@ def test_paths_are_relative_to_the_project_and_bare_names_are_looked_up() -> Non
         ({"url": "http://"}, "upstreams.devrag-map.url"),
         ({"url": "http://host:99999/"}, "upstreams.devrag-map.url"),
         ({"url": "http://h", "headers": {"A": "b\r\nC: d"}}, "upstreams.devrag-map.headers"),
+        ({"url": "http://a b/"}, "upstreams.devrag-map.url"),
+        ({"url": "http://a\ab/"}, "upstreams.devrag-map.url"),
+        ({"command": "a", "env": {"A=B": "c"}}, "upstreams.devrag-map.env"),
         ({"command": "a", "start_seconds": 0}, "upstreams.devrag-map.start_seconds"),
         ({"command": "a", "call_seconds": True}, "upstreams.devrag-map.call_seconds"),
         ({"command": "a", "call_seconds": float("nan")}, "upstreams.devrag-map.call_seconds"),
@@ -130,3 +133,24 @@ def test_any_table_is_read_or_refused_by_name(table: dict[str, Any]) -> None:
     except ConfigError as error:
         refused = error
     assert refused is None or refused.details["field"].startswith("upstreams.devrag-map")
+
+
+@pytest.mark.parametrize(
+    "table", [{"command": "${NOPE}"}, {"command": "a", "args": ["--key", "${NOPE}"]}]
+)
+def test_a_variable_that_is_not_set_keeps_a_program_from_being_started(table: object) -> None:
+    config, _ = read(table)
+    assert config.problem == "the environment variable NOPE is not set"
+
+
+@pytest.mark.parametrize("headers", [{"X Y": "a"}, {"X": "日本"}, {"X": "a\x01b"}, {"X:": "a"}])
+def test_what_no_header_can_carry_is_a_problem_of_that_half(headers: dict[str, str]) -> None:
+    config, _ = read({"url": "http://127.0.0.1/", "headers": headers})
+    assert "one of its headers is none" in config.problem
+
+
+def test_settings_of_an_editor_that_writes_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    file = tmp_path / ".code-intel" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('\N{ZERO WIDTH NO-BREAK SPACE}[upstreams.devrag-map]\ncommand = "x"\n', "utf-8")
+    assert load_settings(tmp_path, {}).upstreams["devrag-map"].command == "x"
