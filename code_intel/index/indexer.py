@@ -141,7 +141,8 @@ class Indexer:
             self._suspect = self._suspect or error.error == DAMAGED
             self._next_scan = time.monotonic() + self._every
         except Exception as error:
-            log.exception("The indexer of %s failed; it will try again.", self.config.db_path)
+            if not self._stopping.is_set():  # what it works with may be taken from it at the end
+                log.exception("The indexer of %s failed; it will try again.", self.config.db_path)
             self.status.problem = f"{type(error).__name__}: {error}"
             self._next_scan = time.monotonic() + self._every
         finally:

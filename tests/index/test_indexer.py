@@ -113,6 +113,25 @@ def test_stopping_does_not_wait_for_a_slow_embedding(tmp_path: Path) -> None:
     assert documents(config) == 3
 
 
+def test_what_fails_because_it_was_stopped_is_no_news(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    entered, release, left = Event(), Event(), Event()
+
+    def taken_away(_text: str, _row: object) -> None:
+        entered.set()
+        assert release.wait(LONG)
+        left.set()
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    with running(project(tmp_path), HashEmbedder(spoil=taken_away)) as indexer:
+        assert entered.wait(LONG)
+        indexer.stop()
+        release.set()
+        assert left.wait(LONG)
+    assert caplog.records == []
+
+
 def test_without_a_model_words_are_indexed_and_the_reason_is_kept(tmp_path: Path) -> None:
     def missing(_text: str, _row: object) -> None:
         raise EmbeddingError("There is no model.")
