@@ -5,6 +5,7 @@ starts: devrag's own `config.json` where there is one, else what `init` writes (
 """
 
 import json
+import os
 from pathlib import Path
 
 from code_intel.config.index_config import FOREST_CONFIG, KEYS, STATE_FOLDER
@@ -49,7 +50,7 @@ def locate_config(given: str | None, *, serving: bool) -> Path:
 
 def _is_meant(path: Path, given: str | None) -> bool:
     """Whether that is the file; a `config.json` that nobody named may belong to another program."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - Path.is_file fails for a name that is too long
         return False
     if given is not None or path.name != DEFAULT_CONFIG:
         return True

@@ -191,7 +191,9 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
     try:
         found = walk.examine(str(real), name, config)
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}.", code=UNFIT) from error
+        raise UsageError(
+            f"{name} cannot be read: {error.strerror}.", code=UNFIT, details={"field": "path"}
+        ) from error
     if found is None and os.path.lexists(real):
         found = f"{config.path.name} takes no such files"
     if isinstance(found, str):

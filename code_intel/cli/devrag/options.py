@@ -1,6 +1,7 @@
 """What `devrag` commands have in common: options, fields to show, files on the line, an open index."""
 
 import argparse
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +57,7 @@ def kept(
 
 def path_of(config: IndexConfig, text: str) -> str:
     """Return a path as tools take it: relative to the config; where only the shell knows it, absolute."""
-    if text and not (config.folder / text).exists() and Path(text).exists():
+    if text and not os.path.lexists(config.folder / text) and os.path.lexists(text):
         return str(Path(text).absolute())
     return text
 
