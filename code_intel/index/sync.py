@@ -333,6 +333,8 @@ def _forget(
     verdict = forgetting.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
+    if report.held != int(store.get_meta("held") or 0):
+        store.set_meta("held", str(report.held))
     report.warnings += verdict.warnings
     for start in range(0, len(verdict.doomed), BATCH_FILES):
         with store.batch():

@@ -87,7 +87,9 @@ def delete(shelf: Shelf, path: str, *, remove_file: bool) -> dict[str, Any]:
         store.delete_document(name)
         store.choose(name, None if remove_file else False)
     what = f"{name} is deleted from the index"
-    how = " and from the disk." if removed else "; the file stays."
+    how = " and from the disk." if removed else "."
+    if _kind(real):
+        how = "; the file stays."
     return _done(what + how, filename=name, file_deleted=removed)
 
 

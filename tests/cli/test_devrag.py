@@ -409,6 +409,15 @@ def test_what_works_on_an_index_makes_none(
     assert sorted(place.rglob("*")) == before
 
 
+def test_a_deletion_says_what_became_of_the_file(place: Path, devrag: Devrag) -> None:
+    devrag("sync")
+    assert devrag("delete", BOTH[0])["message"].endswith("; the file stays.")
+    (place / BOTH[0]).unlink()
+    assert devrag("delete", BOTH[0])["message"].endswith("deleted from the index.")
+    removed = devrag("delete", BOTH[1], "--remove-file")
+    assert removed["message"].endswith("from the index and from the disk.")
+
+
 def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_error(
     place: Path, devrag: Devrag
 ) -> None:

@@ -163,9 +163,13 @@ def test_a_folder_that_is_away_or_closed_deletes_nothing(
         assert data["deleted"] == 0
         assert any("missing or not mounted" in warning for warning in data["warnings"])
     assert listed(devrag) == BOTH
+    told = devrag("search", "ferry")["index"]
+    assert told["state"] == "stale"
+    assert any("2 documents seem gone" in reason for reason in told["degraded"])
     assert not (place / "documents").exists()
     (tmp_path / "away").rename(place / "documents")
     assert devrag("sync")["unchanged"] == 2
+    assert devrag("status")["state"] == "fresh"
 
 
 def test_a_closed_folder_deletes_nothing(
