@@ -76,6 +76,8 @@ def measure(
     cache: VectorCache | None,
 ) -> tuple[Built, list[Score]]:
     """Index `folder` in a temporary database and ask it everything."""
+    for path in {target["path"] for question in questions for target in question["relevant"]}:
+        assert _below(folder, prefix, path).is_file(), f"{repo} has no {path}: the labels are old"
     with tempfile.TemporaryDirectory() as scratch:
         # The config file need not exist: documents are named relative to where it would be.
         config = IndexConfig(
@@ -107,6 +109,11 @@ def measure(
             scores.append(Score(repo, str(question["category"]), query, gain, took, found))
         index.close()
     return built, scores
+
+
+def _below(folder: Path, prefix: str, path: str) -> Path:
+    """Return the file that labels name, which do so relative to the repository."""
+    return folder / (path.removeprefix(f"{prefix}/") if prefix else path)
 
 
 def _names(hits: Iterable[Hit], prefix: str) -> tuple[str, ...]:
