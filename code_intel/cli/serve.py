@@ -73,8 +73,8 @@ def serve(
         ConfigError: The token file cannot be used.
     """
     if args.http is None:
-        for name in ("host", "token_file", "allow_host"):
-            if getattr(args, name) is not None:
+        for name in ("host", "token_file", "allow_host", "allow_writes"):
+            if getattr(args, name, None) is not None:
                 raise UsageError(
                     f"--{name.replace('_', '-')} is about HTTP, and --http is missing.",
                     hint="Add --http PORT, or leave it out.",

@@ -57,6 +57,12 @@ class Address:
         # A rebound name is never an address, and a wildcard server has addresses that it does not know.
         return name in self.names or (not self.loopback and _is_address(name))
 
+    def is_called_locally(self, host: str) -> bool:
+        """Whether a request came to loopback, and not by a further name, such as a proxy's."""
+        parts = _AUTHORITY.fullmatch(host)
+        name = (parts["six"] or parts["name"]).lower() if parts else ""
+        return self.loopback and (name in _LOCAL_NAMES or _is_address(name))
+
     def is_own_page(self, origin: str, host: str) -> bool:
         """Whether an Origin is this server itself, under the port it was called by."""
         parts = _ORIGIN.fullmatch(origin)

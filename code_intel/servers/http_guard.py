@@ -71,6 +71,9 @@ TOKEN_NEEDED = Refusal(
     "This server answers those who send one of its tokens.",
     "Send the header Authorization: Bearer TOKEN.",
 )
+AMBIGUOUS = Refusal(
+    400, "ambiguous_length", "The body has two lengths.", "Send Content-Length or chunks, not both."
+)
 TOO_LARGE = Refusal(413, "too_large", "The body is too large.", "Send less in one request.")
 TOO_SLOW = Refusal(408, "too_slow", "The body took too long.", "Send it again, faster.")
 
@@ -90,9 +93,16 @@ def check_origin(policy: Policy, asked: Asked) -> Refusal | None:
 
 def check_token(policy: Policy, asked: Asked) -> Refusal | None:
     """Refuse whoever has no token, where there are tokens; who looks after this machine may ask for health."""
-    if policy.tokens is None or (asked.path == HEALTH and policy.address.loopback):
+    here = policy.address.is_called_locally(asked.all(b"host")[0])
+    if policy.tokens is None or (asked.path == HEALTH and here):
         return None
     return None if owner_of(policy, asked) else TOKEN_NEEDED
+
+
+def check_framing(_policy: Policy, asked: Asked) -> Refusal | None:
+    """Refuse a body whose end a proxy may see elsewhere than we do."""
+    both = asked.all(b"content-length") and asked.all(b"transfer-encoding")
+    return AMBIGUOUS if both else None
 
 
 def check_length(policy: Policy, asked: Asked) -> Refusal | None:
@@ -105,6 +115,7 @@ CHECKS: tuple[Callable[[Policy, Asked], Refusal | None], ...] = (
     check_host,
     check_origin,
     check_token,
+    check_framing,
     check_length,
 )
 

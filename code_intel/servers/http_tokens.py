@@ -48,7 +48,7 @@ def read_tokens(path: Path) -> Tokens:
             command that makes one.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
             status = os.fstat(file.fileno())
             _check_private(path, status)
             text = file.read(_LARGEST + 1).decode("ascii", "replace")
@@ -66,6 +66,11 @@ def read_tokens(path: Path) -> Tokens:
         if _worth(token) < BITS or len(set(token)) < _VARIETY:
             raise _unusable(path, f"has in line {number} a token worth less than {BITS} bits")
     return Tokens(token for _, token in tokens)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, though it may be a pipe that nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def making(path: Path | str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from code_intel.errors import UsageError
 from code_intel.records import Corpus, Freshness
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
@@ -21,8 +22,17 @@ INSTRUCTIONS = {
 }
 
 
-def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> ToolServer:
-    """Return the server of a shelf, which is opened when it is first needed."""
+WRITING = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
+"""Tools that change or take away what is the project's; all others change the index alone."""
+
+
+def build_index_server(
+    corpus: Corpus, open_shelf: "Callable[[], Shelf]", *, writes: bool = True
+) -> ToolServer:
+    """Return the server of a shelf, which is opened when it is first needed.
+
+    `writes` says whether clients may use the tools in `WRITING` (docs/decisions/0019).
+    """
 
     def offer() -> Offer:
         from code_intel.tools.table import INDEX_TOOLS
@@ -30,6 +40,12 @@ def build_index_server(corpus: Corpus, open_shelf: "Callable[[], Shelf]") -> Too
         shelf = open_shelf()
 
         async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
+            if not writes and tool.name in WRITING:
+                raise UsageError(
+                    f"{tool.name} changes what is the project's, which this server lets nobody do.",
+                    hint="Do it where the files are, or have it started with --allow-writes.",
+                    code="writes_not_allowed",
+                )
             return await tool.run(replace(shelf, report=call.report), **arguments)
 
         async def background() -> None:

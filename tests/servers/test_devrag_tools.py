@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from projects import ERAS
@@ -300,6 +301,27 @@ async def test_a_file_that_cannot_be_changed_safely_is_left_alone(
         wrong = await call.refused("update_frontmatter", filepath=name, domain="sea")
         assert wrong["field"] == "domain"
     assert data is None or (shop / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_front_matter_that_is_updated_by_several_at_once_gets_all_of_it(
+    shop: Path, corpus: str
+) -> None:
+    name = str(AGREEMENTS / "fee.md")
+    path = written(shop, name, AGREED)
+    given = [{"domain": "backend"}, {"project": "shop"}, {"tags": "a, b"}, {"language": "python"}]
+    for _ in range(5):
+        path.write_text(AGREED, encoding="utf-8")
+        async with index_server(shop, corpus) as call:
+            if corpus == "forest":
+                path = written(shop, name := "docs/fee.md", AGREED)
+            async with anyio.create_task_group() as group:
+                for fields in given:
+                    arguments = {"filepath": name, **fields}
+                    group.start_soon(call.client.call_tool, "update_frontmatter", arguments)
+        text = path.read_text(encoding="utf-8")
+        expected = "domain: backend", "project: shop", "tags: [a, b]", "language: python"
+        assert [line for line in expected if line not in text] == []
 
 
 async def test_what_clients_send_for_arguments_they_leave_out_is_left_out(shop: Path) -> None:

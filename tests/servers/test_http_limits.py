@@ -193,6 +193,7 @@ GARBAGE = (
     HEAD.encode() + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
     HEAD.encode() + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
     HEAD.encode() + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    HEAD.encode() + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
     HEAD.encode() + b"Transfer-Encoding: gzip\r\n\r\n",
     HEAD.encode() + b"Content-Length: 2\r\n\r\n\xff\xfe",
     HEAD.encode() + b"Content-Length: 5000\r\n\r\n" + b"[" * 5000,

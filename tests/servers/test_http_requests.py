@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,13 +16,16 @@ from hypothesis import strategies as st
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.http_address import Address, listen
 from code_intel.servers.http_tokens import making, read_tokens
-from projects import BIN
+from code_intel.servers.index_server import WRITING
+from code_intel.tools.table import INDEX_TOOLS
+from projects import BIN, ERAS
 from servers.http_processes import (
     ACCEPT,
     PATIENCE,
     Reply,
     Served,
     ask,
+    client,
     greet,
     post,
     raw,
@@ -235,6 +239,44 @@ def test_a_further_name_is_answered_when_it_was_allowed(indexed_shop: Path) -> N
             assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
 
 
+def test_whoever_comes_by_the_name_of_a_proxy_is_asked_for_a_token_by_health_too(
+    indexed_shop: Path, token_file: Path
+) -> None:
+    options = ("--allow-host", "code.example.com", "--token-file", str(token_file))
+    with serving(indexed_shop, *options) as served:
+        for name, status in (("code.example.com", 401), ("localhost", 200), ("127.0.0.1", 200)):
+            assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
+
+
+@pytest.mark.anyio
+async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(shop: Path) -> None:
+    forest = ("devrag", "--config", "devrag-forest.json")
+    gone = {"filename": "docs/note.md", "remove_file": True}
+    (shop / "docs").mkdir(exist_ok=True)
+    note = shop / "docs" / "note.md"
+    note.write_text("# Note\n", encoding="utf-8")
+    matter = {"filepath": "docs/note.md", "domain": "other", "docType": "note"}
+    calls: dict[str, dict[str, Any]] = {
+        "delete_document": gone,
+        "add_frontmatter": matter,
+        "update_frontmatter": matter,
+    }
+    assert calls.keys() == WRITING
+    assert {tool.name for tool in INDEX_TOOLS if tool.destroys} <= WRITING
+    with serving(shop, program=forest) as served:
+        async with client(served.port, ERAS[0]) as call:
+            for tool, arguments in calls.items():
+                error = await call.refused(tool, **arguments)
+                assert error["error"] == "writes_not_allowed"
+                assert "--allow-writes" in error["hint"]
+            await call("index_markdown", filepath="docs/note.md")
+    assert note.read_text(encoding="utf-8") == "# Note\n"
+    with serving(shop, "--allow-writes", program=forest) as served:
+        async with client(served.port, ERAS[0]) as call:
+            await call("delete_document", **gone)
+    assert not note.exists()
+
+
 def refused(root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)) -> str:
     """Return the message of a server that refuses to start; devrag's one exit code for that is 1."""
     process = start(root, *program, "serve", *options)
@@ -254,6 +296,8 @@ def test_servers_that_must_not_start_say_what_is_missing(
     assert "token_urlsafe" in refused(
         indexed_shop, "--http", "0", "--token-file", str(tmp_path / "no")
     )
+    forest = ("devrag", "--config", "devrag-forest.json")
+    assert "--http" in refused(indexed_shop, "--allow-writes", program=forest)
     assert "65536" in refused(indexed_shop, "--http", "65536")
     assert "no.such.host.invalid" in refused(
         indexed_shop, "--http", "0", "--host", "no.such.host.invalid"
@@ -299,6 +343,12 @@ def test_a_token_file_that_keeps_nobody_out_is_refused(
     assert caught.value.details["field"] == "token_file"
     assert "token_urlsafe" in caught.value.hint
     assert ALICE not in str(caught.value.as_dict())
+
+
+def test_a_token_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tokens", 0o600)
+    with pytest.raises(ConfigError, match="is no file"):
+        read_tokens(tmp_path / "tokens")
 
 
 def test_the_command_that_is_suggested_makes_a_file_that_is_accepted(tmp_path: Path) -> None:

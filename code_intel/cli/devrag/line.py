@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from code_intel.errors import UsageError
 
-SWITCHES = frozenset({"dry-run", "force", "help", "json", "remove-file", "version", "words-only"})
+SWITCHES = frozenset({
+    "allow-writes", "dry-run", "force", "help", "json", "remove-file", "version", "words-only",
+})  # fmt: skip
 VALUES = frozenset({
     "allow-host", "config", "directory", "doc-type", "domain", "fields", "file-pattern", "filepaths",
     "format", "host", "http", "language", "model-dir", "output", "params", "path", "project", "tags",

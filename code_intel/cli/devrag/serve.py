@@ -16,6 +16,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_output(parser)
     add_http(parser)
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        default=None,
+        help="over HTTP, let clients delete documents and write front matter, too",
+    )
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
@@ -30,6 +36,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     def server() -> "ToolServer":
         from code_intel.servers.index_server import build_index_server
 
-        return build_index_server(args.config.corpus, shelf)
+        writes = args.http is None or bool(args.allow_writes)
+        return build_index_server(args.config.corpus, shelf, writes=writes)
 
     serve(args, server, wire, f"devrag-{args.config.corpus}")
