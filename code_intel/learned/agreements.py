@@ -110,6 +110,11 @@ def find(folder: Path, key: Key) -> Entry | None:
     return next((entry for entry in load_all(folder) if entry.key == key), None)
 
 
+def lock_path(folder: Path) -> Path:
+    """Return the lock that whoever reads, changes and writes a file of the folder takes."""
+    return folder.parent / f".{folder.name}.lock"
+
+
 def write(folder: Path, agreement: Agreement) -> Path:
     """Write one agreement: over the file that has its key, else to a new one; return the path.
 
@@ -120,7 +125,7 @@ def write(folder: Path, agreement: Agreement) -> Path:
         BusyError: Another process is writing for too long.
     """
     agreement = canonical(agreement)
-    with durable.locked(folder.parent / f".{folder.name}.lock"):
+    with durable.locked(lock_path(folder)):
         entry = find(folder, key_of(agreement))
         path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
         notes, old = "", b""

@@ -16,6 +16,7 @@ from code_intel import durable
 from code_intel.chunking import front_matter
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.index.corpus import LARGEST
+from code_intel.learned import agreements
 from code_intel.tools.documents import locate
 from code_intel.tools.shelf import Shelf
 
@@ -131,6 +132,31 @@ def write(
     name, real = locate(shelf, path)
     if not name.lower().endswith(MARKDOWN):
         raise UsageError(f"{name} is not Markdown.", details={"field": "path"})
+    with durable.locked(_lock(shelf)):
+        _change(real, name, values, update=update)
+    indexed = False
+    # It may be kept out of the index, or be beyond its patterns: the file is what counts.
+    with suppress(CodeIntelError):
+        shelf.index.refresh(path)
+        indexed = True
+    verb = "updated" if update else "added"
+    return {
+        "success": True,
+        "message": f"The front matter of {name} is {verb}.",
+        "file": name,
+        "indexed": indexed,
+    }
+
+
+def _lock(shelf: Shelf) -> Path:
+    """Return what keeps two of us from changing one file at once: of the map, what learning takes too."""
+    config = shelf.index.config
+    if config.corpus == "map":
+        return agreements.lock_path(shelf.settings.agreements)
+    return config.db_path.with_name(f"{config.db_path.name}.lock")
+
+
+def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, update: bool) -> None:
     before = _read(real, name)
     try:
         text = before.decode("utf-8")
@@ -153,18 +179,6 @@ def write(
         if _read(real, name) != before:
             raise BusyError(f"{name} was changed by somebody else meanwhile.")
         durable.replace(real, after)
-    indexed = False
-    # It may be kept out of the index, or be beyond its patterns: the file is what counts.
-    with suppress(CodeIntelError):
-        shelf.index.refresh(path)
-        indexed = True
-    verb = "updated" if update else "added"
-    return {
-        "success": True,
-        "message": f"The front matter of {name} is {verb}.",
-        "file": name,
-        "indexed": indexed,
-    }
 
 
 def _read(real: Path, name: str) -> bytes:
