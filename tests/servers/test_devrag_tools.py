@@ -311,11 +311,10 @@ async def test_front_matter_that_is_updated_by_several_at_once_gets_all_of_it(
     given = [{"domain": "backend"}, {"project": "shop"}, {"tags": "a, b"}, {"language": "python"}]
     for _ in range(5):
         path = written(shop, name, AGREED)
-        async with index_server(shop, corpus) as call:
-            async with anyio.create_task_group() as group:
-                for fields in given:
-                    arguments = {"filepath": name, **fields}
-                    group.start_soon(call.client.call_tool, "update_frontmatter", arguments)
+        async with index_server(shop, corpus) as call, anyio.create_task_group() as group:
+            for fields in given:
+                arguments = {"filepath": name, **fields}
+                group.start_soon(call.client.call_tool, "update_frontmatter", arguments)
         text = path.read_text(encoding="utf-8")
         expected = "domain: backend", "project: shop", "tags: [a, b]", "language: python"
         assert [line for line in expected if line not in text] == []
