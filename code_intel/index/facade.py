@@ -215,9 +215,20 @@ class Index:
                 note(f"{f'Process {who}' if who else 'Another process'} is indexing {name} too.")
             self._noticed()
             return
+        before = self._kept()
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
             if store.mend():
                 note(f"{name} was damaged and is built anew.")
+        for kept in sorted(self._kept() - before):
+            note(f"What {name} was before is kept as {kept}.")
+
+    def _kept(self) -> set[str]:
+        """Return the names of the files that were set aside or copied before a migration."""
+        begin = f"{self.config.db_path.name}."
+        names = (path.name for path in self.config.db_path.parent.glob("*-bak*"))
+        return {
+            name for name in names if name.startswith(begin) and name.endswith(("-bak", "-bak2"))
+        }
 
     def _is_unlooked(self, status: Status) -> bool:
         """Whether a process that keeps the index up to date has not looked at the disk yet."""
