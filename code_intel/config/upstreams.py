@@ -68,7 +68,6 @@ class UpstreamConfig:
         start_seconds: Seconds a start may take.
         call_seconds: Seconds a question may take, waiting for the start included.
         problem: Why it cannot be used here, or empty.
-        depth: How many gateways a child stands below.
     """
 
     name: str
@@ -83,7 +82,6 @@ class UpstreamConfig:
     call_seconds: float = 10.0
     problem: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    depth: int = 1
 
     @property
     def where(self) -> str:
@@ -216,7 +214,6 @@ def _config(
         call_seconds=float(values["call_seconds"]),
         problem=problem,
         secrets=_secrets((*env.values(), *used), headers, url),
-        depth=above + 1,
     )
     open_line = (headers or token_file) and url.startswith("http://") and not _is_here(url)
     note = f"upstreams.{name}: what is secret travels in clear text over http; use https."

@@ -11,8 +11,6 @@ from code_intel.config import UpstreamConfig
 from code_intel.errors import UpstreamError
 from code_intel.servers.upstream_wire import MAX_MESSAGE, PIECE, Streams, Wire
 
-DEPTH_HEADER = "x-code-intel-depth"
-"""How many gateways a question has come through, for whoever answers."""
 SESSION_HEADER = "mcp-session-id"
 QUIET = 300.0
 """Seconds without a byte after which a stream is opened anew; questions have their own limit."""
@@ -32,7 +30,7 @@ async def remote(config: UpstreamConfig, wire: Wire) -> AsyncIterator[Streams]:
     Raises:
         UpstreamError: The token cannot be read.
     """
-    headers = {**config.headers, DEPTH_HEADER: str(config.depth), "accept-encoding": PLAIN}
+    headers = {**config.headers, "accept-encoding": PLAIN}
     if config.token_file is not None:
         wire.secret = _token(config.token_file)
         headers["authorization"] = f"Bearer {wire.secret}"

@@ -36,7 +36,7 @@ async def refused(upstreams: Upstreams) -> str:
     return caught.value.message
 
 
-async def test_a_url_answers_with_headers_and_the_depth(tmp_path: Path) -> None:
+async def test_a_url_answers_and_is_sent_the_headers(tmp_path: Path) -> None:
     with team() as server:
         pointed(tmp_path, server, headers={"X-Team": "blue"})
         async with supervised(tmp_path) as upstreams:
@@ -45,7 +45,6 @@ async def test_a_url_answers_with_headers_and_the_depth(tmp_path: Path) -> None:
             assert status.state == "ready"
             assert status.where == f"http://127.0.0.1:{server.server.server_port}/mcp"
     assert server.seen[-1]["x-team"] == "blue"
-    assert server.seen[-1]["x-code-intel-depth"] == "1"
 
 
 async def test_a_token_is_read_again_when_it_is_no_longer_accepted(tmp_path: Path) -> None:
