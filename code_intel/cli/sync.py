@@ -10,7 +10,7 @@ from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.config import find_root, load_settings
-from code_intel.index.sync import SyncReport
+from code_intel.index.report import SyncReport
 from code_intel.learned.reconcile import reconcile
 from code_intel.tools.shelf import Shelf, open_project
 from code_intel.tools.sync import report_data, report_text

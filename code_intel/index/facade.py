@@ -18,9 +18,10 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import NEWER, Database
 from code_intel.index.indexer import Indexer, Status
+from code_intel.index.report import SyncReport
 from code_intel.index.role import Role
 from code_intel.index.store import Store
-from code_intel.index.sync import Progress, SyncReport, sync, sync_document
+from code_intel.index.sync import Progress, sync, sync_document
 from code_intel.index.vectors import embed_document, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness

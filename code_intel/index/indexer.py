@@ -16,9 +16,10 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
+from code_intel.index.report import SyncReport
 from code_intel.index.role import BEAT_SECONDS, Role
 from code_intel.index.store import Store
-from code_intel.index.sync import SyncReport, sync
+from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
 from code_intel.index.corpus import LARGEST, priority
+from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import ParsedFile
@@ -39,40 +40,6 @@ UNFIT = "index_failed"
 
 Progress = Callable[[int, int], None]
 Stop = Callable[[], bool]
-
-
-@dataclass(slots=True)
-class SyncReport:
-    """What a sync did.
-
-    Attributes:
-        added: New documents.
-        updated: Documents whose bytes, or whose chunker, changed.
-        deleted: Documents that are gone or no longer meant by a pattern.
-        unchanged: The others.
-        skipped: Name to reason: files that are never indexed.
-        failed: Name to reason: files that should be indexed and could not be read.
-        warnings: Patterns that name nothing, and why something was kept.
-        held: Documents that seem gone and are kept; see `forgetting`.
-        stopped: Whether it ended early because it was asked to.
-        masked: Secret values in what was read.
-    """
-
-    added: int = 0
-    updated: int = 0
-    deleted: int = 0
-    unchanged: int = 0
-    skipped: dict[str, str] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    held: int = 0
-    stopped: bool = False
-    masked: int = 0
-
-    @property
-    def changed(self) -> bool:
-        """Whether the index is another one than before."""
-        return bool(self.added or self.updated or self.deleted)
 
 
 def sync(
@@ -124,7 +91,8 @@ def sync(
         report.stopped = True
         return report
     _forget(store, config, scan, known.keys(), report)
-    if todo or store.get_meta("scanned_ns") is None:
+    # What is skipped is not remembered, so it is looked at each time: no reason to write.
+    if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:
         with store.batch():
             store.set_meta("scanned_ns", str(started))
             store.set_meta("corpus", config.corpus)

@@ -12,7 +12,8 @@ from typing import Any
 
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.index import walk
-from code_intel.index.sync import UNFIT, SyncReport, sync_document
+from code_intel.index.report import SyncReport
+from code_intel.index.sync import UNFIT, sync_document
 from code_intel.learned import trash
 from code_intel.tools.shelf import Shelf
 

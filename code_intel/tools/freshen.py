@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from code_intel.errors import CodeIntelError
-from code_intel.index.sync import SyncReport, sync_document
+from code_intel.index.report import SyncReport
+from code_intel.index.sync import sync_document
 from code_intel.index.walk import locate
 from code_intel.tools.desk import Desk, thread
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 from anyio import from_thread
 
-from code_intel.index.sync import SyncReport
+from code_intel.index.report import SyncReport
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread

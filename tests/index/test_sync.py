@@ -14,8 +14,9 @@ from code_intel.chunking import parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.index import walk
+from code_intel.index.report import SyncReport
 from code_intel.index.store import Store
-from code_intel.index.sync import SyncReport, sync, sync_document
+from code_intel.index.sync import sync, sync_document
 from index.samples import DIMENSIONS, chunks_of, symbols_of
 from privileges import without_root
 
@@ -431,3 +432,17 @@ def test_syncing_twice_is_syncing_once_is_a_fresh_index(
             assert content(fresh) == once
             assert fresh.check() == []
         assert store.check() == []
+
+
+def test_a_sync_that_finds_only_what_is_never_indexed_writes_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    age(write(place.folder, "a.py"))
+    binary = place.folder / "weights.bin"
+    binary.write_bytes(b"\0" * 64)
+    age(binary)
+    sync(store, place)
+    before = store.get_meta("scanned_ns")
+    assert list(sync(store, place).skipped) == ["weights.bin"]
+    assert store.get_meta("scanned_ns") == before
