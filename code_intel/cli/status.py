@@ -26,11 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the status; writes nothing."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     shelves = open_project(settings, readonly=True)
-    usable, reason = shelves[0].embedder.available()
-    data: dict[str, Any] = {
-        "project": str(settings.root),
-        "embedding": shelves[0].embedder.identity if usable else f"none: {reason}",
-    }
+    engines = dict.fromkeys(map(_engine, shelves))
+    data: dict[str, Any] = {"project": str(settings.root), "embedding": ", ".join(engines)}
     lines = [f"project    {settings.root}", f"embedding  {data['embedding']}"]
     for shelf in shelves:
         corpus = shelf.index.config.corpus
@@ -50,6 +47,12 @@ def run(args: argparse.Namespace) -> int:
         shelf.index.close()
     emit(args, data, "\n".join(lines))
     return 0
+
+
+def _engine(shelf: Shelf) -> str:
+    """Return what makes the vectors of an index."""
+    usable, reason = shelf.embedder.available()
+    return shelf.embedder.identity if usable else f"none: {reason}"
 
 
 def shelf_status(shelf: Shelf) -> dict[str, Any]:
