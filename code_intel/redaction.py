@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-MARK = "x***"
-"""How every mask of four characters or more begins."""
 FEWEST_KINDS = 6
 """Different characters a secret has at least; a row of one letter is a placeholder."""
 CHANGES = 4

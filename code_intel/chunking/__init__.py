@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from code_intel.chunking import lines as windows
 from code_intel.chunking import markdown, script, sections, sql, syntax
 from code_intel.chunking.card import code_card, text_card
-from code_intel.chunking.decode import decode
+from code_intel.chunking.decode import decode, decode_counting
 from code_intel.chunking.languages import MARKDOWN, Language, language_of, row_of_text
 from code_intel.chunking.outline import Outline, Unit
 from code_intel.chunking.spans import Lines, Span
@@ -20,6 +20,7 @@ from code_intel.records import Chunk, ParsedFile
 
 __all__ = [
     "decode",
+    "decode_counting",
     "language_of",
     "parse_file",
     "query_words",

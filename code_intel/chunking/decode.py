@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from code_intel.redaction import masked
+from code_intel.redaction import mask
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 _MARKS = (
@@ -26,8 +26,14 @@ def decode(data: bytes) -> str | None:
     then UTF-8; then Shift_JIS (cp932) or EUC-JP, if the result really reads as Japanese. Secret
     values are masked, at their length (docs/decisions/0020).
     """
+    found = decode_counting(data)
+    return None if found is None else found[0]
+
+
+def decode_counting(data: bytes) -> tuple[str, int] | None:
+    """Return what `decode` returns, and how many secret values were masked in it."""
     text = _text(data)
-    return None if text is None else masked(text)
+    return None if text is None else mask(text)
 
 
 def _text(data: bytes) -> str | None:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from code_intel import __version__
-from code_intel.chunking import decode, parse_file
+from code_intel.chunking import decode_counting, parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
@@ -26,7 +26,6 @@ from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import ParsedFile
-from code_intel.redaction import MARK
 
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
@@ -219,7 +218,7 @@ def _index_batch(
             if old is not None and old.digest == row.digest:
                 touched.append(row)
             else:
-                fresh.append(_parsed(row, data, config))
+                fresh.append(_parsed(row, data, config, report))
         except _Skipped as skip:
             report.skipped[name] = str(skip)
             if old is not None:
@@ -247,7 +246,6 @@ def _put(
         return
     report.added += is_new
     report.updated += not is_new
-    report.masked += sum(chunk.text.count(MARK) for chunk in parsed.chunks)
 
 
 class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has no document
@@ -283,12 +281,16 @@ def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
     )
 
 
-def _parsed(row: DocumentRow, data: bytes, config: IndexConfig) -> tuple[DocumentRow, ParsedFile]:
+def _parsed(
+    row: DocumentRow, data: bytes, config: IndexConfig, report: SyncReport
+) -> tuple[DocumentRow, ParsedFile]:
     if len(data) > LARGEST:
         raise _Skipped("larger than 1 MiB")
-    text = decode(data)
-    if text is None:
+    decoded = decode_counting(data)
+    if decoded is None:
         raise _Skipped("binary, or not in a known encoding")
+    text, masked = decoded
+    report.masked += masked
     parsed = parse_file(row.path, text, chunk_size=config.chunk_size)
     lines = text.count("\n") + (not text.endswith("\n") if text else 0)
     return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed

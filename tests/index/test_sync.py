@@ -18,6 +18,7 @@ from code_intel.index.report import SyncReport
 from code_intel.index.store import Store
 from code_intel.index.sync import sync, sync_document
 from index.samples import DIMENSIONS, chunks_of, symbols_of
+from planted import planted
 from privileges import without_root
 
 
@@ -446,3 +447,14 @@ def test_a_sync_that_finds_only_what_is_never_indexed_writes_nothing(
     before = store.get_meta("scanned_ns")
     assert list(sync(store, place).skipped) == ["weights.bin"]
     assert store.get_meta("scanned_ns") == before
+
+
+def test_a_sync_counts_the_secret_values_it_masked_and_no_mask_that_stood_there(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "doc.py", '"""Masked values look like x*** and x***."""\n')
+    assert sync(store, place).masked == 0
+    plants = planted()
+    write(place.folder, "key.py", f"{plants['private key'].text}\n{plants['npm'].text}\n")
+    assert sync(store, place).masked == 2
