@@ -121,20 +121,30 @@ def started(project: Project, server: tuple[str, ...], **env: str) -> Iterator[P
     try:
         yield Pipe(process)
     finally:
-        with_children = group(process.pid)
-        if process.poll() is None:
+        alive = process.poll() is None
+        if alive:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with suppress(BrokenPipeError):
                 pipe.close()
-        assert process.pid in with_children or not with_children, "a child outlived its server"
+        assert alive or ended(process.pid), "a child outlived its server"
 
 
 def group(leader: int) -> set[int]:
     """Return the processes of a process group that still run; without /proc, none."""
     return processes(2, leader)
+
+
+def ended(leader: int) -> bool:
+    """Whether a killed server's group is gone: a `git` it was reading from may take a moment to see it."""
+    for process in group(leader):
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(process)
+            select.select([handle], [], [], 10)
+            os.close(handle)
+    return not group(leader)
 
 
 def doctor(project: Project) -> None:
