@@ -42,6 +42,8 @@ EXCLUDED_FOLDERS = frozenset(
     .idea coverage htmlcov Pods DerivedData""")
 )
 """Left out where git does not say what belongs to the project."""
+MADE = {"pyvenv.cfg": "", "CACHEDIR.TAG": "", "modules.txt": "vendor", "autoload.php": "vendor"}
+"""File by which tools mark a folder as theirs, left out likewise; the name it must have, or any."""
 NEVER_FOLDERS = frozenset({".git", "node_modules"})
 """Left out even where no ignore rules count."""
 

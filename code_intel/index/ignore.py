@@ -6,12 +6,12 @@ below it; `pathspec` makes the expressions, which also match what is below.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS
+from code_intel.index.corpus import EXCLUDED_FOLDERS, MADE, NEVER_FOLDERS
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
 """(whether it ignores, what), one a line."""
@@ -37,6 +37,8 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         except OSError:
             yield folder  # unreadable is not empty
             continue
+        if rules and folder and _made(folder, entries):
+            continue
         if rules and any(entry.name == ".gitignore" for entry in entries):
             known = {**known, folder: _read(base / folder / ".gitignore")}
         for entry in entries:
@@ -46,6 +48,12 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
                     waiting.append((f"{path}/", known))
             elif not _ignored(path, known):
                 yield path
+
+
+def _made(folder: str, entries: Iterable[os.DirEntry[str]]) -> bool:
+    """Whether a tool made this folder; by its name alone `vendor` may as well be people who sell."""
+    name = folder.rstrip("/").rpartition("/")[2]
+    return any(MADE.get(entry.name) in {"", name} for entry in entries)
 
 
 def _read(path: Path) -> Rules:

@@ -28,6 +28,8 @@ from code_intel.spelling import spelled
 GIT_SECONDS = 30
 KEPT_OUT = "deleted from the index by name; index it to have it back"
 _WILD = frozenset("*?[")
+_NOT_CHECKED_OUT = b"./\0"
+"""What git lists inside a submodule that was never initialised: the folder itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,14 +284,16 @@ def _git_files(base: Path) -> list[str] | None:
     if _git(base, "check-ignore", "-q", ".") == b"":
         return None  # the owner named an ignored folder on purpose
     listed = _git(base, "ls-files", "-co", "--exclude-standard", "-z")
-    if listed is None:
+    if listed is None or listed == _NOT_CHECKED_OUT:
         return None
     files: list[str] = []
     for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
         inner = base / name
         if inner.is_dir() and not inner.is_symlink():  # a submodule, or a repository in this one
-            relative = name.rstrip("/")
-            files += (f"{relative}/{file}" for file in _git_files(inner) or ())
+            relative, listed_inside = name.rstrip("/"), _git_files(inner)
+            if listed_inside is None:
+                listed_inside = list(walk_folder(inner, rules=True))
+            files += (f"{relative}/{file}" for file in listed_inside)
         else:
             files.append(name)
     return files

@@ -1,0 +1,172 @@
+"""The forest's files are those that git lists; where git has no say, those it would list."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from code_intel.index import walk
+from code_intel.index.corpus import EXCLUDED_FOLDERS
+from code_intel.index.ignore import walk_folder
+from index.test_walk import PART, PATH, RULES, config, git, names, write
+
+LOCAL = ("-c", "protocol.file.allow=always")
+
+
+@pytest.fixture(autouse=True)
+def global_excludes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give git the global excludes of a person: editors' files and one folder."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "excludes").write_text("*.swp\n/scratch/\n", encoding="utf-8")
+    (home / "gitconfig").write_text(
+        f"[core]\n\texcludesFile = {home / 'excludes'}\n", encoding="utf-8"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+        yield
+
+
+def listed(root: Path) -> list[str]:
+    """Return what git lists and the disk has as a file."""
+    output = git(root, "ls-files", "-co", "--exclude-standard", "-z")
+    found = {name for name in output.split("\0") if name}
+    return sorted(name for name in found if (root / name).is_file())
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "as it is")
+
+
+def repository(root: Path, *files: str) -> Path:
+    write(root, *files)
+    git(root, "init", "-q", "-b", "main")
+    commit(root)
+    return root
+
+
+def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
+    root = repository(
+        tmp_path / "p", "a.py", "tracked.log", "gone.py", "src/b.py", "src/keep/c.gen", "node_modules/d.js"
+    )  # fmt: skip
+    write(root, "e.log", "keep.log", "src/f.gen", "src/keep/g.gen", "h.swp", "scratch/i.py",
+          "private/j.py", "k.tmp", "build/l.py", "src/build/m.py", "n.py")  # fmt: skip
+    (root / ".gitignore").write_text("*.log\n!keep.log\n/build/\n*.gen\n", encoding="utf-8")
+    (root / "src" / "keep" / ".gitignore").write_text("!*.gen\n", encoding="utf-8")
+    (root / ".git" / "info" / "exclude").write_text("private\n", encoding="utf-8")
+    (root / ".ignore").write_text("n.py\n", encoding="utf-8")
+    (root / "gone.py").unlink()
+    assert names(config(root)) == listed(root)
+    assert listed(root) == sorted(
+        [
+            ".gitignore", ".ignore", "a.py", "k.tmp", "keep.log", "n.py", "node_modules/d.js", "src/b.py",
+            "src/build/m.py", "src/keep/.gitignore", "src/keep/c.gen", "src/keep/g.gen", "tracked.log",
+        ]
+    )  # fmt: skip
+    assert names(config(root, "src")) == [name for name in listed(root) if name.startswith("src/")]
+
+
+def test_a_work_tree_beside_the_repository_has_the_same_rules(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p", "a.py", "src/b.py")
+    (root / ".git" / "info" / "exclude").write_text("*.log\n", encoding="utf-8")
+    git(root, "worktree", "add", "-q", "-b", "other", str(tmp_path / "beside"))
+    git(root, "worktree", "add", "-q", "-b", "third", str(root / "inside"))
+    write(tmp_path / "beside", "c.py", "d.log", "e.swp")
+    assert names(config(tmp_path / "beside")) == listed(tmp_path / "beside")
+    assert names(config(tmp_path / "beside")) == ["a.py", "c.py", "src/b.py"]
+    assert names(config(root)) == ["a.py", "inside/a.py", "inside/src/b.py", "src/b.py"]
+
+
+def test_a_submodule_is_walked_by_its_own_rules(tmp_path: Path) -> None:
+    library = repository(tmp_path / "lib", "l.py")
+    root = repository(tmp_path / "p", "a.py")
+    git(root, *LOCAL, "submodule", "add", "-q", str(library), "vendor/lib")
+    commit(root)
+    write(root, "vendor/lib/new.py", "vendor/lib/x.swp", "vendor/lib/y.log")
+    (root / "vendor" / "lib" / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    expected = [f"vendor/lib/{name}" for name in listed(root / "vendor" / "lib")]
+    assert names(config(root)) == sorted([".gitmodules", "a.py", *expected])
+    assert expected == ["vendor/lib/.gitignore", "vendor/lib/l.py", "vendor/lib/new.py"]
+
+
+@pytest.mark.parametrize("inside", [(), ("b.py", "node_modules/c.js")])
+def test_a_submodule_that_was_not_checked_out_keeps_no_file_from_being_found(
+    tmp_path: Path, inside: tuple[str, ...]
+) -> None:
+    library = repository(tmp_path / "lib", "l.py")
+    root = repository(tmp_path / "p", "a.py")
+    git(root, *LOCAL, "submodule", "add", "-q", str(library), "lib")
+    commit(root)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(root), str(clone))
+    write(clone / "lib", *inside)
+    found = ["lib/b.py"] if inside else []
+    assert names(config(clone)) == [".gitmodules", "a.py", *found]
+    assert names(config(clone, "lib")) == found
+
+
+def test_a_repository_inside_that_git_will_not_read_is_walked_all_the_same(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p", "a.py")
+    repository(root / "inner", "b.py", "node_modules/c.js")
+    (root / "inner" / ".git" / "config").write_text("[broken\n", encoding="utf-8")
+    assert names(config(root)) == ["a.py", "inner/b.py"]
+
+
+def plant(root: Path, paths: set[str], top: list[str], nested: tuple[str, list[str]]) -> None:
+    for path in sorted(paths):
+        target = root / path
+        if not (any(parent.is_file() for parent in target.parents) or target.exists()):
+            write(root, path)
+    (root / ".gitignore").write_text("\n".join(top), encoding="utf-8")
+    if (root / nested[0]).is_dir():
+        (root / nested[0] / ".gitignore").write_text("\n".join(nested[1]), encoding="utf-8")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sets(PATH, min_size=1, max_size=12), RULES, st.tuples(PART, RULES), st.booleans())
+def test_a_scan_finds_what_git_lists(
+    tmp_path_factory: pytest.TempPathFactory,
+    paths: set[str],
+    top: list[str],
+    nested: tuple[str, list[str]],
+    tracked: bool,  # noqa: FBT001 - drawn by hypothesis
+) -> None:
+    root = tmp_path_factory.mktemp("tree")
+    plant(root, paths, top, nested)
+    git(root, "init", "-q")
+    if tracked:
+        git(root, "add", "-A", "-f", "--", min(paths).partition("/")[0])
+    assert names(config(root)) == listed(root)
+
+
+def test_without_git_what_tools_made_is_left_out_whatever_its_folder_is_called(
+    tmp_path: Path,
+) -> None:
+    tagged = (
+        "my-env/pyvenv.cfg",
+        "cachings/CACHEDIR.TAG",
+        "vendor/modules.txt",
+        "api/vendor/autoload.php",
+    )
+    write(
+        tmp_path,
+        *tagged,
+        "my-env/lib/a.py",
+        "vendor/pkg/b.go",
+        "api/vendor/c.php",
+        "shop/vendor/d.py",
+    )
+    assert names(config(tmp_path)) == ["shop/vendor/d.py"]
+    assert names(config(tmp_path, "vendor")) == ["vendor/modules.txt", "vendor/pkg/b.go"]
+    git(tmp_path, "init", "-q")
+    assert sorted(walk_folder(tmp_path, rules=True)) == ["shop/vendor/d.py"]
+    assert "vendor/pkg/b.go" in names(config(tmp_path))
+
+
+@pytest.mark.parametrize("folder", sorted(EXCLUDED_FOLDERS))
+def test_without_git_every_folder_of_the_table_is_left_out(tmp_path: Path, folder: str) -> None:
+    write(tmp_path, f"{folder}/a.py", f"src/{folder}/b.py", f"src/{folder}.py")
+    assert names(config(tmp_path)) == [f"src/{folder}.py"]
+    assert walk.scan(config(tmp_path, folder)).files.keys() == {f"{folder}/a.py"}
