@@ -8,6 +8,7 @@ whenever any file changes.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from code_intel.chunking.words import STOP_WORDS, split_identifier
@@ -64,6 +65,7 @@ def text_card(headings: str, text: str) -> str:
     return _cut(". ".join(part for part in (headings, " ".join(text.split())) if part))
 
 
+@lru_cache(maxsize=64)  # a file's chunks are made in a row
 def path_words(path: str) -> str:
     """Return the last parts of a path as words: `src/auth/user_store.py` is `src auth user store`."""
     parts = PurePosixPath(path.replace("\\", "/")).parts[-PATH_PARTS:]
@@ -77,7 +79,8 @@ def path_words(path: str) -> str:
 def salient(text: str, known: Iterable[str]) -> list[str]:
     """Return the identifiers a chunk uses most, compound ones first among equals."""
     without = {*_ORDINARY, *STOP_WORDS, *known}
-    counts = Counter(name for name in _IDENTIFIER.findall(text) if name.lower() not in without)
+    every = Counter(_IDENTIFIER.findall(text))
+    counts = {name: uses for name, uses in every.items() if name.lower() not in without}
     ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _compound(name) else 1.0))
     return ranked[:SALIENT]
 
@@ -91,7 +94,8 @@ def _cut(card: str) -> str:
     kept: list[str] = []
     cost = 0.0
     for word in card.split():
-        cost += max(1.0, sum(0.25 if char.isascii() else 0.5 for char in word))
+        ascii_letters = len(word) if word.isascii() else sum(map(str.isascii, word))
+        cost += max(1.0, 0.5 * len(word) - 0.25 * ascii_letters)
         if cost > TOKENS:
             # Scripts without spaces: one word may be the whole text.
             kept += [word[: 2 * TOKENS]] if not kept else []

@@ -56,23 +56,26 @@ STOP_WORDS = frozenset(
 """English words that carry no subject; they are left out of questions, never of the index."""
 
 
+@lru_cache(maxsize=1 << 16)
 def split_identifier(name: str) -> str:
     """Return an identifier's parts, spaced: `HTTPServer_config2` is `HTTP Server config 2`."""
-    return " ".join(_parts(unicodedata.normalize("NFKC", name)))
+    return " ".join(_parts(_unified(name)))
 
 
 def words(text: str) -> list[str]:
     """Return the index tokens of code or prose, in order, repeats kept."""
-    return [token for token, _ in _tokens(text)]
+    return [token for run in _RUN.findall(_unified(text)) for token, _ in _tokens(run)]
 
 
 def query_words(query: str) -> list[str]:
     """Return a question's tokens, each once, stop words left out unless nothing else is there."""
-    tokens = list(_tokens(query))
+    runs = _RUN.findall(_unified(query))
+    tokens = [pair for run in runs for pair in _tokens(run)]
     kept = [token for token, word in tokens if word not in STOP_WORDS and not _GRAMMAR.match(word)]
     return list(dict.fromkeys(kept or (token for token, _ in tokens)))
 
 
+@lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """Strip English endings from a folded word; words in other alphabets stay as they are.
 
@@ -103,13 +106,12 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
     return word
 
 
-def _tokens(text: str) -> Iterable[tuple[str, str]]:
-    """Yield (token, folded word it came from)."""
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        if not run.isascii() and _IS_CJK.match(run):
-            yield from ((token, token) for token in _pairs(run))
-        else:
-            yield from _identifier_tokens(run)
+@lru_cache(maxsize=1 << 16)
+def _tokens(run: str) -> tuple[tuple[str, str], ...]:
+    """Return (token, folded word it came from) of a run of letters; code repeats its names."""
+    if not run.isascii() and _IS_CJK.match(run):
+        return tuple((pair, pair) for pair in _pairs(run))
+    return tuple(_identifier_tokens(run).items())
 
 
 def _pairs(run: str) -> list[str]:
@@ -118,8 +120,7 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run] * len(run)
 
 
-@lru_cache(maxsize=1 << 16)
-def _identifier_tokens(run: str) -> tuple[tuple[str, str], ...]:
+def _identifier_tokens(run: str) -> dict[str, str]:
     """Return the tokens of one identifier: itself, its runs of letters, and its camelCase parts."""
     found: dict[str, str] = {}
     pieces = _PIECE.findall(run)
@@ -133,7 +134,7 @@ def _identifier_tokens(run: str) -> tuple[tuple[str, str], ...]:
             # A letter or digit that an identifier was split into says nothing: `v4`, `OAuth`.
             if 0 < len(word) <= LONGEST and (len(word) > 1 or word == whole):
                 found.setdefault(stem(word) if word.isascii() else word, word)
-    return tuple(found.items())
+    return found
 
 
 def _parts(name: str) -> list[str]:
@@ -142,6 +143,8 @@ def _parts(name: str) -> list[str]:
 
 def _camel(piece: str) -> list[str]:
     """Split letters where a capital begins a word: `HTTPServer` is `HTTP`, `Server`."""
+    if piece[1:].islower() or (piece.isascii() and (piece.islower() or piece.isupper())):
+        return [piece]  # most are
     parts: list[str] = []
     start = 0
     for i in range(1, len(piece)):
@@ -157,6 +160,13 @@ def _camel(piece: str) -> list[str]:
     return parts
 
 
+def _unified(text: str) -> str:
+    """Return the text with one spelling for what looks alike; ASCII has no other."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
 def _fold(word: str) -> str:
     """Fold case and keep letters, digits and underscores (`-` joins as `_` does)."""
+    if word.isascii() and word.isalnum():
+        return word.lower()
     return _NO_WORD.sub("", word.replace("-", "_").casefold())

@@ -5,7 +5,7 @@ Damage is told to whoever can repair it, and the caller learns whether somebody 
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,11 @@ class Database:
         """Return the first column of the first row, or None."""
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
+        """Execute a statement once for each row of values, in the open batch; return what it returns."""
+        with self._opened() as connection:
+            return connection.executemany(sql, rows).fetchall()
 
     def stream(self, sql: str) -> apsw.Cursor:
         """Return the rows of a statement, to be read one by one and closed inside a snapshot."""

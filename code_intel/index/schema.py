@@ -163,6 +163,8 @@ UPDATE_DOCUMENT = """UPDATE documents SET path=?, digest=?, size=?, mtime_ns=?, 
   lines=?, problem=?, indexed_at=?, priority=? WHERE id=?"""
 INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line, text, symbols, card,
   card_digest, priority) VALUES (?,?,?,?,?,?,?,?,?) RETURNING id"""
+INSERT_WORDS = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
+INSERT_IMPORT = "INSERT INTO imports VALUES (?, ?, ?)"
 INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kind, start_line,
   end_line, signature, doc, digest) VALUES (?,?,?,?,?,?,?,?,?,?)"""
 

@@ -20,7 +20,7 @@ from code_intel.index import schema
 from code_intel.index.database import Database
 from code_intel.index.generations import NEIGHBOURS, Generations
 from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
-from code_intel.records import Chunk, Definition, ParsedFile
+from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -188,8 +188,7 @@ class Store:
                 document = old.id
                 self._clear(document)
                 self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
-            for chunk in parsed.chunks:
-                self._put_chunk(document, row, chunk)
+            self._put_chunks(document, row, parsed.chunks)
             self.generations.expect(document, kept)
             self._put_symbols(document, parsed)
 
@@ -272,28 +271,38 @@ class Store:
         """Return every broken invariant in one line each; empty for a sound database."""
         return self._db.broken(self.generations.read_through)
 
-    def _put_chunk(self, document: int, row: DocumentRow, chunk: Chunk) -> None:
-        digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
-        symbols = "\n".join(chunk.symbols)
-        place = (document, chunk.position, chunk.start_line, chunk.end_line)
-        values = (*place, chunk.text, symbols, chunk.card, digest, row.priority)
-        key = self._db.value(schema.INSERT_CHUNK, values)
-        names = " ".join(words(f"{row.path} {symbols}"))
-        sql = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
-        self._db.rows(sql, (key, " ".join(words(chunk.text)), names))
+    def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
+        ids = self._db.many(schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks))
+        said = ((*key, *_said(row.path, c)) for key, c in zip(ids, chunks, strict=True))
+        self._db.many(schema.INSERT_WORDS, said)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
-        for s in parsed.symbols:
-            names = (s.name, s.qualified, s.qualified.casefold(), s.kind)
-            values = (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest)
-            self._db.rows(schema.INSERT_SYMBOL, values)
-        for position, target in enumerate(parsed.imports):
-            self._db.rows("INSERT INTO imports VALUES (?, ?, ?)", (document, position, target))
+        self._db.many(schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols))
+        targets = ((document, position, name) for position, name in enumerate(parsed.imports))
+        self._db.many(schema.INSERT_IMPORT, targets)
 
     def _clear(self, document: int) -> None:
         self.generations.clear(document)
         for sql in schema.CLEAR:
             self._db.rows(sql, (document,))
+
+
+def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, ...]:
+    digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
+    place = (document, chunk.position, chunk.start_line, chunk.end_line)
+    return (*place, chunk.text, "\n".join(chunk.symbols), chunk.card, digest, row.priority)
+
+
+def _symbol_values(document: int, symbol: Symbol) -> tuple[Any, ...]:
+    names = (symbol.name, symbol.qualified, symbol.qualified.casefold(), symbol.kind)
+    place = (symbol.start_line, symbol.end_line)
+    return (document, *names, *place, symbol.signature, symbol.doc, symbol.digest)
+
+
+def _said(path: str, chunk: Chunk) -> tuple[str, str]:
+    """Return the words of a chunk's text, and those of its names and path."""
+    names = "\n".join((path, *chunk.symbols))
+    return " ".join(words(chunk.text)), " ".join(words(names))
 
 
 def _plain(term: str) -> str:
