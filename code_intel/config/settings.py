@@ -22,17 +22,23 @@ from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
 
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
+TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
 
 MOST = 1_000_000
 """Days, hours or minutes of a setting; beyond it dates overflow."""
 
 
 class Setting(NamedTuple):
-    """One row of the settings table; `docs/settings.md` has a section for each."""
+    """One row of the settings table; `docs/settings.md` has a section for each.
+
+    `choices` are the only values, where there are any; `older` is a variable that also sets it.
+    """
 
     name: str
     default: object
     about: str
+    choices: tuple[str, ...] = ()
+    older: str = ""
 
     @property
     def variable(self) -> str:
@@ -45,6 +51,7 @@ SETTINGS = (
         "embedding",
         "auto",
         "`auto`, `faithful` or `sentence-transformers` engines; `off` searches with words only.",
+        choices=get_args(Embedding),
     ),
     Setting("embedding_threads", 0, "Threads that embed in the background; 0: up to four."),
     Setting(
@@ -61,6 +68,13 @@ SETTINGS = (
     Setting("session_hours", 24, "Hours after its last event until a session expires."),
     Setting(
         "idle_minutes", 5, "Minutes without a question until the model is dropped from memory."
+    ),
+    Setting(
+        "tokenization_strategy",
+        "phrase-aware",
+        "Whether `page-agent` is looked for whole, in parts (`legacy`), or as both (`hybrid`).",
+        choices=get_args(TokenizationStrategy),
+        older="KIRI_TOKENIZATION_STRATEGY",
     ),
 )
 
@@ -89,6 +103,7 @@ class Settings:
     trust_git: bool = True
     session_hours: int = 24
     idle_minutes: int = 5
+    tokenization_strategy: TokenizationStrategy = "phrase-aware"
     upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
 
@@ -204,29 +219,30 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file: Path) -> object:
     """Return one setting, checked against the type of its default."""
-    if (text := environ.get(row.variable)) is not None:
-        return _parse(row, text)
+    for variable in filter(None, (row.variable, row.older)):
+        if (text := environ.get(variable)) is not None:
+            return _parse(row, text, variable)
     value = given.get(row.name, row.default)
     require(file, row.name, type(value) is type(row.default), f"a {type(row.default).__name__}")
     return _bounded(row, value, str(file))
 
 
-def _parse(row: Setting, text: str) -> object:
+def _parse(row: Setting, text: str, variable: str) -> object:
     try:
         if isinstance(row.default, bool):
             return {"1": True, "true": True, "0": False, "false": False}[text.lower()]
         if isinstance(row.default, int):
-            return _bounded(row, int(text), row.variable)
+            return _bounded(row, int(text), variable)
     except (KeyError, ValueError):
         expected = type(row.default).__name__
-        raise ConfigError(f"{row.variable} is {text[:100]!r}; expected a {expected}.") from None
-    return _bounded(row, text, row.variable)
+        raise ConfigError(f"{variable} is {text[:100]!r}; expected a {expected}.") from None
+    return _bounded(row, text, variable)
 
 
 def _bounded(row: Setting, value: object, where: str) -> object:
-    if row.name == "embedding" and value not in get_args(Embedding):
-        expected = ", ".join(get_args(Embedding))
-        raise ConfigError(f"{where}: embedding is {value!r}; expected one of {expected}.")
+    if row.choices and value not in row.choices:
+        expected = ", ".join(row.choices)
+        raise ConfigError(f"{where}: {row.name} is {value!r}; expected one of {expected}.")
     if isinstance(value, int) and not 0 <= value <= MOST:
         raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.")
     return value
