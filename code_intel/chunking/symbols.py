@@ -14,6 +14,7 @@ from code_intel.chunking.documentation import (
     is_legal,
     string_text,
 )
+from code_intel.chunking.imports import targets
 from code_intel.chunking.languages import KINDS, SCOPES, Language
 from code_intel.chunking.outline import Block, Outline, Unit, digest
 from code_intel.chunking.spans import Lines, Offsets, Span
@@ -86,8 +87,8 @@ def outline(text: str, lines: Lines, language: Language) -> Outline:
         raise ValueError("the text does not follow the grammar")
     if language.most and len(units) > language.most:
         units = ()
-    imports = (_target(source.text(node)) for match in matches for node in match.get("import", ()))
-    return Outline(units, tuple(dict.fromkeys(filter(None, imports))), source.about(root), owners)
+    imports = targets(matches, source.text, language)
+    return Outline(units, imports, source.about(root), owners)
 
 
 class _Source:
@@ -300,12 +301,6 @@ class _Source:
             elif not (span := self._attributes.get(first - 1)):
                 return first, first_sentence("\n".join(reversed(texts)))
             first = self._lines.number(span[0])
-
-
-def _target(text: str) -> str:
-    """Return an import's target as written: `a.b` of `import a.b.{C, D}`."""
-    text = text.removeprefix("import ").partition("{")[0] if text.startswith("import ") else text
-    return text.strip("\"'`<> ").removesuffix("._").rstrip(".*" if text[:1].isalpha() else "")
 
 
 def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:

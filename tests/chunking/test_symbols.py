@@ -192,10 +192,49 @@ def test_a_file_defines_what_a_reader_would_say(
 @pytest.mark.parametrize(
     ("path", "text", "imports"),
     [
-        ("a.py", PYTHON, ("os.path", "json", ".", ".auth.service")),
-        ("a.ts", TYPESCRIPT, ("./auth/service", "types", "../again", "./late")),
+        ("a.py", PYTHON, ("os.path", "json", ".near", ".auth.service.login")),
+        ("a.ts", TYPESCRIPT, ("./auth/service", "types", "export:../again", "./late")),
         ("a.js", JAVASCRIPT, ("fs", "./old")),
         ("a.go", GO, ("fmt", "encoding/json")),
+        (
+            "a.py",
+            "from . import a, b as c\nfrom ..p import (d,\n  e)\n",
+            (".a", ".b", "..p.d", "..p.e"),
+        ),
+        ("a.py", "from s import *\nfrom __future__ import annotations\n", ("s",)),
+        ("a.ts", "import x = require('./r')\nexport { a } from './f'\n", ("./r", "export:./f")),
+        ("a.rs", "use a::{b::{c, d as e}, f::*, self};", ("a::b::c", "a::b::d", "a::f", "a")),
+        (
+            "a.rs",
+            "pub use x::Y;\npub(crate) use m::{N, /* O, */ P};",
+            ("export:x::Y", "export:m::N", "export:m::P"),
+        ),
+        (
+            "a.rs",
+            "mod w;\nmod tests { use super::*; use super::x; use super::super::y; }",
+            ("w", "self", "self::x", "super::y"),
+        ),
+        (
+            "a.scala",
+            "import a.b.{C, D => E, _}\nimport p.q, r.s.*\n",
+            ("a.b.C", "a.b.D", "a.b", "p.q", "r.s"),
+        ),
+        (
+            "a.rb",
+            "require 'json'\nrequire_relative 'x'\nrequire \"a/#{b}\"\nautoload :F, 'f'\n",
+            ("json", "./x", "f"),
+        ),
+        (
+            "a.php",
+            "<?php\nuse A\\{B, C as D, function e};\nuse function X\\y;\n",
+            ("A\\B", "A\\C", "A\\e", "X\\y"),
+        ),
+        (
+            "a.php",
+            "<?php\nrequire_once(dirname(__DIR__) . '/z.php'); include \"y.php\";\n",
+            ("/z.php", "y.php"),
+        ),
+        ("a.c", '#include <stdio.h>\n#include "x/y.h"\n', ("<stdio.h>", "x/y.h")),
     ],
 )
 def test_imports_are_the_targets_as_written(path: str, text: str, imports: tuple[str, ...]) -> None:

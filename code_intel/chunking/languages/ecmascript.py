@@ -25,7 +25,7 @@ _ECMASCRIPT = """
   (variable_declarator name: (identifier) @name value: (_) @value) @variable))
   (#not-match? @value "^require[(]"))
 (import_statement source: (string) @import)
-(export_statement source: (string) @import)
+(export_statement source: (string) @reexport)
 (call_expression function: (import) arguments: (arguments . (string) @import))
 ((call_expression function: (identifier) @value arguments: (arguments . (string) @import))
   (#eq? @value "require"))
@@ -47,6 +47,7 @@ _TYPESCRIPT = """
 (function_signature name: (_) @name) @function
 (method_signature name: (property_identifier) @name) @method
 (abstract_method_signature name: (property_identifier) @name) @method
+(import_require_clause source: (string) @import)
 (internal_module name: (_) @name) @namespace
 (module name: (_) @name) @namespace
 (program (ambient_declaration (lexical_declaration

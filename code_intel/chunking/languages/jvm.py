@@ -114,6 +114,7 @@ ROWS = (
         (".scala", ".sc", ".sbt"),
         "tree_sitter_scala:language",
         _SCALA,
+        joint=".",
         attributes=frozenset({"annotation"}),
         quotes="`",
     ),

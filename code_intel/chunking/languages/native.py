@@ -40,18 +40,8 @@ _RUST = """
   (reference_type type: (generic_type type: (type_identifier) @name))
 ]) @owner
 (mod_item name: (identifier) @name body: (_)) @package
-(use_declaration argument: [
-  (identifier) @import
-  (scoped_identifier) @import
-  (scoped_use_list path: (_) @import)
-  (use_wildcard (_) @import)
-  (use_as_clause path: (_) @import)
-])
-(use_declaration argument: (use_list [
-  (identifier) @import
-  (scoped_identifier) @import
-  (scoped_use_list path: (_) @import)
-]))
+(use_declaration argument: (_) @import)
+(use_declaration (visibility_modifier) argument: (_) @reexport)
 (mod_item name: (identifier) @import !body)
 (extern_crate_declaration name: (_) @import)
 (attribute_item) @attribute
@@ -168,7 +158,7 @@ ROWS = (
         _GO,
         frozenset({"type_declaration", "const_declaration", "var_declaration"}),
     ),
-    Language("rust", (".rs",), "tree_sitter_rust:language", _RUST),
+    Language("rust", (".rs",), "tree_sitter_rust:language", _RUST, joint="::"),
     Language("c", (".c", ".h"), "tree_sitter_c:language", _C, quotes=""),
     Language(
         "cpp",

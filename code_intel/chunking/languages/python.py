@@ -9,7 +9,9 @@ _SYMBOLS = """
 (module (expression_statement (assignment left: (identifier) @name) @variable))
 (import_statement name: (dotted_name) @import)
 (import_statement name: (aliased_import name: (dotted_name) @import))
-(import_from_statement module_name: (_) @import)
+(import_from_statement module_name: (_) @within name: (dotted_name) @import)
+(import_from_statement module_name: (_) @within name: (aliased_import name: (dotted_name) @import))
+(import_from_statement module_name: (_) @import (wildcard_import))
 (comment) @comment
 """
 
@@ -21,6 +23,7 @@ ROWS = (
         _SYMBOLS,
         frozenset({"decorated_definition", "expression_statement"}),
         docstrings=True,
+        joint=".",
         interpreters=("python",),
     ),
 )

@@ -12,12 +12,15 @@ class Language(NamedTuple):
         grammar: `module:function` of the tree-sitter wheel, or empty.
         symbols: Tree-sitter query, or empty. Captures are KINDS, `@name`, `@scope` (what a name belongs
             to when its place in the text does not say so), `@body` (when the grammar has no such field),
-            `@declared` (beside a kind: counts only where the file does not define the name), `@import`,
-            `@comment`, `@attribute` (stands above a definition and belongs to it) and `@about`.
+            `@declared` (beside a kind: counts only where the file does not define the name), `@import`
+            (with `@within`: a name of that module), `@relative` (an import that means the file's own folder
+            without saying so), `@reexport` (an import that is passed on), `@comment`, `@attribute` (stands
+            above a definition and belongs to it) and `@about`.
         wrappers: Node types around a definition that belong to it: decorators, `export`.
         docstrings: A string that opens a body documents it.
         attributes: Node types a definition may begin with that are not its first line: annotations.
         separator: Regular expression between the scopes that a name spells out, `::` of `Foo::bar`.
+        joint: What joins the parts of an import's target, where one import may name several: `::`.
         quotes: Characters around a name that are not part of it.
         spelled: How a name is written where no code is, such as `[{}]`; makes it unlike any name of code.
         most: For data and markup: a file with more symbols than this is a table of data and has none.
@@ -33,6 +36,7 @@ class Language(NamedTuple):
     docstrings: bool = False
     attributes: frozenset[str] = frozenset()
     separator: str = ""
+    joint: str = ""
     quotes: str = "\"'#"
     spelled: str = ""
     most: int = 0

@@ -16,8 +16,15 @@ _RUBY = """
 ((call method: (identifier) @value arguments: (argument_list . (simple_symbol) @name)) @function
   (#match? @value "^(define_method|alias_method|scope)$"))
 (alias name: (_) @name) @function
-((call method: (identifier) @value arguments: (argument_list . (string (string_content) @import)))
-  (#match? @value "^(require|require_relative|load|autoload)$"))
+((call method: (identifier) @value
+  arguments: (argument_list . (string . (string_content) @import .)))
+  (#match? @value "^(require|load)$"))
+((call method: (identifier) @value
+  arguments: (argument_list . (simple_symbol) . (string . (string_content) @import .)))
+  (#eq? @value "autoload"))
+((call method: (identifier) @value
+  arguments: (argument_list . (string . (string_content) @relative .)))
+  (#eq? @value "require_relative"))
 (comment) @comment
 """
 
@@ -33,14 +40,7 @@ _PHP = """
   arguments: (arguments . (argument (string (string_content) @name)))) @constant
   (#eq? @value "define"))
 (namespace_definition name: (_) @name) @package
-(namespace_use_declaration (namespace_use_clause . [(name) (qualified_name)] @import))
-(namespace_use_declaration (namespace_name) @import)
-(require_expression (string (string_content) @import))
-(require_once_expression (string (string_content) @import))
-(include_expression (string (string_content) @import))
-(include_once_expression (string (string_content) @import))
-(require_expression (binary_expression right: (string (string_content) @import)))
-(require_once_expression (binary_expression right: (string (string_content) @import)))
+(namespace_use_declaration) @import
 (php_tag) @attribute
 (comment) @comment
 """
@@ -76,6 +76,17 @@ _BASH = """
 (comment) @comment
 """
 
+_STRINGS = ("(string (string_content) @import)", "(encapsed_string . (string_content) @import .)")
+_FILES = tuple(
+    shape.format(string) for string in _STRINGS for shape in ("{}", "(binary_expression right: {})")
+)
+_PHP += "".join(
+    f"({word}_expression {shape.format(file)})\n"
+    for word in ("require", "require_once", "include", "include_once")
+    for file in _FILES
+    for shape in ("{}", "(parenthesized_expression {})")
+)
+
 ROWS = (
     Language(
         "ruby",
@@ -95,6 +106,7 @@ ROWS = (
         frozenset({"const_declaration", "expression_statement"}),
         attributes=frozenset({"attribute_list"}),
         separator=r"\\",
+        joint="\\",
         interpreters=("php",),
     ),
     Language(
