@@ -145,6 +145,10 @@ CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_l
 """SELECTs in the order of their rows' fields, to be continued with WHERE."""
 
 CHUNKS = f"{CHUNK} WHERE c.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
+CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
+  ORDER BY d.path, c.position"""  # noqa: S608 - constants
+DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
+  ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
 DEFINITION_CHUNKS = """SELECT c.id FROM symbols s JOIN chunks c ON c.document_id = s.document_id

@@ -121,6 +121,15 @@ class Store:
         rows = self._db.rows(schema.CHUNKS, (_json(ids),))
         return {row[0]: _chunk(row) for row in rows}
 
+    def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
+        """Return every chunk of those documents, by path and position."""
+        return [_chunk(row) for row in self._db.rows(schema.CHUNKS_OF, (json.dumps([*paths]),))]
+
+    def defined_in(self, paths: Iterable[str]) -> list[Definition]:
+        """Return every symbol of those documents, by path and line; outer ones before inner ones."""
+        rows = self._db.rows(schema.DEFINED_IN, (json.dumps([*paths]),))
+        return [Definition(*row) for row in rows]
+
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol of that bare name begins."""
         return [row[0] for row in self._db.rows(schema.DEFINITION_CHUNKS, (name,))]
