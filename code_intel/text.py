@@ -21,6 +21,19 @@ def without_hidden(text: str) -> str:
     return "".join(kept)
 
 
+def visible(text: str, keep: str = "") -> str:
+    r"""Return `text` with the characters of `hidden_character` as escapes, those of `keep` as they are.
+
+    A file may be called "a.py\n1. b.py": shown as it is, it would be two lines and name another one.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if c not in keep and hidden_character(c) else c
+        for c in text
+    )
+
+
 def code_point(char: str) -> str:
     """Return a character's name in the way of Unicode: ``U+202E``."""
     return f"U+{ord(char):04X}"

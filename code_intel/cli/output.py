@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from code_intel.redaction import masked, masked_data
+from code_intel.text import visible
 
 
 class Advance(Protocol):
@@ -18,9 +19,14 @@ class Advance(Protocol):
 
 
 def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    """Print the result, secret values masked: JSON when `--json` was given, else the text."""
-    shown = json.dumps(masked_data(data), ensure_ascii=False) if args.json else masked(text)
-    print(shown, flush=True)
+    """Print the result, secret values masked: JSON when `--json` was given, else the text.
+
+    What files are called and say must not steer a terminal either.
+    """
+    if args.json:
+        print(json.dumps(masked_data(data), ensure_ascii=False), flush=True)
+    else:
+        print(visible(masked(text), keep="\n\t"), flush=True)
 
 
 @contextmanager

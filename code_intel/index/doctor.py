@@ -11,6 +11,7 @@ from code_intel.index.database import Database
 from code_intel.index.migration import copies
 from code_intel.index.role import Role
 from code_intel.index.store import Store
+from code_intel.text import visible
 
 _SHOWN = 5
 
@@ -55,7 +56,7 @@ def _files(config: IndexConfig) -> list[Finding]:
     if not scan.files:
         found.append(Finding("warning", f"{config.path.name} means no file at all.", remedy))
     for reason, count in Counter(scan.skipped.values()).most_common():
-        names = [name for name, why in scan.skipped.items() if why == reason][:_SHOWN]
+        names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_SHOWN]
         dots = ", …" if count > _SHOWN else ""
         found.append(Finding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
     return found

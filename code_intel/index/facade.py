@@ -102,11 +102,12 @@ class Index:
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` is what the caller knows to be missing."""
         reasons, files, pending, scanned, refused = list(degraded), 0, 0, False, False
-        held = 0
+        held = unread = 0
         try:
             files, pending = self.store.document_count(), self.store.pending_count()
             scanned = self.store.get_meta("scanned_ns") is not None
             held = int(self.store.get_meta("held") or 0)
+            unread = int(self.store.get_meta("unread") or 0)
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
             refused = error.error == NEWER
@@ -118,10 +119,12 @@ class Index:
             reasons.append(f"index: {status.problem}")
         if held:
             reasons.append(f"index: {held} documents seem gone and are kept until that is sure")
+        if unread:
+            reasons.append(f"index: {unread} documents cannot be read and are known as they were")
         if silence := 0.0 if status.leading else role.silence():
             reasons.append(_unheard(role.holder(), silence))
         if scanned:
-            stale = status.scanning or status.problem or held or silence
+            stale = status.scanning or status.problem or held or unread or silence
             stale = stale or self._is_unlooked(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
         elif refused or (self.readonly and role.is_free()):

@@ -1,7 +1,7 @@
 """Bring the words of an index in line with the disk; vectors follow in `vectors`.
 
 The digest of the bytes decides. (size, mtime, inode) is a hint that spares the reading, except for
-files touched within two seconds of the last scan (git's racy rule). Laws: syncing twice is syncing
+files touched since two seconds before the last scan (git's racy rule). Laws: syncing twice is syncing
 once is a fresh index; a file that fails is named and the rest goes on.
 
 Unreadable is not deleted: `forgetting` says what is. What the user has said of single documents goes
@@ -74,7 +74,8 @@ def sync(
     todo = [
         (name, found)
         for name, found in scan.files.items()
-        if found.mtime_ns >= trusted_before or not _looks_same(known.get(name), found)
+        if max(found.mtime_ns, found.touched_ns) >= trusted_before
+        or not _looks_same(known.get(name), found)
     ]
     report.unchanged = len(scan.files) - len(todo)
     done = 0
@@ -90,6 +91,7 @@ def sync(
         report.stopped = True
         return report
     _forget(store, config, scan, known.keys(), report)
+    _note(store, "unread", len(report.failed.keys() & known.keys()))
     # What is skipped is not remembered, so it is looked at each time: no reason to write.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:
         with store.batch():
@@ -292,7 +294,7 @@ def _parsed(
     text, masked = decoded
     report.masked += masked
     parsed = parse_file(row.path, text, chunk_size=config.chunk_size)
-    lines = text.count("\n") + (not text.endswith("\n") if text else 0)
+    lines = parsed.chunks[-1].end_line if parsed.chunks else 0
     return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed
 
 
@@ -303,13 +305,18 @@ def _forget(
     verdict = forgetting.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
-    if report.held != int(store.get_meta("held") or 0):
-        store.set_meta("held", str(report.held))
+    _note(store, "held", report.held)
     report.warnings += verdict.warnings
     for start in range(0, len(verdict.doomed), BATCH_FILES):
         with store.batch():
             for name in verdict.doomed[start : start + BATCH_FILES]:
                 report.deleted += store.delete_document(name)
+
+
+def _note(store: Store, key: str, count: int) -> None:
+    """Keep a number that answers must know; no change is no reason to write."""
+    if count != int(store.get_meta(key) or 0):
+        store.set_meta(key, str(count))
 
 
 def _reason(error: BaseException) -> str:

@@ -40,6 +40,8 @@ class Found:
     size: int
     mtime_ns: int
     inode: int
+    touched_ns: int
+    """Of content or attributes, as the system counts; unlike `mtime_ns` no program can set it back."""
 
 
 @dataclass(slots=True)
@@ -198,7 +200,7 @@ def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
     if stat.S_ISDIR(info.st_mode):
         return "folder cannot be listed"
     reason = _reason(name, info)
-    return reason or Found(real, info.st_size, info.st_mtime_ns, info.st_ino)
+    return reason or Found(real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
 def _reason(name: str, info: os.stat_result) -> str:

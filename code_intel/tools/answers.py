@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from code_intel.records import Definition, FileReference, Freshness, Hit
+from code_intel.text import visible
 from code_intel.tools.suspicion import NOTE, flags_of
 
 BUDGET = 2000
@@ -190,7 +191,7 @@ def _hit_text(place: int, hit: Hit, text: str) -> str:
         return f"{place}. {found.nl_term} → {found.symbol}  [{found.status}]{score}\n   {files}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     name = f"  {hit.symbol}" if hit.symbol else ""
-    return f"{place}. {hit.document}{lines}{name}\n{_indent(text)}"
+    return f"{place}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:

@@ -8,6 +8,7 @@ from code_intel.forest.grep import Question, confined, grep
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Definition
 from code_intel.session import steps
+from code_intel.text import visible
 from code_intel.tools.answers import definition_data, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -58,7 +59,7 @@ async def find_definitions(
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )
-    lines = [f"{d.file}:{d.line}  {d.kind} {d.qualified}" for d in found[:20]]
+    lines = [f"{visible(d.file)}:{d.line}  {d.kind} {d.qualified}" for d in found[:20]]
     if len(every) > len(lines):
         lines.append(
             f"… {len(every) - len(lines)} more; narrow with path, language or exact_match."

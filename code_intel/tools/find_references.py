@@ -6,6 +6,7 @@ from pydantic import Field
 
 from code_intel.forest.grep import Match, Question, grep
 from code_intel.session import steps
+from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -46,7 +47,7 @@ async def find_references(
                 symbols=(symbol,) if found and known else (),
             )
             await held.append(step)
-    lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
+    lines = [f"{visible(m.file)}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
     rows = within(map(_reference_data, found), BUDGET)
     if note := note_of(rows):
         lines.insert(0, note)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from code_intel.forest.grep import Match, Question, grep
 from code_intel.session import steps
+from code_intel.text import visible
 from code_intel.tools.answers import within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
@@ -47,7 +48,7 @@ async def search_text(
             step = steps.called("search_text", pattern, found=len(result.matches), files=files)
             await held.append(step)
     shown = within(_match_data(m) for m in result.matches)
-    lines = [f"{m.file}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
+    lines = [f"{visible(m.file)}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
     if note := note_of(shown):
         lines.insert(0, note)
     if len(result.matches) > len(lines):

@@ -7,6 +7,7 @@ import anyio
 from anyio import from_thread
 
 from code_intel.index.report import SyncReport
+from code_intel.text import visible
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
@@ -62,5 +63,5 @@ def report_text(report: SyncReport) -> str:
     )
     if report.masked:
         counts += f", {report.masked} secret values masked"
-    failures = [f"  failed: {name}: {reason}" for name, reason in report.failed.items()]
+    failures = [f"  failed: {visible(name)}: {reason}" for name, reason in report.failed.items()]
     return "\n".join([counts, *failures, *(f"  note: {warning}" for warning in report.warnings)])

@@ -1,5 +1,6 @@
 import json
 import os
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from code_intel.chunking import parse_file
 from code_intel.config import IndexConfig
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.index import walk
+from code_intel.index.facade import Index
 from code_intel.index.report import SyncReport
 from code_intel.index.store import Store
 from code_intel.index.sync import sync, sync_document
@@ -100,16 +102,43 @@ def test_times_that_run_backwards_or_ahead_do_not_hide_a_change(
     assert sync(store, place).updated == 1
 
 
+def rest(store: Store) -> None:
+    """Let the last scan be a while ago and all files untouched since, without waiting for it."""
+    store.set_meta("scanned_ns", str(time.time_ns() + 5_000_000_000))
+
+
+opened: set[object] = set()
+"""Names of the files this process has opened."""
+
+
 def test_a_file_at_rest_is_not_even_opened(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     path = write(place.folder, "a.py", "x = 1\n")
-    age(path)
+    sync(store, place)
+    rest(store)
+    name = str(path)
+    sys.addaudithook(lambda event, args: opened.update(args[:1]) if event == "open" else None)
+    assert counts(sync(store, place)) == (0, 0, 0, 1)
+    assert name not in opened
+    age(path, 0)
+    assert counts(sync(store, place)) == (0, 0, 0, 1)
+    assert name in opened
+
+
+@pytest.mark.parametrize("seconds", [0, 100, 10_000, -10_000])
+def test_a_change_whose_time_and_size_are_set_back_is_seen(
+    store: Store, tmp_path: Path, seconds: int
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py", "x = 1\n")
+    age(path, seconds)
     sync(store, place)
     known = path.stat()
     with path.open("r+b") as file:
         file.write(b"x = 2\n")
     os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
-    assert counts(sync(store, place)) == (0, 0, 0, 1)
+    assert path.stat().st_ino == known.st_ino
+    assert counts(sync(store, place)) == (0, 1, 0, 0)
 
 
 def test_another_chunk_size_or_chunker_parses_everything_again(
@@ -171,6 +200,12 @@ def test_what_cannot_be_read_is_not_deleted() -> None:
             assert report.deleted == 0
             assert "closed/a.py" in report.failed
             assert len(store.documents()) == 2
+            with Index(place, readonly=True) as index:
+                freshness = index.freshness()
+            assert freshness.state == "stale"
+            assert "1 documents cannot be read and are known as they were" in freshness.degraded[0]
+            sync(store, place)
+            assert store.get_meta("unread") == "0"
 
 
 def test_most_documents_vanishing_at_once_needs_a_second_scan(store: Store, tmp_path: Path) -> None:
@@ -439,11 +474,10 @@ def test_a_sync_that_finds_only_what_is_never_indexed_writes_nothing(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
-    age(write(place.folder, "a.py"))
-    binary = place.folder / "weights.bin"
-    binary.write_bytes(b"\0" * 64)
-    age(binary)
+    write(place.folder, "a.py")
+    (place.folder / "weights.bin").write_bytes(b"\0" * 64)
     sync(store, place)
+    rest(store)
     before = store.get_meta("scanned_ns")
     assert list(sync(store, place).skipped) == ["weights.bin"]
     assert store.get_meta("scanned_ns") == before

@@ -1,0 +1,226 @@
+"""Files as they really are: badly named, huge, in old encodings, changing while they are read."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from code_intel.forest.search import search
+from code_intel.index.corpus import LARGEST
+from code_intel.index.doctor import examine
+from code_intel.index.store import Store
+from code_intel.index.sync import read, sync
+from code_intel.records import Hit
+from code_intel.tools.answers import hits_text
+from index.samples import chunks_of, symbols_of
+from index.test_sync import config, counts, write
+
+STRANGE = ("-rf.py", "new\nline.py", "tab\tx.py", 'quo"te.py', "🙂.py", "esc\x1b[31m.py", "認証.py",
+           " a b .py", "rtl\u202egpj.py", "per%20cent.py", "back\\slash.py", "q'uote;.py", "*?.py")  # fmt: skip
+
+
+def test_a_file_is_found_and_named_back_whatever_it_is_called(store: Store, tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    for number, name in enumerate(STRANGE):
+        write(place.folder, name, f"def frobnicate_{number}(): pass\n")
+    Path(os.fsdecode(os.fsencode(place.folder) + b"/bad\xff.py")).touch()
+    report = sync(store, place)
+    assert (report.added, report.skipped) == (
+        len(STRANGE), {"bad\\udcff.py": "name is not valid UTF-8"},
+    )  # fmt: skip
+    for number, name in enumerate(STRANGE):
+        (hit,) = search(store, f"frobnicate_{number}", None, top_k=1)
+        assert hit.document == name
+        assert (place.folder / hit.document).read_text("utf-8") == hit.chunk
+    assert store.check() == []
+
+
+def test_a_name_cannot_pass_for_another_line_or_steer_a_terminal() -> None:
+    hit = Hit(
+        "a.py\n2. real.py:1-9  login\x1b[2K\u202e",
+        "x = 1\n",
+        0.0,
+        0,
+        None,
+        start_line=1,
+        end_line=1,
+    )
+    (first, second) = hits_text([(hit, hit.chunk)]).split("\n")
+    assert first == "1. a.py\\n2. real.py:1-9  login\\x1b[2K\\u202e:1-1"
+    assert second == "   x = 1"
+
+
+def test_doctor_names_what_is_skipped_on_one_line(tmp_path: Path) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "ok.py")
+    with (place.folder / "a\nb.py").open("wb") as big:
+        big.truncate(LARGEST + 1)
+    said = [finding.what for finding in examine(place)]
+    assert "1 skipped, larger than 1 MiB: a\\nb.py" in said
+
+
+@pytest.mark.parametrize("size", [LARGEST + 1, 2 << 30])
+def test_a_large_file_is_named_and_not_read(store: Store, tmp_path: Path, size: int) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, "ok.py")
+    with (place.folder / "big.py").open("wb") as big:
+        big.truncate(size)
+    report = sync(store, place)
+    assert counts(report) == (1, 0, 0, 0)
+    assert report.skipped == {"big.py": "larger than 1 MiB"}
+    assert any("1 skipped, larger than 1 MiB" in finding.what for finding in examine(place))
+
+
+def test_a_file_that_grows_over_the_limit_while_it_is_read_is_cut_off_and_skipped(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "grows.py", "x" * (LARGEST - 1))
+    sync(store, place)
+    with path.open("ab") as file:
+        file.write(b"yy")
+    assert len(read(str(path))[0]) == LARGEST + 1
+    assert sync(store, place).skipped == {"grows.py": "larger than 1 MiB"}
+    assert store.documents() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("app.js", "function f(){return needle};" * 30_000),
+        ("one-line.py", "needle = '" + "x" * 900_000 + "'"),
+        ("blob.json", '{"needle":"' + "QUJD" * 200_000 + '"}'),
+        ("wide.txt", "needle " * 140_000),
+    ],
+)
+def test_one_long_line_is_cut_and_costs_nobody_else_anything(
+    store: Store, tmp_path: Path, name: str, text: str
+) -> None:
+    place = config(tmp_path / "p")
+    write(place.folder, name, text)
+    write(place.folder, "b.py", "def needle(): pass\n")
+    sync(store, place)
+    assert max(len(chunk.text) for chunk in chunks_of(store, name)) <= 8000
+    assert "".join(chunk.text for chunk in chunks_of(store, name)) == text
+    assert search(store, "needle", None, top_k=2)[0].document == "b.py"
+
+
+ENCODED = {
+    "bom8.py": "utf-8-sig", "bom16.py": "utf-16", "bom32.py": "utf-32",
+    "sjis.py": "cp932", "eucjp.py": "euc-jp", "plain.py": "utf-8",
+}  # fmt: skip
+TEXT = "def 認証(): pass  # 利用者のログイン処理を行う\r\n"
+
+
+def test_every_encoding_of_a_japanese_team_is_found_by_the_same_word(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    for name, encoding in ENCODED.items():
+        write(place.folder, name).write_bytes(TEXT.encode(encoding))
+    others = {
+        "elf.py": b"\x7fELF\x01\0\0", "latin.py": "# déjà vu, garçon".encode("latin-1"),
+        "bare16.py": TEXT.encode("utf-16-le"), "jis.py": b"\xff\xfe\x00",
+    }  # fmt: skip
+    for name, data in others.items():
+        write(place.folder, name).write_bytes(data)
+    report = sync(store, place)
+    assert set(report.skipped) == set(others)
+    assert set(report.skipped.values()) == {"binary, or not in a known encoding"}
+    hits = search(store, "利用者のログイン処理", None, top_k=9)
+    assert {hit.document for hit in hits} == set(ENCODED)
+    assert {hit.chunk for hit in hits} == {TEXT}
+
+
+ENDS = {
+    "lf": "{}\n{}\n\n{}\n", "crlf": "{}\r\n{}\r\n\r\n{}\r\n", "cr": "{}\r{}\r\r{}\r",
+    "mixed": "{}\r\n{}\n\r{}\r", "open": "{}\n{}\n\n{}", "feed": "{}\n{}\n\f\n{}\n",
+    "separator": "{}\n{}\n# \u2028 \u2029 \x85 \x0b \x1c\n{}\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ends", ENDS)
+def test_lines_are_numbered_as_editors_do_and_the_text_is_left_alone(
+    store: Store, tmp_path: Path, ends: str
+) -> None:
+    place = config(tmp_path / "p")
+    text = ENDS[ends].format("def one():", "    return 1", "def four(): pass")
+    write(place.folder, "a.py").write_bytes(text.encode())
+    sync(store, place)
+    (chunk,) = chunks_of(store, "a.py")
+    (document,) = store.documents()
+    assert (chunk.text, chunk.start_line, chunk.end_line, document.lines) == (text, 1, 4, 4)
+    found = [(d.name, d.line, d.end_line) for d in symbols_of(store, "a.py")]
+    assert found == [("one", 1, 2), ("four", 4, 4)]
+
+
+@contextmanager
+def rewriting(path: Path) -> Iterator[None]:
+    """Let another thread change a file in place, over and over; its size changes each time."""
+    stop = threading.Event()
+
+    def rewrite() -> None:
+        turn = 0
+        with path.open("r+b", buffering=0) as file:
+            while not stop.is_set():
+                turn += 1
+                file.seek(0)
+                file.write(f"def f{turn}(): pass\n".encode() + b"#" * (50_000 + turn % 7) + b"\n")
+                file.truncate()
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_a_file_is_read_as_it_was_at_one_moment_or_not_at_all(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.py")
+    read_whole = refused = 0
+    with rewriting(path):
+        while read_whole + refused < 300:
+            try:
+                data, info = read(str(path))
+            except OSError as error:
+                refused += error.strerror == "it changed while it was read"
+            else:
+                read_whole += len(data) == info.st_size
+    assert read(str(path))[0] == path.read_bytes()
+
+
+def test_what_changes_while_it_is_read_keeps_its_last_state_and_is_tried_again(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "busy.py", "def before(): pass\n")
+    write(place.folder, "calm.py")
+    sync(store, place)
+    with rewriting(path):
+        reports = [sync(store, place) for _ in range(60)]
+        assert [row.path for row in store.documents()] == ["busy.py", "calm.py"]
+        assert {counts(report)[0] + counts(report)[2] for report in reports} == {0}
+    failures = [report.failed for report in reports if report.failed]
+    assert all(failed == {"busy.py": "it changed while it was read"} for failed in failures)
+    sync(store, place)
+    assert "".join(chunk.text for chunk in chunks_of(store, "busy.py")) == path.read_text("utf-8")
+    assert store.check() == []
+
+
+def test_a_file_replaced_by_another_of_the_same_size_and_time_is_read_again(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py", "x = 1\n")
+    other = write(tmp_path, "b.py", "x = 2\n")
+    sync(store, place)
+    known = path.stat()
+    os.utime(other, ns=(known.st_atime_ns, known.st_mtime_ns))
+    other.replace(path)
+    assert counts(sync(store, place)) == (0, 1, 0, 0)
+    assert chunks_of(store, "a.py")[0].text == "x = 2\n"
