@@ -310,6 +310,7 @@ class Generations(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.store = Store.open(Path(self.folder.name) / "x.db", dimensions=DIMENSIONS)
+        self.other = Store.open(Path(self.folder.name) / "x.db", dimensions=DIMENSIONS)
         self.texts: dict[str, list[str]] = {}
 
     def teardown(self) -> None:  # type: ignore[explicit-override]  # typing.override needs 3.12
@@ -320,6 +321,7 @@ class Generations(RuleBasedStateMachine):
             embed(fresh, MODELS["two"])
             assert contents(self.store) == contents(fresh)
         self.store.close()
+        self.other.close()
         self.folder.cleanup()
 
     @rule(path=PATHS, texts=TEXTS)
@@ -365,6 +367,11 @@ class Generations(RuleBasedStateMachine):
                 step()
             raise _Crash
         self.store.close()
+
+    @rule()
+    def another_process_goes_on(self) -> None:
+        self.store, self.other = self.other, self.store
+        assert contents(self.store) == contents(self.other)
 
     @rule()
     def vacuum(self) -> None:
