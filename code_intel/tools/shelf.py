@@ -76,9 +76,9 @@ class Shelf:
             StorageError: The index cannot be used; the hint says who rebuilds it.
         """
         self.index.poke()
-        store, question = self.index.store, self._question(query)
+        store, question = self.index.store, self.question(query)
         if self.index.config.corpus == "map":
-            asked = self._comparable(question)
+            asked = self.comparable(question)
             hits = search_map(
                 self.settings,
                 self.index,
@@ -91,7 +91,7 @@ class Shelf:
             hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
         else:
             with store.snapshot():  # the vectors in use may be swapped at any moment
-                asked = self._comparable(question)
+                asked = self.comparable(question)
                 hits = search_forest(
                     store,
                     query,
@@ -101,22 +101,23 @@ class Shelf:
                     file_pattern=file_pattern,
                     bases=bases(self.index.config),
                 )
-        return SearchAnswer(tuple(hits), self._freshness(asked.degraded))
+        return SearchAnswer(tuple(hits), self.freshness(asked.degraded))
 
-    def _freshness(self, degraded: tuple[str, ...]) -> Freshness:
+    def freshness(self, degraded: tuple[str, ...]) -> Freshness:
         """Return how complete the index is, and, while vectors are made, why that is slow."""
         found, slow = self.index.freshness(degraded), self.embedder.degraded()
         if not (slow and found.pending):
             return found
         return replace(found, degraded=(*found.degraded, f"embedding: {slow}"))
 
-    def _question(self, query: str) -> Question:
+    def question(self, query: str) -> Question:
+        """Embed a query, or say why there is no vector."""
         try:
             return Question(self.embedder.queries([query])[0], self.embedder.identity)
         except EmbeddingError as error:
             return Question(degraded=(f"embedding: {error.message}",))
 
-    def _comparable(self, question: Question) -> Question:
+    def comparable(self, question: Question) -> Question:
         """Return the question without its vector where the vectors in use are of another space.
 
         The map's scores are calibrated for one engine, hence it takes vectors of that one alone.
