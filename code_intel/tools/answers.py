@@ -25,7 +25,7 @@ LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
 
 def tokens(text: str) -> int:
     """Estimate the tokens of a text."""
-    ascii_count = sum(char < "\x80" for char in text)
+    ascii_count = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return -(-ascii_count // 4) + len(text) - ascii_count
 
 

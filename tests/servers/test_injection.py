@@ -1,13 +1,17 @@
 """Text of files that gives orders: it stands in fields of data with its place, named for what it is."""
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from code_intel.tools.shelf import open_project
-from code_intel.tools.suspicion import INSTRUCTION, NOTE, is_instruction
+from code_intel.tools.suspicion import INSTRUCTION, NOTE, PHRASES, is_instruction
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 from projects import Caller
 from served import AGREEMENTS, gateway, git, index_server, settings_of
@@ -59,6 +63,13 @@ HARMLESS = (
 @pytest.mark.parametrize("text", ATTACKS)
 def test_what_talks_to_an_assistant_is_recognised(text: str) -> None:
     assert is_instruction(text)
+
+
+@given(st.one_of([st.from_regex(re.compile(p, re.IGNORECASE)) for _, p in PHRASES]))
+def test_hints_that_spare_a_search_never_cost_a_finding(text: str) -> None:
+    folded = unicodedata.normalize("NFKC", text)
+    found = any(re.search(pattern, folded, re.IGNORECASE) for _, pattern in PHRASES)
+    assert is_instruction(text) == found
 
 
 @pytest.mark.parametrize("text", HARMLESS)
