@@ -5,12 +5,12 @@ found; an unchanged index gives the same answer (docs/decisions/0010).
 """
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.forest.copies import derived
 from code_intel.forest.evidence import File, gather
+from code_intel.forest.globs import matches
 from code_intel.forest.paths import kinds_of
 from code_intel.forest.question import Question, read
 from code_intel.forest.signals import COPY, SIGNALS, scale
@@ -154,4 +154,4 @@ def within(path: str, directory: str, file_pattern: str) -> bool:
     if folder not in {"", "."} and path != folder and not path.startswith(f"{folder}/"):
         return False
     subject = path if "/" in file_pattern else path.rpartition("/")[2]
-    return not file_pattern or fnmatchcase(subject, file_pattern)
+    return not file_pattern or matches(subject, file_pattern)

@@ -17,13 +17,14 @@ from code_intel.config import (
 )
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import EmbeddingError
+from code_intel.errors import EmbeddingError, UsageError
 from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.learned.map_search import search as search_map
 from code_intel.records import Freshness, SearchAnswer
+from code_intel.text import without_hidden
 from code_intel.tools.declaration import Report, silent
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -72,9 +73,12 @@ class Shelf:
         """Ask the corpus; with words only, and saying so, where there is no model.
 
         Raises:
+            UsageError: There is nothing in the query that could be read.
             NotFoundError: The shelf is read-only, and there is no index.
             StorageError: The index cannot be used; the hint says who rebuilds it.
         """
+        if not without_hidden(query).strip():
+            raise UsageError("query is empty.", details={"field": "query"})
         self.index.poke()
         store, question = self.index.store, self.question(query)
         if self.index.config.corpus == "map":
@@ -101,7 +105,17 @@ class Shelf:
                     file_pattern=file_pattern,
                     bases=bases(self.index.config),
                 )
-        return SearchAnswer(tuple(hits), self.freshness(asked.degraded))
+        missed = () if hits else self._misfilter(directory, file_pattern)
+        return SearchAnswer(tuple(hits), self.freshness((*asked.degraded, *missed)))
+
+    def _misfilter(self, directory: str, file_pattern: str) -> tuple[str, ...]:
+        """Say so when a folder and a glob leave no document at all: then the query is not to blame."""
+        documents = self.index.store.documents() if directory or file_pattern else []
+        if not documents or any(within(d.path, directory, file_pattern) for d in documents):
+            return ()
+        wanted = [f"is below {directory}"] if directory else []
+        wanted += [f"is matched by {file_pattern[:80]}"] if file_pattern else []
+        return (f"filter: none of {len(documents)} documents {' and '.join(wanted)}",)
 
     def freshness(self, degraded: tuple[str, ...]) -> Freshness:
         """Return how complete the index is, and, while vectors are made, why that is slow."""
