@@ -12,6 +12,7 @@ MAY_SPEAK_SQL = {
     "index/schema.py",
     "index/database.py",
     "index/generations.py",
+    "index/neighbours.py",
     "index/migration.py",
     "index/opening.py",
     "embedding/cache.py",

@@ -56,6 +56,7 @@ class Database:
         self.noticed = noticed
         self._lock = threading.RLock()
         self._depth = 0
+        self._connected = 0
         self._connection: apsw.Connection | None = None
         self._identity: tuple[int, int] | None = None
         with self._opened():
@@ -128,6 +129,14 @@ class Database:
         with self.batch():
             self.rows(sql, values)
 
+    def state(self) -> tuple[int, ...] | None:
+        """Return what is another whenever anybody has written; None inside a transaction that writes."""
+        with self._opened() as connection:
+            if connection.txn_state() == apsw.SQLITE_TXN_WRITE:
+                return None
+            theirs = connection.pragma("data_version")
+            return self._connected, theirs, connection.total_changes()
+
     def size(self) -> int:
         """Return the bytes the file takes, or will once its journal is taken in."""
         return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
@@ -178,6 +187,7 @@ class Database:
             if self._depth == 0 and (self._connection is None or self._replaced()):
                 self.close()
                 self._connection = self._connect()
+                self._connected += 1
                 self._identity = _identity(self.path)
             assert self._connection is not None  # noqa: S101 - opened above, or by the outer call
             self._depth += 1

@@ -7,7 +7,7 @@ knows every card.
 """
 
 import json
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from math import ceil
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import apsw
 
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
+from code_intel.index.neighbours import Neighbours
 from code_intel.index.rows import Generation
 from code_intel.index.schema import EMBEDDED, REFUSED
 
@@ -31,9 +32,6 @@ LENGTH_TOLERANCE = 1e-2
 
 CREATE = "CREATE VIRTUAL TABLE vectors_{} USING vec0(embedding float[{}] distance_metric=cosine)"
 DROP = "DROP TABLE IF EXISTS vectors_{}"
-BLOCKS = """SELECT c.rowids, c.validity, v.vectors FROM vectors_{0}_chunks c
-  JOIN vectors_{0}_vector_chunks00 v ON v.rowid = c.chunk_id"""
-"""sqlite-vec's own tables: per block the ids, a bit for each that is in use, the vectors."""
 VECTORS_OF = """SELECT v.rowid, v.embedding FROM json_each(?) j
   CROSS JOIN vectors_{} v ON v.rowid = j.value"""
 VECTORS_OF_DOCUMENT = """SELECT c.card_digest, v.embedding FROM chunks c
@@ -80,6 +78,7 @@ class Generations:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._neighbours = Neighbours(database)
 
     def all(self) -> list[Generation]:
         """Return the active generation and, if there is one, the one that is being made."""
@@ -208,8 +207,8 @@ class Generations:
     def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks of the active generation; at most 4,096.
 
-        All vectors are compared, a block at a time: numpy does in 4 ms what a `MATCH` of 600 hits among
-        10,000 takes 17 ms for (benchmarks/vector_search.py).
+        All vectors are compared: numpy does in 4 ms what a `MATCH` of 600 hits among 10,000 takes 17 ms
+        for (benchmarks/vector_search.py), and in less than 2 when nothing was written since.
 
         Raises:
             EmbeddingError: `query` has other dimensions than the generation.
@@ -221,12 +220,7 @@ class Generations:
             if limit <= 0 or not active.dimensions:
                 return []
             numbers = np.frombuffer(_blob(query, active.dimensions), "<f4")
-            with closing(self._blocks(active)) as blocks:
-                found = [(ids, vectors @ numbers) for ids, vectors in blocks]
-            if not all(np.isfinite(cosines).all() for _, cosines in found):
-                raise apsw.CorruptError("a vector holds what is no number")
-        ids = np.concatenate([ids for ids, _ in found] or [np.zeros(0, np.int64)])
-        cosines = np.concatenate([values for _, values in found] or [np.zeros(0, np.float32)])
+            ids, cosines = self._neighbours.cosines(active, numbers)
         limit = min(limit, NEIGHBOURS)
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
@@ -254,7 +248,7 @@ class Generations:
             for each in self.all():
                 if not each.dimensions:
                     continue
-                with closing(self._blocks(each)) as blocks:
+                with closing(self._neighbours.read(each)) as blocks:
                     lengths = [np.linalg.norm(vectors, axis=1) for _, vectors in blocks]
                 if not all((np.abs(these - 1) < LENGTH_TOLERANCE).all() for these in lengths):
                     raise apsw.CorruptError("a vector is not of length 1")
@@ -285,22 +279,6 @@ class Generations:
             for row in self._db.rows(EMBEDDED_OF, (each.id, document)):
                 self._db.rows(DELETE_VECTOR.format(each.id), row)
             self._db.rows(FORGET_OF, (each.id, document))
-
-    def _blocks(
-        self, generation: Generation
-    ) -> "Generator[tuple[NDArray[np.int64], NDArray[np.float32]], None, None]":
-        """Return the chunk ids and the vectors of each block, inside the caller's snapshot."""
-        import numpy as np
-
-        with closing(self._db.stream(BLOCKS.format(generation.id))) as rows:
-            for rowids, validity, vectors in rows:
-                places = len(rowids) // 8
-                sizes = (len(validity) * 8, len(vectors))
-                if sizes != (places, places * generation.dimensions * 4):
-                    raise apsw.CorruptError("a block of vectors has another size than its ids")
-                used = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little") == 1
-                numbers = np.frombuffer(vectors, "<f4").reshape(places, -1)
-                yield np.frombuffer(rowids, "<i8")[used], numbers if used.all() else numbers[used]
 
     def _sprawls(self, generation: Generation, times: int) -> bool:
         with self._db.snapshot():  # another process may drop it in between

@@ -1,0 +1,103 @@
+"""Vectors that are kept in memory: never those of another state than the database's."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from code_intel.errors import StorageError
+from code_intel.index.opening import set_aside
+from code_intel.index.rows import DocumentRow
+from code_intel.index.store import Store
+from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
+
+PATHS = ("a.py", "b.py", "c.py")
+ASKED = unit_vector("asked")
+
+
+def write(store: Store, path: str, text: str) -> None:
+    store.put_document(DocumentRow(path, "d"), parsed(text, f"{text} more"))
+    embed(store, path, text, identity="one")
+
+
+def embed(store: Store, path: str, text: str, *, identity: str) -> None:
+    chunks = [row.id for row in chunks_of(store, path)]
+    store.put_vectors(
+        [(chunk, unit_vector(f"{text}{chunk}")) for chunk in chunks], identity=identity
+    )
+
+
+def undo(store: Store, path: str, text: str) -> None:
+    with suppress(ZeroDivisionError), store.batch():
+        write(store, path, text)
+        store.vector_hits(ASKED, 9)
+        raise ZeroDivisionError
+
+
+def forget(store: Store, path: str, _text: str) -> None:
+    store.delete_document(path)
+
+
+def compact(store: Store, _path: str, _text: str) -> None:
+    store.vacuum()
+
+
+CHANGES = st.tuples(
+    st.sampled_from([write, undo, forget, compact]),
+    st.booleans(),
+    st.sampled_from(PATHS),
+    st.sampled_from("xyz"),
+)
+
+
+@given(st.lists(CHANGES, max_size=6))
+@settings(max_examples=40)
+def test_a_store_finds_what_one_finds_that_was_just_opened(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[object, bool, str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("kept") / "kept.db"
+    with Store.open(path, dimensions=DIMENSIONS) as one, Store.open(path) as other:
+        other.dimensions = DIMENSIONS
+        for change, mine, name, text in changes:
+            change(one if mine else other, name, text)  # type: ignore[operator]  # a union of functions
+            with Store.open(path, readonly=True) as fresh:
+                expected = fresh.vector_hits(ASKED, 99)
+            assert one.vector_hits(ASKED, 99) == expected
+            assert other.vector_hits(ASKED, 99) == expected
+
+
+def test_a_search_inside_a_snapshot_sees_its_state_although_others_write(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as one, Store.open(one.path) as other:
+        write(one, "a.py", "x")
+        before = other.vector_hits(ASKED, 99)
+        with other.snapshot():
+            assert other.vector_hits(ASKED, 99) == before
+            write(one, "b.py", "y")
+            assert other.vector_hits(ASKED, 99) == before
+        assert len(other.vector_hits(ASKED, 99)) == len(before) + 2
+
+
+def test_a_file_that_another_process_builds_anew_is_read_anew(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as one:
+        write(one, "a.py", "x")
+        assert len(one.vector_hits(ASKED, 9)) == 2
+        set_aside(one.path, "corrupt")
+        with Store.open(one.path, dimensions=DIMENSIONS) as other:
+            write(other, "a.py", "y")
+            write(other, "b.py", "z")
+            assert one.vector_hits(ASKED, 9) == other.vector_hits(ASKED, 9)
+            assert len(one.vector_hits(ASKED, 9)) == 4
+
+
+def test_damage_that_is_read_once_is_not_kept(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as store:
+        write(store, "a.py", "x")
+        assert store.vector_hits(ASKED, 9)
+        name = f"vectors_{store.generations.active().id}_vector_chunks00"
+        with store.batch():
+            store._db.rows(f"UPDATE {name} SET vectors = zeroblob(16)")  # noqa: S608, SLF001 - the damage
+        for _ in range(2):
+            with pytest.raises(StorageError):
+                store.vector_hits(ASKED, 9)
