@@ -155,7 +155,8 @@ DEFINITION_CHUNKS = """SELECT c.id FROM symbols s JOIN chunks c ON c.document_id
   AND s.start_line BETWEEN c.start_line AND c.end_line
   WHERE s.name = ? GROUP BY c.id ORDER BY c.priority, c.id"""
 IMPORTS = """SELECT d.path, i.target FROM imports i JOIN documents d ON d.id = i.document_id
-  ORDER BY d.path, i.position"""
+  {} ORDER BY d.path, i.position"""
+REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 
 WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""

@@ -155,9 +155,12 @@ class Store:
         """Whether any document defines any symbol."""
         return bool(self._db.rows("SELECT 1 FROM symbols LIMIT 1"))
 
-    def imports(self) -> list[tuple[str, str]]:
-        """Return every (path, import target as written)."""
-        return self._db.rows(schema.IMPORTS)
+    def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
+        """Return every (path, import target as written), or those of some documents."""
+        if paths is None:
+            return self._db.rows(schema.IMPORTS.format(""))
+        only = "WHERE d.path IN (SELECT value FROM json_each(?))"
+        return self._db.rows(schema.IMPORTS.format(only), (json.dumps([*paths]),))
 
     def cards(self, identity: str | None = None) -> "list[tuple[int, str, str, Vector | None]]":
         """Return (chunk id, path, card, vector or None) of every first chunk that has a card.
@@ -181,6 +184,14 @@ class Store:
         rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
         return DocumentRow(*rows[0]) if rows else None
 
+    def digests(self) -> list[tuple[str, str, str]]:
+        """Return (path, language, digest) of every document."""
+        return self._db.rows("SELECT path, language, digest FROM documents")
+
+    def revision(self) -> str:
+        """Return what is another text whenever a document was put or deleted; empty before any."""
+        return self.get_meta("revision") or ""
+
     def document_count(self) -> int:
         """Return the number of documents."""
         return int(self._db.value("SELECT count(*) FROM documents"))
@@ -200,6 +211,7 @@ class Store:
             self._put_chunks(document, row, parsed.chunks)
             self.generations.expect(document, kept)
             self._put_symbols(document, parsed)
+            self._db.rows(schema.REVISE)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
         """Remember new file times of a document whose bytes are the same."""
@@ -218,6 +230,7 @@ class Store:
                 return False
             self._clear(old.id)
             self._db.rows("DELETE FROM documents WHERE id = ?", (old.id,))
+            self._db.rows(schema.REVISE)
             return True
 
     # --- vectors

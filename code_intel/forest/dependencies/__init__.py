@@ -1,0 +1,12 @@
+"""Which document uses which, from the imports that the index keeps (docs/decisions/0022).
+
+graph = graph_of(store, bases(config))
+graph.outbound("src/app.py")    # what it imports: documents of the index
+graph.inbound("src/app.py")     # who imports it
+graph.packages("src/app.py")    # what it imports from elsewhere
+"""
+
+from code_intel.forest.dependencies.graph import Graph, Links
+from code_intel.forest.dependencies.kept import graph_of
+
+__all__ = ["Graph", "Links", "graph_of"]

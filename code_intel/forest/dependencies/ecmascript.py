@@ -1,0 +1,128 @@
+"""JavaScript and TypeScript: relative paths, aliases, packages of the same workspace."""
+
+from collections.abc import Iterable, Iterator
+from posixpath import dirname, splitext
+
+from code_intel.forest.dependencies.manifests import Package, matched
+from code_intel.forest.dependencies.places import ancestors, joined
+from code_intel.forest.dependencies.project import Project
+
+_ENDINGS = (
+    "", ".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json",
+    "/index.ts", "/index.tsx", "/index.js", "/index.jsx", "/index.mts", "/index.mjs", "/index.cjs",
+    "/index.d.ts", "/index.vue", "/index.svelte",
+)  # fmt: skip
+_WRITTEN = {
+    ".js": (".ts", ".tsx", ".d.ts"),
+    ".jsx": (".tsx",),
+    ".mjs": (".mts", ".d.mts"),
+    ".cjs": (".cts", ".d.cts"),
+}
+"""What TypeScript means by an extension that the compiler will only make."""
+_BUILT = ("dist", "build", "lib", "out", "esm", "cjs", "es", "types")
+"""Folders of what is made from `src`."""
+_SOURCE = "src"
+_OWN = ("@/", "~/")
+"""What bundlers take for the source folder, by convention."""
+
+
+def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file that a module's name stands for."""
+    name = target.partition("?")[0]
+    if name.startswith("."):
+        return _file(project, joined(dirname(path), name), importer=path)
+    if name.startswith("#"):
+        return _internal(project, path, name)
+    aliased = _first(project, _aliased(project, path, name))
+    return aliased or _packaged(project, path, name)
+
+
+def package(target: str) -> str:
+    """Return the package's name: two parts behind a scope; of a path, nothing."""
+    if target.startswith((".", "/", "#", *_OWN)):
+        return ""
+    scope, _, rest = target.partition("/")
+    return f"{scope}/{rest.partition('/')[0]}" if scope.startswith("@") and rest else scope
+
+
+def _file(project: Project, stem: str, importer: str = "") -> tuple[str, ...]:
+    found = project.first(f"{stem}{ending}" for ending in _ENDINGS if f"{stem}{ending}" != importer)
+    if found:
+        return found
+    root, extension = splitext(stem)
+    found = project.first(f"{root}{ending}" for ending in _WRITTEN.get(extension, ()))
+    if not found and (there := project.manifests.package_at.get(stem)) and stem:
+        return _entry(project, there, "")
+    return found or project.first([joined(stem, "index.ts"), joined(stem, "index.js")])
+
+
+def _first(project: Project, stems: Iterable[str]) -> tuple[str, ...]:
+    return next((found for stem in stems if (found := _file(project, stem))), ())
+
+
+def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
+    for folder in ancestors(path):
+        aliases = project.manifests.aliases.get(folder, ())
+        for pattern, places in aliases:
+            rest = matched(pattern, name)
+            if rest is not None:
+                yield from (place.replace("*", rest) for place in places)
+        if name.startswith(_OWN):
+            yield joined(folder, f"{_SOURCE}/{name[2:]}")
+
+
+def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
+    for folder in ancestors(path):
+        if there := project.manifests.package_at.get(folder):
+            return _listed(project, there, there.internal, name)
+    return ()
+
+
+def _packaged(project: Project, path: str, name: str) -> tuple[str, ...]:
+    own = package(name)
+    known = project.manifests.packages.get(own)
+    if known is None or not own:
+        return ()
+    return tuple(found for found in _entry(project, known, name[len(own) :]) if found != path)
+
+
+def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
+    """Return the file behind a package's name and what follows it."""
+    found = _listed(project, known, known.entries, rest)
+    if found:
+        return found
+    guesses = (
+        (rest.lstrip("/"), f"{_SOURCE}{rest}")
+        if rest
+        else (f"{_SOURCE}/index", "index", "lib/index")
+    )
+    return _first(project, (joined(known.folder, guess) for guess in guesses))
+
+
+def _listed(
+    project: Project, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
+) -> tuple[str, ...]:
+    """Return the file that a manifest lists under a name, or the source it is made from."""
+    for pattern, files in entries:
+        rest = matched(pattern, name)
+        if rest is None:
+            continue
+        for file in files:
+            stem = joined("", file.replace("*", rest).removeprefix("./"))
+            if found := _first(project, (joined(known.folder, s) for s in _sources(stem))):
+                return found
+    return ()
+
+
+def _sources(file: str) -> Iterator[str]:
+    """Yield a file, and where its source may be: `dist/esm/a.js` is made from `src/a.ts`."""
+    yield file
+    parts = file.split("/")
+    plain = parts
+    while len(plain) > 1 and plain[0] in _BUILT:
+        plain = plain[1:]
+        stem = "/".join(plain)
+        for ending in (".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs"):
+            stem = stem.removesuffix(ending)
+        yield f"{_SOURCE}/{stem}"
+        yield stem

@@ -1,0 +1,68 @@
+"""Languages whose imports are paths of files: C and C++, HTML, CSS, the shells."""
+
+import re
+from posixpath import basename, dirname
+
+from code_intel.forest.dependencies.places import ancestors, joined, nearest
+from code_intel.forest.dependencies.project import Project
+
+_names = str.split
+_STANDARD = frozenset(
+    _names("""
+    assert.h complex.h ctype.h errno.h fcntl.h fenv.h float.h inttypes.h iso646.h limits.h locale.h
+    math.h pthread.h setjmp.h signal.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
+    stdlib.h stdnoreturn.h string.h tgmath.h threads.h time.h uchar.h unistd.h wchar.h wctype.h""")
+)
+"""Headers of C and POSIX that a project's own of the same name does not hide behind `<…>`."""
+_INCLUDED = frozenset({"include", "inc", "includes", "src", "lib"})
+_VARIABLE = re.compile(r"^(?:.*[)}]|\$\w+)/")
+_PUBLIC = ("public", "static", "src", "assets")
+
+
+def include(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the header: beside the including file, else the nearest whose path ends as written."""
+    angled = target.startswith("<")
+    name = target.strip("<>").strip()
+    if not angled and (found := project.first([joined(dirname(path), name)])):
+        return found
+    if angled and name in _STANDARD:
+        return ()
+    tail = joined("", name)
+    while tail.startswith("../"):
+        tail = tail.removeprefix("../")
+    ending = project.ending(tail)
+    if angled and "/" not in tail:
+        ending = [file for file in ending if _is_served(project, dirname(file))]
+    return nearest(ending, path)
+
+
+def _is_served(project: Project, folder: str) -> bool:
+    return folder in project.tops or basename(folder) in _INCLUDED
+
+
+def header(target: str) -> str:
+    """Return the header as written."""
+    return target.strip("<>")
+
+
+def linked(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file a page or a style sheet links: relative to it, or to a folder that is served."""
+    name = re.split(r"[?#]", target, maxsplit=1)[0]
+    if not name or "://" in name or name.startswith(("//", "data:")):
+        return ()
+    if not name.startswith("/"):
+        return project.first(joined(dirname(path), f"{name}{end}") for end in ("", ".css"))
+    roots = (joined(folder, served) for folder in ancestors(path) for served in ("", *_PUBLIC))
+    return project.first(joined(root, name.lstrip("/")) for root in roots)
+
+
+def sourced(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the script that is read: beside the reader, or from a folder above; variables are guessed."""
+    name = _VARIABLE.sub("", target)
+    found = project.first(joined(folder, name) for folder in ancestors(path) if name)
+    return found or (nearest(project.ending(joined("", name)), path) if "/" in name else ())
+
+
+def nothing(target: str) -> str:  # noqa: ARG001 - as every function that names packages
+    """Return no package: a path names none."""
+    return ""

@@ -1,0 +1,92 @@
+"""Which document uses which: a graph that is made once and follows its index."""
+
+from collections.abc import Iterable, Mapping
+from posixpath import basename
+from typing import NamedTuple, Self
+
+from code_intel.chunking.imports import REEXPORT
+from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.resolvers import RESOLVERS
+
+
+class Links(NamedTuple):
+    """What one document imports, each once, in the order of its text.
+
+    Attributes:
+        outbound: Documents.
+        passed: Those of them that it passes on to whoever imports it.
+        packages: Names of what is no document: libraries, the language's own modules.
+    """
+
+    outbound: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+_NONE = Links()
+
+
+class Graph:
+    """Which document imports which; immutable. A document it does not know imports nothing."""
+
+    def __init__(
+        self, links: Mapping[str, Links], inbound: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        self._links = links
+        self._inbound = _reversed(links) if inbound is None else inbound
+
+    def outbound(self, path: str) -> tuple[str, ...]:
+        """Return the documents that `path` imports, in the order of its text."""
+        return self._links.get(path, _NONE).outbound
+
+    def inbound(self, path: str) -> tuple[str, ...]:
+        """Return the documents that import `path`, by path."""
+        return self._inbound.get(path, ())
+
+    def passed(self, path: str) -> tuple[str, ...]:
+        """Return the documents that `path` passes on: `export … from`, `pub use`, an `__init__.py`."""
+        return self._links.get(path, _NONE).passed
+
+    def packages(self, path: str) -> tuple[str, ...]:
+        """Return the names of what `path` imports from elsewhere: `numpy`, `react`, `java.util`."""
+        return self._links.get(path, _NONE).packages
+
+    def replaced(self, changed: Mapping[str, Links]) -> Self:
+        """Return the graph with other links of some documents; costs by their number."""
+        inbound = dict(self._inbound)
+        for path, links in changed.items():
+            before, after = set(self.outbound(path)), set(links.outbound)
+            for target in before - after:
+                inbound[target] = tuple(p for p in inbound[target] if p != path)
+            for target in after - before:
+                inbound[target] = tuple(sorted((*inbound.get(target, ()), path)))
+        return type(self)({**self._links, **changed}, inbound)
+
+
+def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
+    inbound: dict[str, list[str]] = {}
+    for path in sorted(links):
+        for target in links[path].outbound:
+            inbound.setdefault(target, []).append(path)
+    return {target: tuple(paths) for target, paths in inbound.items()}
+
+
+def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
+    """Resolve the imports of one document; a document does not import itself."""
+    resolver = RESOLVERS.get(project.files.get(path, ""))
+    if resolver is None:
+        return _NONE
+    outbound: dict[str, None] = {}
+    passed: dict[str, None] = {}
+    packages: dict[str, None] = {}
+    facade = basename(path) in {"__init__.py", "__init__.pyi"}
+    for written in targets:
+        target = written.removeprefix(REEXPORT)
+        found = resolver.resolve(project, path, target)
+        others = dict.fromkeys(file for file in found if file != path)
+        outbound |= others
+        if facade or target != written:
+            passed |= others
+        if not found and (name := resolver.package(target)):
+            packages[name] = None
+    return Links(tuple(outbound), tuple(passed), tuple(packages))

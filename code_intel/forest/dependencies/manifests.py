@@ -1,0 +1,177 @@
+"""What manifests say of names and folders; one that is no JSON or TOML says nothing.
+
+`go.mod` names a module, `Cargo.toml` a crate, `package.json` a package with its entries, `tsconfig.json`
+aliases of paths, `composer.json` the folders of namespaces.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from posixpath import basename, dirname
+from typing import Any, NamedTuple
+
+from code_intel.forest.dependencies.places import joined
+
+NAMES = ("go.mod", "Cargo.toml", "package.json", "composer.json", "jsconfig.json", "tsconfig*.json")
+"""Names, and globs of names, of the files that are read."""
+EXTENDS = 5
+"""Configurations that may extend one another."""
+
+_MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
+_JSONC = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_ENTRIES = ("source", "types", "typings", "module", "main")
+
+
+class Package(NamedTuple):
+    """A package of JavaScript: its folder, and files by what follows its name; both may have one `*`."""
+
+    folder: str
+    entries: tuple[tuple[str, tuple[str, ...]], ...]
+    internal: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Manifests:
+    """The facts of all manifests.
+
+    Attributes:
+        modules: Go: folder by module path, the longest first.
+        crates: Rust: folder by name, `-` as `_`.
+        packages: JavaScript: package by name.
+        package_at: The same by folder, those without a name too.
+        aliases: TypeScript: by folder, pairs of a pattern and the paths it stands for.
+        namespaces: PHP: (prefix, folder) pairs, the longest prefix first.
+    """
+
+    def __init__(self, texts: Mapping[str, str], files: Iterable[str]) -> None:
+        self.modules: dict[str, str] = {}
+        self.crates: dict[str, str] = {}
+        self.packages: dict[str, Package] = {}
+        self.package_at: dict[str, Package] = {}
+        self.aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
+        self.namespaces: list[tuple[str, str]] = []
+        self._add_unnamed_crates(files)
+        configs: dict[str, Mapping[str, Any]] = {}
+        for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):
+            name, folder = basename(path), dirname(path)
+            if name == "go.mod":
+                self.modules |= dict.fromkeys(_MODULE.findall(texts[path])[:1], folder)
+            elif name == "Cargo.toml":
+                self._add_crate(folder, _toml(texts[path]))
+            elif name == "package.json":
+                self._add_package(folder, _json(texts[path]))
+            elif name == "composer.json":
+                self._add_namespaces(folder, _json(texts[path]))
+            else:
+                configs[path] = _json(texts[path])
+        for path in sorted(configs):
+            known = self.aliases.get(dirname(path), ())
+            self.aliases[dirname(path)] = known + tuple(_aliases(path, configs))
+        self.modules = dict(sorted(self.modules.items(), key=lambda item: -len(item[0])))
+        self.namespaces.sort(key=lambda pair: -len(pair[0]))
+
+    def _add_unnamed_crates(self, files: Iterable[str]) -> None:
+        for path in files:
+            if path.endswith(("src/lib.rs", "src/main.rs")):
+                folder = dirname(dirname(path))
+                self.crates.setdefault(basename(folder).replace("-", "_"), folder)
+
+    def _add_crate(self, folder: str, data: Mapping[str, Any]) -> None:
+        for part in ("package", "lib"):
+            name = _mapping(data, part).get("name")
+            if isinstance(name, str):
+                self.crates[name.replace("-", "_")] = folder
+
+    def _add_package(self, folder: str, data: Mapping[str, Any]) -> None:
+        name = data.get("name")
+        exports = data.get("exports")
+        entries: dict[str, tuple[str, ...]] = {}
+        if isinstance(exports, dict) and all(str(key).startswith(".") for key in exports):
+            entries = {key[1:]: tuple(_strings(value)) for key, value in exports.items()}
+        main = [data[key] for key in _ENTRIES if isinstance(data.get(key), str)]
+        whole = entries.get("", tuple(_strings(exports)) if not entries else ())
+        entries[""] = (*whole, *main)
+        internal = {key: tuple(_strings(v)) for key, v in _mapping(data, "imports").items()}
+        package = Package(folder, tuple(entries.items()), tuple(internal.items()))
+        self.package_at[folder] = package
+        if isinstance(name, str) and name:
+            self.packages[name] = package
+
+    def _add_namespaces(self, folder: str, data: Mapping[str, Any]) -> None:
+        for part in ("autoload", "autoload-dev"):
+            for prefix, where in _mapping(_mapping(data, part), "psr-4").items():
+                for place in _strings(where):
+                    self.namespaces.append((prefix.strip("\\"), joined(folder, place)))
+
+
+def matched(pattern: str, name: str) -> str | None:
+    """Return what `*` of a pattern stands for in a name (nothing without one), None when it does not fit."""
+    before, star, after = pattern.partition("*")
+    if not star:
+        return "" if name == pattern else None
+    fits = name.startswith(before) and name.endswith(after)
+    return (
+        name[len(before) : len(name) - len(after)]
+        if fits and len(name) >= len(pattern) - 1
+        else None
+    )
+
+
+def is_manifest(path: str) -> bool:
+    """Whether a document is a manifest by its name."""
+    return any(fnmatchcase(basename(path), name) for name in NAMES)
+
+
+def _aliases(
+    path: str, configs: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the aliases of a configuration and of those it extends, its own first."""
+    for _ in range(EXTENDS):
+        data = configs.get(path, {})
+        options = _mapping(data, "compilerOptions")
+        base = options.get("baseUrl")
+        start = joined(dirname(path), base if isinstance(base, str) else ".")
+        for pattern, places in _mapping(options, "paths").items():
+            yield pattern, tuple(joined(start, place) for place in _strings(places))
+        if isinstance(base, str):
+            yield "*", (joined(start, "*"),)
+        extended = next((s for s in _strings(data.get("extends")) if s.startswith(".")), "")
+        if not extended:
+            return
+        path = joined(dirname(path), extended)
+        path = path if path in configs else f"{path}.json"
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    """Read JSON as tsconfig.json is written: with comments and commas too many."""
+    plain = _JSONC.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
+    try:
+        data = json.loads(plain)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every string within a value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

@@ -1,0 +1,121 @@
+"""Languages whose imports name packages or classes that folders follow: Go, the JVM's, PHP, Ruby, Lua."""
+
+from collections.abc import Iterable
+from posixpath import basename, dirname
+
+from code_intel.forest.dependencies.places import ancestors, holds, joined, nearest
+from code_intel.forest.dependencies.project import Project
+
+_JVM = (".java", ".kt", ".scala")
+_JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
+_MEMBERS = 3
+"""Parts of a path behind a class: a nested class, its member."""
+_LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
+
+
+def go(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the files of a package, its tests left out."""
+    for module, folder in project.manifests.modules.items():
+        if target == module or target.startswith(f"{module}/"):
+            return _go_files(project, joined(folder, target[len(module) :].lstrip("/")))
+    for outer in ancestors(path):
+        if vendored := _go_files(project, joined(outer, f"vendor/{target}")):
+            return vendored
+    return ()
+
+
+def _go_files(project: Project, folder: str) -> tuple[str, ...]:
+    found = project.folders.get(folder, ())
+    return tuple(f for f in found if f.endswith(".go") and not f.endswith("_test.go"))
+
+
+def go_package(target: str) -> str:
+    """Return the module's usual name: three parts behind a host, else all of it."""
+    parts = target.split("/")
+    return "/".join(parts[:3]) if "." in parts[0] else target
+
+
+def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file of a class, or of the class a member belongs to; of a package, its files."""
+    parts = target.split(".")
+    for count in range(len(parts), max(len(parts) - _MEMBERS, min(len(parts), 2) - 1), -1):
+        tail = "/".join(parts[:count])
+        found = [file for ending in _JVM for file in project.ending(f"{tail}{ending}")]
+        if found:
+            return nearest(found, path)
+    return _jvm_package(project, path, parts)
+
+
+def _jvm_package(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
+    tail = "/".join(parts)
+    folders = [
+        folder
+        for folder in project.folders_named.get(parts[-1], ())
+        if folder == tail or folder.endswith(f"/{tail}")
+    ]
+    files = (file for folder in folders for file in project.folders[folder])
+    return tuple(f for f in files if project.files[f] in _JVM_LANGUAGES and f != path)
+
+
+def jvm_package(target: str) -> str:
+    """Return the package: what comes before the first name with a capital."""
+    parts = target.split(".")
+    lower = next((n for n, part in enumerate(parts) if part[:1].isupper()), len(parts))
+    return ".".join(parts[:lower])
+
+
+def php(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file of a class by composer.json, else by its longest tail; of a path, the file."""
+    if target.endswith((".php", ".inc", ".phtml")):
+        tail = target.lstrip("/")
+        climbed = (joined(folder, tail) for folder in ancestors(path))
+        return project.first(climbed) or nearest(project.ending(tail), path)
+    name = target.strip("\\")
+    for prefix, folder in project.manifests.namespaces:
+        if not prefix or name.startswith(f"{prefix}\\"):
+            rest = name[len(prefix) :].strip("\\").replace("\\", "/")
+            if found := project.first([joined(folder, f"{rest}.php")]):
+                return found
+    parts = name.split("\\")
+    for start in range(max(len(parts) - 1, 0)):
+        tail = "/".join(parts[start:])
+        if ending := project.ending(f"{tail}.php"):
+            return nearest(ending, path)
+    return ()
+
+
+def php_package(target: str) -> str:
+    """Return the outermost namespace; of a file, nothing."""
+    name = target.strip("\\")
+    return "" if name.endswith((".php", ".inc", ".phtml")) else name.partition("\\")[0]
+
+
+def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file of `require_relative` beside the importer, of `require` below a load path."""
+    name = target if target.endswith(".rb") else f"{target}.rb"
+    if target.startswith("."):
+        return project.first([joined(dirname(path), name)])
+    return _loaded(project, path, [name])
+
+
+def lua(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the file of a module by its dotted name."""
+    stem = target.removesuffix(".lua").replace(".", "/")
+    return _loaded(project, path, [f"{stem}.lua", f"{stem}/init.lua"])
+
+
+def first_part(target: str) -> str:
+    """Return what a required name begins with; of a path, nothing."""
+    return "" if target.startswith((".", "/")) else target.replace(".", "/").partition("/")[0]
+
+
+def _loaded(project: Project, path: str, tails: Iterable[str]) -> tuple[str, ...]:
+    """Return the file below a folder that is a load path, or that the importer is in."""
+    found = []
+    for tail in tails:
+        for file in project.ending(tail):
+            root = file[: -len(tail)].rstrip("/")
+            near = "/" in tail and holds(root, path)
+            if root in project.tops or basename(root) in _LOAD_PATHS or near:
+                found.append(file)
+    return nearest(found, path)

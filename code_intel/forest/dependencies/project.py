@@ -1,0 +1,75 @@
+"""What resolvers know of a project: its documents by folder and by name, and what its manifests say."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from posixpath import basename, dirname
+
+from code_intel.forest.dependencies.manifests import Manifests
+from code_intel.forest.dependencies.places import ancestors
+
+
+class Project:
+    """The documents of an index, as imports can name them; nothing changes once it is made.
+
+    Args:
+        files: Language by path, as the index names both.
+        texts: Text of the manifests by path.
+        bases: Folders that were indexed, as documents name them; the config's own left out.
+    """
+
+    def __init__(
+        self, files: Mapping[str, str], texts: Mapping[str, str], bases: Sequence[str] = ()
+    ) -> None:
+        self.files = files
+        self.tops = frozenset({"", *(base.rstrip("/") for base in bases)})
+        self.manifests = Manifests(texts, files)
+
+    @cached_property
+    def named(self) -> Mapping[str, Sequence[str]]:
+        """Paths by file name."""
+        return _grouped((basename(path), path) for path in sorted(self.files))
+
+    @cached_property
+    def folders(self) -> Mapping[str, Sequence[str]]:
+        """Paths by folder; the folder of the config is the empty string."""
+        return _grouped((dirname(path), path) for path in sorted(self.files))
+
+    @cached_property
+    def folders_named(self) -> Mapping[str, Sequence[str]]:
+        """Folders with files by their own name."""
+        return _grouped((basename(folder), folder) for folder in self.folders)
+
+    @cached_property
+    def python_roots(self) -> Mapping[str, Sequence[tuple[str, bool]]]:
+        """By the first part of a module's path: (folder it is imported from, whether that is certain).
+
+        Certain is what a regular package says: its outermost folder with an `__init__.py`.
+        """
+        packages = {dirname(path) for path in self.named.get("__init__.py", ())}
+        roots: dict[str, dict[tuple[str, bool], None]] = {}
+        for folder, paths in self.folders.items():
+            python = [path for path in paths if self.files[path] == "python"]
+            for path in python if folder not in packages else ():
+                roots.setdefault(basename(path).partition(".")[0], {})[folder, False] = None
+            inner = folder
+            for outer in ancestors(folder) if python else ():
+                if outer not in packages:
+                    roots.setdefault(basename(inner), {})[outer, inner in packages] = None
+                inner = outer
+        return {first: tuple(found) for first, found in roots.items()}
+
+    def ending(self, tail: str) -> list[str]:
+        """Return the documents whose path is `tail` or ends with it, whole names only."""
+        found = self.named.get(basename(tail), ())
+        return [path for path in found if path == tail or path.endswith(f"/{tail}")]
+
+    def first(self, candidates: Iterable[str]) -> tuple[str, ...]:
+        """Return the first of the candidates that is a document."""
+        return next(((path,) for path in candidates if path in self.files), ())
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
+    groups: dict[str, list[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

@@ -1,0 +1,53 @@
+"""Python: relative and absolute imports; source roots are told from where packages begin."""
+
+import sys
+from posixpath import basename, dirname
+
+from code_intel.forest.dependencies.places import holds, joined, nearest
+from code_intel.forest.dependencies.project import Project
+
+_ROOTS = frozenset({"src", "lib", "python"})
+"""Folders that are put on the path by convention."""
+_ENDINGS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
+_PACKAGE = ("__init__.py", "__init__.pyi")
+
+
+def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
+    """Return the module that `a.b.name` comes from: `a/b/name.py`, else `a/b.py`."""
+    if target.startswith("."):
+        name = target.lstrip(".")
+        base = dirname(path)
+        for _ in range(len(target) - len(name) - 1):
+            base = dirname(base)
+        return _module(project, base, name.split(".") if name else [], outer=True)
+    parts = target.split(".")
+    found: list[str] = []
+    for root, certain in project.python_roots.get(parts[0], ()):
+        if _may_import(project, path, root, parts[0], certain=certain):
+            found += _module(project, root, parts, outer=False)
+    return nearest(found, path) or tuple(found[:1])
+
+
+def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:
+    """Whether a module finds names below a root: a script's own folder, one above it, a source root."""
+    if first in sys.stdlib_module_names:
+        # Only a script's neighbour hides a module of the standard library.
+        return root == dirname(path) and joined(root, "__init__.py") not in project.files
+    return certain or root in project.tops or holds(root, path) or basename(root) in _ROOTS
+
+
+def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
+    """Return the file of a module, or of the one before it, which then defines the last name."""
+    for count in range(len(parts), max(len(parts) - 2, -1), -1):
+        if not (count or outer):
+            break
+        stem = "/".join(parts[:count])
+        endings = _ENDINGS if count else _PACKAGE
+        if found := project.first(joined(base, f"{stem}{ending}") for ending in endings):
+            return found
+    return ()
+
+
+def package(target: str) -> str:
+    """Return the outermost module; of a relative import, nothing."""
+    return target.partition(".")[0]
