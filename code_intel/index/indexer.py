@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 3.0
 ASKED_SHARE = 4
 """A scan on request waits for 4 t after the last one: questions in a row do not pay for scans."""
+CALM_SECONDS = 0.3
+"""A scan that a question asks for comes after the answer: the two would share one interpreter."""
 SCAN_SHARE = 20
 """A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
 STOP_SECONDS = 0.9
@@ -97,7 +99,8 @@ class Indexer:
             self._suspect = True
             if not self.status.leading:
                 self.role.report_damage()
-        self._next_scan = min(self._next_scan, self._earliest)
+        soon = time.monotonic() + (0.0 if suspect else CALM_SECONDS)
+        self._next_scan = min(self._next_scan, max(self._earliest, soon))
         self._wake.set()
 
     def wait(self, until: Callable[[Status], bool], timeout: float) -> bool:
