@@ -18,6 +18,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import NEWER, Database
 from code_intel.index.indexer import Indexer, Status
+from code_intel.index.opening import make_place
 from code_intel.index.report import SyncReport
 from code_intel.index.role import Role
 from code_intel.index.store import Store
@@ -26,6 +27,11 @@ from code_intel.index.vectors import embed_document, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
+DOUBTS = {
+    "held": "documents seem gone and are kept until that is sure",
+    "unread": "documents cannot be read and are known as they were",
+}
+"""What a sync notes of itself, by the name of the number."""
 LOOK_SECONDS = 1.0
 """How often a wait for another process looks whether it makes headway."""
 PATIENCE = 10
@@ -68,9 +74,11 @@ class Index:
 
         Raises:
             NotFoundError: Read-only, and there is no index yet.
-            StorageError: The file cannot be used; whoever meets damage in a process with an indexer has
+            StorageError: The project is gone, or the file cannot be used; whoever meets damage in a process with an indexer has
                 set its repair in motion.
         """
+        if not self.readonly:
+            make_place(self.config.folder, self.config.db_path)
         with self._lock:
             if self._store is None:
                 database = Database(
@@ -101,39 +109,48 @@ class Index:
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` is what the caller knows to be missing."""
-        reasons, files, pending, scanned, refused = list(degraded), 0, 0, False, False
-        held = unread = 0
+        reasons, files, pending, scanned, lost = list(degraded), 0, 0, False, False
+        doubts: list[str] = []
         try:
             files, pending = self.store.document_count(), self.store.pending_count()
             scanned = self.store.get_meta("scanned_ns") is not None
-            held = int(self.store.get_meta("held") or 0)
-            unread = int(self.store.get_meta("unread") or 0)
+            doubts = self._doubts()
+            reasons += self._emptiness() if scanned and not files else []
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
-            refused = error.error == NEWER
+            lost = error.error == NEWER or not self.config.db_path.parent.is_dir()
         status = self.indexer.status if self.indexer else Status()
         role = Role(self.config.db_path)
         if status.degraded and files:
             reasons.append(status.degraded)
-        if status.problem and not refused:
+        if status.problem and not lost:
             reasons.append(f"index: {status.problem}")
-        if held:
-            reasons.append(f"index: {held} documents seem gone and are kept until that is sure")
-        if unread:
-            reasons.append(f"index: {unread} documents cannot be read and are known as they were")
+        reasons += doubts
         if silence := 0.0 if status.leading else role.silence():
             reasons.append(_unheard(role.holder(), silence))
         if scanned:
-            stale = status.scanning or status.problem or held or unread or silence
+            stale = status.scanning or status.problem or doubts or silence
             stale = stale or self._is_unlooked(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
-        elif refused or (self.readonly and role.is_free()):
+        elif lost or (self.readonly and role.is_free()):
             state = "missing"
             if not any(reason.startswith("index: ") for reason in reasons):
                 reasons.append(f"index: it is not complete. Run `{self.command}`.")
         else:
             state = "building"
         return Freshness(state, files, pending, tuple(dict.fromkeys(reasons)))
+
+    def _doubts(self) -> list[str]:
+        """Return what the last scan could not settle."""
+        counts = {key: int(self.store.get_meta(key) or 0) for key in DOUBTS}
+        return [f"index: {count} {DOUBTS[key]}" for key, count in counts.items() if count]
+
+    def _emptiness(self) -> list[str]:
+        """Return that a complete index holds nothing, which is usual for a map that is still to be learned."""
+        if self.config.corpus == "map":
+            return []
+        name = self.config.path.name
+        return [f"index: it holds no file; `code-intel doctor` says what {name} means"]
 
     def refresh(self, path: str | Path, *, named: bool = False, anew: bool = False) -> SyncReport:
         """Index one document now, words and, with a usable model, vectors; see `sync_document`.
@@ -181,6 +198,7 @@ class Index:
             notes.append(sentence)
             say(sentence)
 
+        make_place(self.config.folder, self.config.db_path)
         role = Role(self.config.db_path)
 
         def stopped() -> bool:

@@ -16,6 +16,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
+from code_intel.index.opening import make_place
 from code_intel.index.report import SyncReport
 from code_intel.index.role import BEAT_SECONDS, Role
 from code_intel.index.store import Store
@@ -133,6 +134,7 @@ class Indexer:
     def _turn(self) -> None:
         """Do what is due; whatever goes wrong is kept in the status and tried again later."""
         try:
+            make_place(self.config.folder, self.config.db_path)
             self.status.leading = self.role.take()
             if self.status.leading:
                 self.role.beat()
@@ -142,6 +144,8 @@ class Indexer:
             self.status.problem = ""
         except CodeIntelError as error:
             self.status.problem = error.message
+            if not self.config.db_path.parent.is_dir():  # its lock is no lock any more
+                self.role.give_up()
             self._suspect = self._suspect or error.error == DAMAGED
             self._next_scan = time.monotonic() + self._every
         except Exception as error:

@@ -5,6 +5,7 @@ is moved to `<name>.<reason>-bak` and a new one is built in its place. An earlie
 later version's is left alone, since its program is in use. Reading moves and makes nothing.
 """
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -14,6 +15,7 @@ from types import MappingProxyType
 import apsw
 
 from code_intel.durable import locked
+from code_intel.errors import StorageError
 from code_intel.index import schema
 from code_intel.index.migration import MIGRATIONS, migrate
 
@@ -51,6 +53,22 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 """What to do about it, where it is not to set it aside."""
 
 
+def make_place(home: Path, path: Path) -> None:
+    """Make the folder of the index at `path`, but never `home`, the config's: if deleted, it stays so.
+
+    Raises:
+        StorageError: Neither is there.
+    """
+    if path.parent.is_dir():
+        return
+    if not home.is_dir():
+        raise StorageError(
+            f"{home} is gone, and its index with it.", hint="Restore the folder, then ask again."
+        )
+    with suppress(OSError):  # whoever opens the index says why it cannot be made
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
 def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
     """Open the index at `path` for writing, migrated if need be; what is none is set aside.
 
@@ -60,7 +78,8 @@ def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
     Returns:
         The connection, or None and `newer`: that file is left alone.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder is not there")
     with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
         connection, reason = inspect(path, readonly=False)
         if reason == "older":

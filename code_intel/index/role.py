@@ -42,7 +42,8 @@ class Role:
         if self._lock.is_locked:
             return True
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if not self._path.parent.is_dir():  # the project is gone; nothing of it is made again
+                return False
             self._lock.acquire(timeout=timeout)
         except (Timeout, OSError):
             return False
@@ -105,7 +106,8 @@ class Role:
     def report_damage(self) -> None:
         """Ask whoever has the role, or gets it, to check the database."""
         with suppress(StorageError):
-            durable.replace(self._damage, b"")
+            if self._damage.parent.is_dir():
+                durable.replace(self._damage, b"")
 
     def damage_reported(self) -> bool:
         """Whether somebody has met damage since the last time this was asked."""
