@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from code_intel.index.corpus import EXCLUDED_FOLDERS, MADE, NEVER_FOLDERS
@@ -61,8 +62,16 @@ def _read(path: Path) -> Rules:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ()
-    patterns = [GitIgnoreSpecPattern(line) for line in text.split("\n")]
-    return [(bool(p.include), p.regex) for p in patterns if p.regex is not None]
+    patterns = (_pattern(line) for line in text.split("\n"))
+    return [(bool(p.include), p.regex) for p in patterns if p is not None and p.regex is not None]
+
+
+def _pattern(line: str) -> GitIgnoreSpecPattern | None:
+    """Read a line; one that is no pattern, such as a lone `!`, says nothing, as in git."""
+    try:
+        return GitIgnoreSpecPattern(line)
+    except GitIgnorePatternError:
+        return None
 
 
 def _ignored(path: str, known: Mapping[str, Rules]) -> bool:

@@ -175,6 +175,14 @@ def test_without_git_vendored_and_built_folders_are_left_out(tmp_path: Path) -> 
     assert names(config(tmp_path)) == ["src/d.py"]
 
 
+def test_a_line_that_is_no_pattern_says_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "b.log")
+    (tmp_path / ".gitignore").write_text("!\n*.log\n", encoding="utf-8")
+    assert names(config(tmp_path)) == [".gitignore", "a.py"]
+    git(tmp_path, "init", "-q")
+    assert names(config(tmp_path)) == [".gitignore", "a.py"]
+
+
 def test_an_ignored_folder_named_on_purpose_is_walked(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     write(tmp_path, "generated/a.py")
