@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _CALL = re.compile(r"\s*\(.*\)\s*$", re.DOTALL)
 _SCOPE = re.compile(r"::|->|#|/")
@@ -38,9 +39,11 @@ class DocumentRow:
     id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
-    """A chunk as indexed; `symbols` are qualified names, `text` is verbatim."""
+class ChunkRow(NamedTuple):
+    """A chunk as indexed; `symbols` are qualified names, `text` is verbatim.
+
+    A tuple, since a search makes a thousand of them.
+    """
 
     id: int
     document_id: int
