@@ -4,6 +4,7 @@ A file that is replaced or deleted while it is open is noticed at the next call 
 Damage is told to whoever can repair it, and the caller learns whether somebody does.
 """
 
+import errno
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ from code_intel.index.opening import (
 
 DAMAGED = "index_damaged"
 """`error` of the StorageError that asks for a rebuild."""
+UNWRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+"""What says of a disk that it can still be read."""
 NEWER = "index_newer"
 """`error` of the StorageError that asks for an upgrade: nothing here will write that file."""
 
@@ -211,11 +214,24 @@ class Database:
             connection, reason = (
                 inspect(self.path, readonly=True) if self.readonly else connect_writable(self.path)
             )
-        except OSError as error:
+        except (OSError, StorageError) as error:
+            if seen := self._looked_at(error):
+                return seen
+            if isinstance(error, StorageError):
+                raise
             raise StorageError(f"{self.path} cannot be used: {error.strerror or error}.") from error
         if connection is None:
             raise self._unusable(reason)
         return connection
+
+    def _looked_at(self, error: OSError | StorageError) -> apsw.Connection | None:
+        """Open the index for reading after all, where the disk takes no writing: it still answers."""
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if self.readonly or not isinstance(cause, OSError) or cause.errno not in UNWRITABLE:
+            return None
+        with suppress(OSError):
+            return inspect(self.path, readonly=True)[0]
+        return None
 
     def _is_newer(self, connection: apsw.Connection) -> bool:
         """Whether a newer program has migrated the file while it was open here."""
@@ -245,6 +261,9 @@ class Database:
             raise
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
+        except apsw.ReadOnlyError as error:
+            self._identity = None  # opened anew each time, until the disk takes it
+            raise StorageError(f"{name} cannot be written: {error}.") from error
         except DAMAGE as error:
             if self._connection is not None and self._is_newer(self._connection):
                 raise self._unusable("newer") from error

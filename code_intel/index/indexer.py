@@ -141,7 +141,7 @@ class Indexer:
                 self._work()
             else:
                 self._next_scan = time.monotonic() + self._every
-            self.status.problem = ""
+            self.status.problem = self._unkept()
         except CodeIntelError as error:
             self.status.problem = error.message
             if not self.config.db_path.parent.is_dir():  # its lock is no lock any more
@@ -155,6 +155,12 @@ class Indexer:
             self._next_scan = time.monotonic() + self._every
         finally:
             self.status.scanning = False
+
+    def _unkept(self) -> str:
+        """Return why nobody keeps the index up to date: not this process, which may not, and no other."""
+        if not self.role.refused or not self.role.is_free():
+            return ""
+        return f"{self.config.db_path.name} is not kept up to date: {self.role.refused}."
 
     def _work(self) -> None:
         store = self._opened()

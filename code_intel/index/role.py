@@ -27,6 +27,9 @@ class Role:
     Args:
         db_path: The database.
         every: Seconds between two signs of life.
+
+    Attributes:
+        refused: Why the disk did not let this object try for it the last time, or empty.
     """
 
     def __init__(self, db_path: Path, every: float = BEAT_SECONDS) -> None:
@@ -36,6 +39,7 @@ class Role:
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
         self._lock = FileLock(self._path, thread_local=False)
         self._next_beat = 0.0
+        self.refused = ""
 
     def take(self, timeout: float = 0) -> bool:
         """Try to get the role for `timeout` seconds; True when this object has it."""
@@ -45,8 +49,12 @@ class Role:
             if not self._path.parent.is_dir():  # the project is gone; nothing of it is made again
                 return False
             self._lock.acquire(timeout=timeout)
-        except (Timeout, OSError):
+        except Timeout:
             return False
+        except OSError as error:
+            self.refused = error.strerror or str(error)
+            return False
+        self.refused = ""
         with suppress(StorageError):  # who it is matters less than that it works
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True
