@@ -4,9 +4,11 @@ graph = graph_of(store, bases(config))
 graph.outbound("src/app.py")    # what it imports: documents of the index
 graph.inbound("src/app.py")     # who imports it
 graph.packages("src/app.py")    # what it imports from elsewhere
+closure(graph, "src/app.py")    # what that imports in turn
 """
 
+from code_intel.forest.dependencies.closure import Closure, Direction, Node, closure
 from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.dependencies.kept import graph_of
 
-__all__ = ["Graph", "Links", "graph_of"]
+__all__ = ["Closure", "Direction", "Graph", "Links", "Node", "closure", "graph_of"]

@@ -41,7 +41,7 @@ class Manifests:
         packages: JavaScript: package by name.
         package_at: The same by folder, those without a name too.
         aliases: TypeScript: by folder, pairs of a pattern and the paths it stands for.
-        namespaces: PHP: (prefix, folder) pairs, the longest prefix first.
+        namespaces: PHP: folders by the namespace whose classes are in them; the empty one is any.
     """
 
     def __init__(self, texts: Mapping[str, str], files: Iterable[str]) -> None:
@@ -50,7 +50,7 @@ class Manifests:
         self.packages: dict[str, Package] = {}
         self.package_at: dict[str, Package] = {}
         self.aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
-        self.namespaces: list[tuple[str, str]] = []
+        self.namespaces: dict[str, list[str]] = {}
         self._add_unnamed_crates(files)
         configs: dict[str, Mapping[str, Any]] = {}
         for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):
@@ -69,7 +69,6 @@ class Manifests:
             known = self.aliases.get(dirname(path), ())
             self.aliases[dirname(path)] = known + tuple(_aliases(path, configs))
         self.modules = dict(sorted(self.modules.items(), key=lambda item: -len(item[0])))
-        self.namespaces.sort(key=lambda pair: -len(pair[0]))
 
     def _add_unnamed_crates(self, files: Iterable[str]) -> None:
         for path in files:
@@ -101,8 +100,8 @@ class Manifests:
     def _add_namespaces(self, folder: str, data: Mapping[str, Any]) -> None:
         for part in ("autoload", "autoload-dev"):
             for prefix, where in _mapping(_mapping(data, part), "psr-4").items():
-                for place in _strings(where):
-                    self.namespaces.append((prefix.strip("\\"), joined(folder, place)))
+                places = [joined(folder, place) for place in _strings(where)]
+                self.namespaces.setdefault(prefix.strip("\\"), []).extend(places)
 
 
 def matched(pattern: str, name: str) -> str | None:

@@ -70,13 +70,12 @@ def php(project: Project, path: str, target: str) -> tuple[str, ...]:
         tail = target.lstrip("/")
         climbed = (joined(folder, tail) for folder in ancestors(path))
         return project.first(climbed) or nearest(project.ending(tail), path)
-    name = target.strip("\\")
-    for prefix, folder in project.manifests.namespaces:
-        if not prefix or name.startswith(f"{prefix}\\"):
-            rest = name[len(prefix) :].strip("\\").replace("\\", "/")
-            if found := project.first([joined(folder, f"{rest}.php")]):
-                return found
-    parts = name.split("\\")
+    parts = target.strip("\\").split("\\")
+    for count in range(len(parts) - 1, -1, -1):
+        folders = project.manifests.namespaces.get("\\".join(parts[:count]), ())
+        tail = "/".join(parts[count:])
+        if found := project.first(joined(folder, f"{tail}.php") for folder in folders):
+            return found
     for start in range(max(len(parts) - 1, 0)):
         tail = "/".join(parts[start:])
         if ending := project.ending(f"{tail}.php"):
