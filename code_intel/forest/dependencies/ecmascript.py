@@ -30,11 +30,11 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file that a module's name stands for."""
     name = target.partition("?")[0]
     if name.startswith("."):
-        return _file(project, joined(dirname(path), name), importer=path)
+        return _file(project, joined(dirname(path), name))
     if name.startswith("#"):
         return _internal(project, path, name)
     aliased = _first(project, _aliased(project, path, name))
-    return aliased or _packaged(project, path, name)
+    return aliased or _packaged(project, name)
 
 
 def package(target: str) -> str:
@@ -45,8 +45,8 @@ def package(target: str) -> str:
     return f"{scope}/{rest.partition('/')[0]}" if scope.startswith("@") and rest else scope
 
 
-def _file(project: Project, stem: str, importer: str = "") -> tuple[str, ...]:
-    found = project.first(f"{stem}{ending}" for ending in _ENDINGS if f"{stem}{ending}" != importer)
+def _file(project: Project, stem: str) -> tuple[str, ...]:
+    found = project.first(f"{stem}{ending}" for ending in _ENDINGS)
     if found:
         return found
     root, extension = splitext(stem)
@@ -78,12 +78,12 @@ def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
     return ()
 
 
-def _packaged(project: Project, path: str, name: str) -> tuple[str, ...]:
+def _packaged(project: Project, name: str) -> tuple[str, ...]:
     own = package(name)
     known = project.manifests.packages.get(own)
     if known is None or not own:
         return ()
-    return tuple(found for found in _entry(project, known, name[len(own) :]) if found != path)
+    return _entry(project, known, name[len(own) :])
 
 
 def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:

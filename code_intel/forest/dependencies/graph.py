@@ -1,7 +1,7 @@
 """Which document uses which: a graph that is made once and follows its index."""
 
 from collections.abc import Iterable, Mapping
-from posixpath import basename
+from posixpath import basename, dirname
 from typing import NamedTuple, Self
 
 from code_intel.chunking.imports import REEXPORT
@@ -73,16 +73,21 @@ def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
 
 def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
     """Resolve the imports of one document; a document does not import itself."""
-    resolver = RESOLVERS.get(project.files.get(path, ""))
+    language = project.files.get(path, "")
+    resolver = RESOLVERS.get(language)
     if resolver is None:
         return _NONE
+    place = dirname(path) if resolver.by_folder else path
     outbound: dict[str, None] = {}
     passed: dict[str, None] = {}
     packages: dict[str, None] = {}
     facade = basename(path) in {"__init__.py", "__init__.pyi"}
     for written in targets:
         target = written.removeprefix(REEXPORT)
-        found = resolver.resolve(project, path, target)
+        found = project.resolved.get((place, language, target))
+        if found is None:
+            found = resolver.resolve(project, path, target)
+            project.resolved[place, language, target] = found
         others = dict.fromkeys(file for file in found if file != path)
         outbound |= others
         if facade or target != written:

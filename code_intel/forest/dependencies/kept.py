@@ -9,18 +9,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from code_intel.forest.dependencies.graph import Graph, Links, links_of
+from code_intel.forest.dependencies.graph import Graph, links_of
 from code_intel.forest.dependencies.manifests import is_manifest
 from code_intel.forest.dependencies.project import Project
 from code_intel.index.store import Store
 
 
 class _Kept(NamedTuple):
-    """A graph and the state of the index it was made from."""
+    """A graph and the state of the index it was made from.
+
+    Attributes:
+        revision: Of the index.
+        digests: By path.
+        targets: What each document imports, as written; documents that import nothing are left out.
+        texts: Of the manifests.
+        project: What the targets were resolved in.
+        graph: Who imports whom.
+    """
 
     revision: str
-    bases: tuple[str, ...]
     digests: Mapping[str, str]
+    targets: Mapping[str, Sequence[str]]
+    texts: Mapping[str, str]
     project: Project
     graph: Graph
 
@@ -39,7 +49,7 @@ def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
     # The store's lock before ours, always: a caller may hold it already.
     with store.snapshot(), _LOCK:
         revision, known = store.revision(), _KEPT.get(store)
-        if known is None or (known.revision, known.bases) != (revision, tuple(bases)):
+        if known is None or known.revision != revision or known.project.bases != tuple(bases):
             known = _made(store, revision, tuple(bases), known)
             _KEPT[store] = known
         return known.graph
@@ -47,18 +57,26 @@ def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
 
 def _made(store: Store, revision: str, bases: tuple[str, ...], before: _Kept | None) -> _Kept:
     documents = store.digests()
-    digests = {path: digest for path, _, digest in documents}
-    if before is not None and before.bases == bases and before.digests.keys() == digests.keys():
-        changed = [path for path, digest in digests.items() if before.digests[path] != digest]
-        if not any(map(is_manifest, changed)):
-            languages = {path: language for path, language, _ in documents}
-            if all(before.project.files[path] == languages[path] for path in changed):
-                links = _links(store, before.project, changed)
-                graph = before.graph.replaced(links)
-                return before._replace(revision=revision, digests=digests, graph=graph)
     files = {path: language for path, language, _ in documents}
-    project = Project(files, _texts(store, filter(is_manifest, files)), bases)
-    return _Kept(revision, bases, digests, project, Graph(_links(store, project)))
+    digests = {path: digest for path, _, digest in documents}
+    if before is None:
+        changed, targets, texts = list(files), _targets(store, None), {}
+    else:
+        old = before.digests
+        changed = [path for path, digest in digests.items() if old.get(path) != digest]
+        targets = {**before.targets, **dict.fromkeys(changed, ()), **_targets(store, changed)}
+        texts = {path: text for path, text in before.texts.items() if path in files}
+    manifests = [path for path in changed if is_manifest(path)]
+    texts |= _texts(store, manifests)
+    if before is not None and not manifests and before.project.is_of(files, bases):
+        project = before.project
+        links = {path: links_of(project, path, targets[path]) for path in changed}
+        graph = before.graph.replaced(links)
+    else:
+        project = Project(files, texts, bases)
+        targets = {path: found for path, found in targets.items() if found and path in files}
+        graph = Graph({path: links_of(project, path, found) for path, found in targets.items()})
+    return _Kept(revision, digests, targets, texts, project, graph)
 
 
 def _texts(store: Store, paths: Iterable[str]) -> dict[str, str]:
@@ -68,8 +86,8 @@ def _texts(store: Store, paths: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def _links(store: Store, project: Project, paths: Sequence[str] | None = None) -> dict[str, Links]:
-    targets: dict[str, list[str]] = {path: [] for path in paths or ()}
+def _targets(store: Store, paths: Sequence[str] | None) -> dict[str, Sequence[str]]:
+    targets: dict[str, list[str]] = {}
     for path, target in store.imports(paths):
         targets.setdefault(path, []).append(target)
-    return {path: links_of(project, path, found) for path, found in targets.items()}
+    return {**targets}

@@ -8,14 +8,14 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
 
 from code_intel.forest.dependencies.places import joined
 
-NAMES = ("go.mod", "Cargo.toml", "package.json", "composer.json", "jsconfig.json", "tsconfig*.json")
-"""Names, and globs of names, of the files that are read."""
+_NAMED = re.compile(
+    r"(?:^|/)(?:go\.mod|Cargo\.toml|(?:package|composer|jsconfig|tsconfig[^/]*)\.json)$"
+)
 EXTENDS = 5
 """Configurations that may extend one another."""
 
@@ -119,7 +119,7 @@ def matched(pattern: str, name: str) -> str | None:
 
 def is_manifest(path: str) -> bool:
     """Whether a document is a manifest by its name."""
-    return any(fnmatchcase(basename(path), name) for name in NAMES)
+    return path.endswith((".mod", ".toml", ".json")) and _NAMED.search(path) is not None
 
 
 def _aliases(

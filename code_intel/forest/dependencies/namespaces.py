@@ -43,10 +43,10 @@ def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
         found = [file for ending in _JVM for file in project.ending(f"{tail}{ending}")]
         if found:
             return nearest(found, path)
-    return _jvm_package(project, path, parts)
+    return _jvm_package(project, parts)
 
 
-def _jvm_package(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
+def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
     tail = "/".join(parts)
     folders = [
         folder
@@ -54,7 +54,7 @@ def _jvm_package(project: Project, path: str, parts: list[str]) -> tuple[str, ..
         if folder == tail or folder.endswith(f"/{tail}")
     ]
     files = (file for folder in folders for file in project.folders[folder])
-    return tuple(f for f in files if project.files[f] in _JVM_LANGUAGES and f != path)
+    return tuple(file for file in files if project.files[file] in _JVM_LANGUAGES)
 
 
 def jvm_package(target: str) -> str:

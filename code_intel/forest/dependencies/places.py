@@ -22,8 +22,8 @@ def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
         )
         return -shared, len(there), path
 
-    found = [path for path in paths if path != importer]
-    return (min(found, key=distance),) if found else ()
+    found = tuple(paths)
+    return (min(found, key=distance),) if len(found) > 1 else found
 
 
 def holds(folder: str, path: str) -> bool:

@@ -9,20 +9,29 @@ from code_intel.forest.dependencies.places import ancestors
 
 
 class Project:
-    """The documents of an index, as imports can name them; nothing changes once it is made.
+    """The documents of an index, as imports can name them; what they mean never changes once it is made.
 
     Args:
         files: Language by path, as the index names both.
         texts: Text of the manifests by path.
         bases: Folders that were indexed, as documents name them; the config's own left out.
+
+    Attributes:
+        resolved: Documents by importing folder, language and target, as far as they were asked for.
     """
 
     def __init__(
         self, files: Mapping[str, str], texts: Mapping[str, str], bases: Sequence[str] = ()
     ) -> None:
         self.files = files
+        self.bases = tuple(bases)
         self.tops = frozenset({"", *(base.rstrip("/") for base in bases)})
         self.manifests = Manifests(texts, files)
+        self.resolved: dict[tuple[str, str, str], tuple[str, ...]] = {}
+
+    def is_of(self, files: Mapping[str, str], bases: tuple[str, ...]) -> bool:
+        """Whether these are its documents; what their manifests say is not compared."""
+        return self.files == files and self.bases == bases
 
     @cached_property
     def named(self) -> Mapping[str, Sequence[str]]:

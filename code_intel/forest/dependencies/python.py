@@ -25,7 +25,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
     for root, certain in project.python_roots.get(parts[0], ()):
         if _may_import(project, path, root, parts[0], certain=certain):
             found += _module(project, root, parts, outer=False)
-    return nearest(found, path) or tuple(found[:1])
+    return nearest(found, path)
 
 
 def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:

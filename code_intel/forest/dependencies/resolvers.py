@@ -12,10 +12,17 @@ Resolve = Callable[[Project, str, str], tuple[str, ...]]
 
 
 class Resolver(NamedTuple):
-    """How a language's imports are read; `package` names what is no document."""
+    """How a language's imports are read.
+
+    Attributes:
+        resolve: Which documents a target means.
+        package: The name of what is no document, or nothing.
+        by_folder: Whether all files of a folder mean the same by a target.
+    """
 
     resolve: Resolve
     package: Callable[[str], str]
+    by_folder: bool = True
 
 
 def _unknown(project: Project, path: str, target: str) -> tuple[str, ...]:  # noqa: ARG001 - as every resolver
@@ -37,7 +44,7 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
         "vue": _ECMASCRIPT,
         "svelte": _ECMASCRIPT,
         "go": Resolver(namespaces.go, namespaces.go_package),
-        "rust": Resolver(rust.resolve, rust.package),
+        "rust": Resolver(rust.resolve, rust.package, by_folder=False),
         "java": _JVM,
         "kotlin": _JVM,
         "scala": _JVM,
