@@ -12,6 +12,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, unavailable
 from code_intel.tools.search import Query
+from code_intel.tools.shelf import check_query
 
 VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
 
@@ -31,6 +32,7 @@ async def search_forest(
     Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
     While the forest does not answer (unavailable says why), what the map knows comes instead.
     """
+    check_query(query)
     session = await look(desk, session_id, "search_forest")
     handle = session.id if session else session_id
     work = desk.searcher.search_forest(query, top_k, directory, file_pattern)

@@ -12,6 +12,7 @@ from code_intel.tools.halves import Silent, heard, look, neither
 from code_intel.tools.map_verdict import JUDGED, judge
 from code_intel.tools.search import Query
 from code_intel.tools.search_forest import forest_answer, forest_call
+from code_intel.tools.shelf import check_query
 
 
 async def search_map(
@@ -27,6 +28,7 @@ async def search_map(
     and their status. A miss opens search_forest for the session. While the map does not answer
     (unavailable says why), hypotheses of the forest come instead, and nothing opens.
     """
+    check_query(query)
     session = await look(desk, session_id, "search_map")
     handle = session.id if session else session_id
     answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.errors import UsageError
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import next_step
@@ -17,6 +16,7 @@ from code_intel.tools.desk import Desk, Held
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
 from code_intel.tools.map_verdict import JUDGED, Judged, judge
 from code_intel.tools.search_forest import VERIFY, forest_call
+from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
 
 
@@ -37,8 +37,7 @@ async def search_smart(
     """
     session = await look(desk, session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")
-    if not words:
-        raise UsageError("query is empty.", details={"field": "query"})
+    check_query(words)
     handle = session.id if session else session_id
     answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
     judged = None

@@ -77,8 +77,7 @@ class Shelf:
             NotFoundError: The shelf is read-only, and there is no index.
             StorageError: The index cannot be used; the hint says who rebuilds it.
         """
-        if not without_hidden(query).strip():
-            raise UsageError("query is empty.", details={"field": "query"})
+        check_query(query)
         self.index.poke()
         store, question = self.index.store, self.question(query)
         if self.index.config.corpus == "map":
@@ -145,6 +144,16 @@ class Shelf:
             return question
         made, total = generations.progress(identity)
         return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
+
+
+def check_query(query: str) -> None:
+    """Refuse a query in which there is nothing to be read.
+
+    Raises:
+        UsageError: It is white space and characters nobody can see.
+    """
+    if not without_hidden(query).strip():
+        raise UsageError("query is empty.", details={"field": "query"})
 
 
 def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
