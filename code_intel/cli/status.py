@@ -68,7 +68,8 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
     slow = shelf.embedder.degraded()
     data |= index_data(shelf.index.freshness((f"embedding: {slow}",) if slow else ()))
     try:
-        return data | {"model": shelf.index.store.model()}
+        skipped = int(shelf.index.store.get_meta("skipped") or 0)
+        return data | {"model": shelf.index.store.model(), "skipped": skipped}
     except CodeIntelError:  # freshness has said why
         return data
 
@@ -79,6 +80,6 @@ def shelf_line(data: dict[str, Any]) -> str:
         return f"missing ({'; '.join(data['degraded'])})"
     holder = f", indexed by process {data['indexer_pid']}" if data["indexer_pid"] else ""
     notes = f" ({'; '.join(data['degraded'])})" if data["degraded"] else ""
-    return (
-        f"{data['state']}, {data['files']} files, {data['pending']} vectors to come{holder}{notes}"
-    )
+    skipped = f", {data['skipped']} skipped" if data.get("skipped") else ""
+    counts = f"{data['files']} files{skipped}, {data['pending']} vectors to come"
+    return f"{data['state']}, {counts}{holder}{notes}"

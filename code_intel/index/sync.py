@@ -91,6 +91,7 @@ def sync(
         report.stopped = True
         return report
     _forget(store, config, scan, known.keys(), report)
+    _note(store, "skipped", len(report.skipped))
     _note(store, "unread", len(report.failed.keys() & known.keys()))
     # What is skipped is not remembered, so it is looked at each time: no reason to write.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:

@@ -62,6 +62,28 @@ def test_doctor_names_what_is_skipped_on_one_line(tmp_path: Path) -> None:
     assert "1 skipped, larger than 1 MiB: a\\nb.py" in said
 
 
+def test_names_as_long_as_the_disk_takes_them_are_found_and_longer_paths_are_named(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    longest = "認" * 84 + ".py"
+    deep = "/".join([*["d" * 200] * 15, "deep.py"])
+    write(place.folder, longest, "def needle(): pass\n")
+    write(place.folder, deep, "def needle(): pass\n")
+    here = os.open(place.folder, os.O_RDONLY)
+    for _ in range(25):  # more than a path may have
+        os.mkdir("e" * 200, dir_fd=here)
+        inside = os.open("e" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inside
+    os.close(os.open("out_of_reach.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    report = sync(store, place)
+    assert [row.path for row in store.documents()] == sorted([deep, longest])
+    assert set(report.skipped.values()) == {"unreadable: File name too long"}
+    assert {hit.document for hit in search(store, "needle", None, top_k=5)} == {deep, longest}
+
+
 @pytest.mark.parametrize("size", [LARGEST + 1, 2 << 30])
 def test_a_large_file_is_named_and_not_read(store: Store, tmp_path: Path, size: int) -> None:
     place = config(tmp_path / "p")
@@ -71,6 +93,7 @@ def test_a_large_file_is_named_and_not_read(store: Store, tmp_path: Path, size: 
     report = sync(store, place)
     assert counts(report) == (1, 0, 0, 0)
     assert report.skipped == {"big.py": "larger than 1 MiB"}
+    assert store.get_meta("skipped") == "1"
     assert any("1 skipped, larger than 1 MiB" in finding.what for finding in examine(place))
 
 
