@@ -66,12 +66,19 @@ _TEST = re.compile(
 _SOURCE = re.compile(
     r"^(?:(?:packages|apps|crates|services)/[^/]+/)?(?:src|lib|app)/", re.IGNORECASE
 )
+_ASIDE = re.compile(
+    r"^[^/]*$|(?:^|/)(?:examples?|samples?|demos?|tutorials?|scripts|benchmarks?|docs?(?:_src)?|vendor"
+    r"|third_party|node_modules|dist|build|out|target|coverage|tmp|\.[^/]+)/",
+    re.IGNORECASE,
+)
+"""What is no implementation where no source folder says that it is: files at the top, and folders beside it."""
+_DATA = frozenset({"", "text", "json", "json5", "jsonl", "toml", "ini", "html", "css", "scss"})
 _AMBIGUOUS = frozenset({"docs", "dist", "build", "coverage", "tmp"})
 """Below a source folder these are names of modules: `src/build/plan.ts` is nobody's output."""
 
 
 def file_type(path: str, language: str) -> FileType:
-    """Return what kind of file a path names.
+    """Return what kind of file a path names; many a project has its source in a folder of its own name.
 
     Args:
         path: Relative to what was indexed.
@@ -81,9 +88,9 @@ def file_type(path: str, language: str) -> FileType:
         return FileType.DOCUMENT
     if _TEST.search(path):
         return FileType.TEST
-    if language and _SOURCE.search(path):
-        return FileType.IMPLEMENTATION
-    return FileType.OTHER
+    if language in _DATA or (_ASIDE.search(path) and not _SOURCE.search(path)):
+        return FileType.OTHER
+    return FileType.IMPLEMENTATION
 
 
 def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
@@ -91,9 +98,12 @@ def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
     return score * BOOSTS[profile].factors.get(kind, 1.0)
 
 
-def added(score: float, kind: FileType, profile: BoostProfile) -> float:
-    """Return a score of `context_bundle` with its boost; no penalty where there is no score."""
-    term = BOOSTS[profile].terms.get(kind, 0.0)
+def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
+    """Return a score of `context_bundle` with its boost; no penalty where there is no score.
+
+    `unit` is what a term of 1 is on the scale of the score.
+    """
+    term = unit * BOOSTS[profile].terms.get(kind, 0.0)
     return score + term if term > 0 or score > 0 else score
 
 

@@ -31,8 +31,8 @@ class Found(NamedTuple):
         structural: Cosine of its meaning to the goal's; 0 without vectors.
     """
 
-    keywords: int = 0
-    phrases: int = 0
+    keywords: float = 0.0
+    phrases: float = 0.0
     path: float = 0.0
     editing: float = 0.0
     dependency: float = 0.0

@@ -29,7 +29,7 @@ SHORTEST = 3
 STOP_WORDS = frozenset(
     """the and for with from into that this these those when where what which how why does not are
     was can has have should would fix bug error fail failing fails issue problem test tests add
-    implement update use using テスト バグ エラー 不具合 問題 失敗 修正 追加 実装""".split()  # noqa: SIM905 - a text is easier to read and edit
+    implement update use using get テスト バグ エラー 不具合 問題 失敗 修正 追加 実装""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
 
 _QUOTED = re.compile(r'"([^"\n]+)"|(?<!\w)\'([^\'\n]+)\'(?!\w)|「([^」\n]+)」|『([^』\n]+)』')

@@ -82,7 +82,8 @@ def plant(path: Path, files: Mapping[str, str], embedder: HashEmbedder | None = 
     """Index `files` into a new database at `path`, with vectors if there is an embedder."""
     store = Store.open(path)
     for name, text in files.items():
-        store.put_document(DocumentRow(name, digest=name), parse_file(name, text))
+        parsed = parse_file(name, text)
+        store.put_document(DocumentRow(name, digest=name, language=parsed.language), parsed)
     if embedder is not None:
         waiting = store.pending(1000)
         vectors = embedder.passages([card for _, card in waiting])

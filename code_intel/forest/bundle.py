@@ -1,0 +1,289 @@
+"""What to read for a goal: files in the order of the ranking, moved by what is at hand (seed 002).
+
+goal and artifacts -> the forest's ranking -> dependencies and neighbours join -> terms of the formula,
+each bounded by `UNITS` -> blacklist (docs/decisions/0023). What of a file is shown decides `fragments`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.words import query_words
+from code_intel.config import TokenizationStrategy
+from code_intel.forest import boosts
+from code_intel.forest.artifacts import Artifacts, AtHand, read_artifacts
+from code_intel.forest.boosts import BoostProfile
+from code_intel.forest.dependencies import graph_of
+from code_intel.forest.evidence import File, gather
+from code_intel.forest.formula import PATH_PHRASE, PHRASE, Found, path_match, terms, text_match
+from code_intel.forest.fragments import Source, source_of
+from code_intel.forest.paths import relative
+from code_intel.forest.profiles import Profile
+from code_intel.forest.question import Question, read
+from code_intel.forest.reach import Reach, reach
+from code_intel.forest.search import POOL, rank
+from code_intel.forest.tokens import Terms, fold, tokenise
+from code_intel.index.rows import ChunkRow
+from code_intel.index.store import Store
+from code_intel.records import Definition
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+UNITS: Mapping[str, float] = MappingProxyType(
+    {
+        # The ranking has judged words, path and meaning already, and better: here they settle near ties.
+        "textMatch": 0.05,
+        "pathMatch": 0.05,
+        "structural": 0.05,
+        # Of these it knows nothing.
+        "editingPath": 0.2,
+        "dependency": 0.15,
+        "proximity": 0.2,
+    }
+)
+"""What a weight of 1 may move a file by at most, where the best file of the ranking has 1."""
+TYPE_UNIT = 0.05
+"""The same for the kind of file that is wanted."""
+LOOKED_AT = 40
+"""Files of the ranking whose text is looked at."""
+SEEDS = 8
+"""Files of the ranking whose dependencies join, where the caller named none."""
+JOINING = 12
+"""Most files that join for being needed or near alone."""
+EXTRA_WORDS = 24
+"""Most words that artifacts add to the question."""
+TAGS = 9
+"""Most tags that say why; those of the ranking come first."""
+
+
+class Request(NamedTuple):
+    """What is wanted.
+
+    Attributes:
+        goal: In any language.
+        artifacts: What is at hand.
+        weights: Of the scoring profile.
+        boost: Which kind of file.
+        strategy: How terms are read.
+    """
+
+    goal: str
+    artifacts: Artifacts = Artifacts()
+    weights: Profile = Profile()
+    boost: BoostProfile = "default"
+    strategy: TokenizationStrategy = "phrase-aware"
+
+
+class Candidate(NamedTuple):
+    """A file with its score (the best has 1), sorted tags that say why, and its chunks, best first."""
+
+    path: str
+    score: float
+    why: tuple[str, ...]
+    source: Source
+    chunks: tuple[ChunkRow, ...]
+
+
+class Bundle(NamedTuple):
+    """Files, best first.
+
+    Attributes:
+        files: Candidates.
+        terms: Index tokens that shown lines should have.
+        left_out: How many files the blacklist took, by folder.
+    """
+
+    files: tuple[Candidate, ...]
+    terms: tuple[str, ...]
+    left_out: Mapping[str, int]
+
+
+class _Standing(NamedTuple):
+    """Where the forest's ranking has a file: its evidence, score (the best has 1) and tags."""
+
+    file: File
+    score: float
+    why: tuple[str, ...]
+
+
+def gather_bundle(
+    store: Store,
+    request: Request,
+    vector: "NDArray[np.float32] | None",
+    *,
+    most: int,
+    bases: Sequence[str] = (),
+) -> Bundle:
+    """Return the files to read for a goal.
+
+    Args:
+        store: The forest's index.
+        request: What is wanted.
+        vector: The goal's embedding, or None: then `structural` is 0 for all.
+        most: Most files.
+        bases: Folders that were indexed, as documents name them.
+    """
+    documents = [row.path for row in store.documents()] if any(request.artifacts) else []
+    at_hand = read_artifacts(request.artifacts, documents)
+    question = _question(request, at_hand)
+    ranking = _ranking(store, question, vector, bases, at_hand)
+    joined = reach(at_hand.files, list(ranking)[:SEEDS], graph_of(store, bases), documents)
+    alone = sorted((p for p in joined if p not in ranking), key=lambda p: (-joined[p].edges, p))
+    looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files, *alone[:JOINING]])
+    kept, left_out = _allowed(looked, request.boost, at_hand, bases)
+    wanted = tokenise(_words(request.goal, at_hand), request.strategy)
+    shelf = _Shelf.of(store, kept)
+    candidates = []
+    for path in kept:
+        standing = ranking.get(path, _Standing(File(path), 0.0, ()))
+        score, why = _score(
+            relative(path, bases),
+            shelf.text(path),
+            wanted,
+            standing,
+            joined.get(path, Reach()),
+            at_hand.files.get(path, ()),
+            request,
+            language=shelf.language(path),
+        )
+        candidates.append(
+            Candidate(
+                path,
+                score,
+                tuple(sorted([*standing.why, *why][:TAGS])),
+                shelf.source(path),
+                _chunks(standing.file) or shelf.chunks.get(path, ()),
+            )
+        )
+    return Bundle(_best(candidates, most), question.terms, left_out)
+
+
+def _words(goal: str, at_hand: AtHand) -> str:
+    return "\n".join((goal, *at_hand.hints))
+
+
+def _question(request: Request, at_hand: AtHand) -> Question:
+    """Read goal and hints; what artifacts say adds words and never the wish for tests."""
+    question = read(_words(request.goal, at_hand))
+    more = query_words(" ".join(at_hand.words))[:EXTRA_WORDS]
+    return replace(question, terms=tuple(dict.fromkeys((*question.terms, *more))))
+
+
+def _ranking(
+    store: Store,
+    question: Question,
+    vector: "NDArray[np.float32] | None",
+    bases: Sequence[str],
+    at_hand: AtHand,
+) -> dict[str, _Standing]:
+    """Ask the forest; the one place where its ranking is called.
+
+    A file that the caller named stands for itself, whatever kind of file it is.
+    """
+    ranked = rank(gather(store, question, vector, POOL), question, bases)
+    best = ranked[0].score if ranked else 1.0
+    found = {}
+    for each in ranked:
+        path, score = each.file.path, each.score / best
+        if path in at_hand.files:
+            score = min(1.0, score / each.standing)
+        found[path] = _Standing(each.file, score, each.why)
+    return found
+
+
+def _allowed(
+    paths: Iterable[str], boost: BoostProfile, at_hand: AtHand, bases: Sequence[str]
+) -> tuple[list[str], dict[str, int]]:
+    """Return the paths that the blacklist leaves, and how many each of its folders took."""
+    exempt = {relative(path, bases) for path in at_hand.files}
+    kept, left_out = [], dict[str, int]()
+    for path in paths:
+        folder = boosts.blacklisted(relative(path, bases), boost, exempt)
+        if folder:
+            left_out[folder] = left_out.get(folder, 0) + 1
+        else:
+            kept.append(path)
+    return kept, left_out
+
+
+def _score(
+    path: str,
+    text: str,
+    wanted: Terms,
+    standing: _Standing,
+    joined: Reach,
+    named: Sequence[str],
+    request: Request,
+    language: str,
+) -> tuple[float, list[str]]:
+    """Return a file's score, the terms of the formula added, each bounded, and their tags."""
+    matched = text_match(text, wanted)
+    most = len(wanted.keywords) + PHRASE * len(wanted.phrases) or 1.0
+    in_path, path_tag = path_match(path, wanted)
+    cosine = max(standing.file.cosines.values(), default=0.0)
+    found = Found(
+        matched.keywords / most,
+        matched.phrases / most,
+        in_path / PATH_PHRASE,
+        1.0 if named else 0.0,
+        1 - 2.0**-joined.edges,
+        joined.proximity,
+        max(0.0, cosine),
+    )
+    kind = boosts.file_type(path, language)
+    structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
+    tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
+    tags += [path_tag, *joined.why, *matched.tags]
+    moved = {name: UNITS[name] * term for name, term in terms(request.weights, found).items()}
+    score = standing.score + sum(moved.values())
+    return boosts.added(score, kind, request.boost, TYPE_UNIT), list(filter(None, tags))
+
+
+def _best(candidates: Iterable[Candidate], most: int) -> tuple[Candidate, ...]:
+    """Return the best candidates that have any score, relative to the best; equals by path."""
+    ordered = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.path))
+    return tuple(c._replace(score=c.score / ordered[0].score) for c in ordered[:most])
+
+
+def _chunks(file: File) -> tuple[ChunkRow, ...]:
+    """Return a file's chunks that were found, best first, by its own evidence."""
+    parts = ((file.cosines, 2.0), (file.body, 1.0), (file.names, 0.5), (file.defines, 2.0))
+    total = dict.fromkeys((row.id for row in file.rows), 0.0)
+    for values, weight in parts:
+        most = max(values.values(), default=0.0)
+        for chunk, value in values.items():
+            total[chunk] += weight * value / most if most > 0 else 0.0
+    return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
+
+
+class _Shelf(NamedTuple):
+    """What the index holds of some documents, by path."""
+
+    chunks: Mapping[str, tuple[ChunkRow, ...]]
+    symbols: Mapping[str, tuple[Definition, ...]]
+
+    @classmethod
+    def of(cls, store: Store, paths: Sequence[str]) -> "_Shelf":
+        """Read all chunks and symbols of those documents."""
+        chunks = groupby(store.chunks_of(paths), key=lambda row: row.path)
+        symbols = groupby(store.defined_in(paths), key=lambda each: each.file)
+        return cls(
+            {path: tuple(rows) for path, rows in chunks},
+            {path: tuple(found) for path, found in symbols},
+        )
+
+    def text(self, path: str) -> str:
+        """Return a document's text, folded."""
+        return fold("".join(row.text for row in self.chunks.get(path, ())))
+
+    def language(self, path: str) -> str:
+        """Return a document's language."""
+        return next((row.language for row in self.chunks.get(path, ())), "")
+
+    def source(self, path: str) -> Source:
+        """Return a document by its lines."""
+        return source_of(self.chunks.get(path, ()), self.symbols.get(path, ()))

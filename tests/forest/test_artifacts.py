@@ -1,0 +1,92 @@
+"""What failing tests, diffs, edited files and hints say: which documents, and which words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.forest.artifacts import MOST_FILES, Artifacts, read_artifacts
+
+DOCUMENTS = (
+    "src/auth/service.py",
+    "src/認証/ログイン.py",
+    "tests/auth/test_service.py",
+    "a/index.ts",
+    "b/index.ts",
+)
+DIFF = """\
+diff --git a/src/auth/service.py b/src/auth/service.py
+--- a/src/auth/service.py
++++ b/src/auth/service.py
+@@ -1,3 +1,3 @@
+ untouched_name
+-    return old_token
++    return new_token
++    audit(new_token)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        (
+            Artifacts(editing_path=("src/auth/service.py",)),
+            {"src/auth/service.py": ("editing_path",)},
+        ),
+        (
+            Artifacts(editing_path=("src/認証/ログイン.py",)),
+            {"src/認証/ログイン.py": ("editing_path",)},
+        ),
+        (
+            Artifacts(failing_tests=("tests/auth/test_service.py::test_login",)),
+            {"tests/auth/test_service.py": ("failing_test",)},
+        ),
+        (
+            Artifacts(failing_tests=('File "/work/shop/src/auth/service.py", line 8, in login',)),
+            {"src/auth/service.py": ("failing_test",)},
+        ),
+        (Artifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
+        (Artifacts(hints=("service.py", "a token")), {"src/auth/service.py": ("hint",)}),
+        (Artifacts(hints=("index.ts",)), {}),
+        (Artifacts(hints=("b\\index.ts",)), {"b/index.ts": ("hint",)}),
+        (Artifacts(editing_path=("src/new.py",)), {}),
+    ],
+)
+def test_files_are_named_as_the_index_has_them(
+    given_: Artifacts, expected: dict[str, tuple[str, ...]]
+) -> None:
+    assert read_artifacts(given_, DOCUMENTS).files == expected
+
+
+def test_a_file_may_be_named_in_several_ways() -> None:
+    at_hand = read_artifacts(Artifacts(last_diff=DIFF, hints=("src/auth/service.py",)), DOCUMENTS)
+    assert at_hand.files == {"src/auth/service.py": ("last_diff", "hint")}
+
+
+def test_words_come_from_tests_and_from_changed_lines_alone() -> None:
+    at_hand = read_artifacts(
+        Artifacts(failing_tests=("test_login_expires",), last_diff=DIFF, hints=("期限切れ",)),
+        DOCUMENTS,
+    )
+    assert at_hand.words[0] == "test_login_expires"
+    assert {"new_token", "old_token", "audit"} <= set(at_hand.words)
+    assert "untouched_name" not in at_hand.words
+    assert at_hand.hints == ("期限切れ",)
+
+
+texts = st.text(alphabet='ab./\\:-+ \n"語é\u0301', max_size=80)
+
+
+@given(
+    given_=st.builds(
+        Artifacts,
+        failing_tests=st.lists(texts, max_size=3).map(tuple),
+        last_diff=texts,
+        editing_path=st.lists(texts, max_size=3).map(tuple),
+        hints=st.lists(texts, max_size=3).map(tuple),
+    )
+)
+def test_whatever_is_given_only_documents_are_named(given_: Artifacts) -> None:
+    at_hand = read_artifacts(given_, DOCUMENTS)
+    assert set(at_hand.files) <= set(DOCUMENTS)
+    assert len(at_hand.files) <= MOST_FILES
+    assert all(tags for tags in at_hand.files.values())
