@@ -62,6 +62,8 @@ def search(
         bases: Folders that were indexed, as documents name them; paths are judged relative to them.
     """
     question = read(query)
+    if not question.terms:  # any vector is near some other: `?!` is about nothing
+        return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
     files = [
         file

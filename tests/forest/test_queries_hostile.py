@@ -90,6 +90,14 @@ def test_what_nothing_is_about_has_no_hit(shelf: Shelf, query: str) -> None:
     assert shelf.search(query, 3).hits == ()
 
 
+@pytest.mark.parametrize("query", ["?!.,;", "🦀", "'; --", "%", "。", "…"])
+def test_what_has_no_word_is_near_no_vector_either(tmp_path: Path, query: str) -> None:
+    embedder = HashEmbedder()
+    with plant(tmp_path / "f.db", FILES, embedder) as store:
+        assert search(store, query, embedder.queries([query])[0], top_k=3) == []
+        assert search(store, "zzzqqq", embedder.queries(["zzzqqq"])[0], top_k=3) != []
+
+
 WRITTEN = {
     "src/auth/login.py": "# ログインを認証する。パスワードを確認\ndef login(): pass\n",
     "src/cafe.py": "# le café, ﾊﾟｽﾜｰﾄﾞ\ndef brew(): pass\n",
