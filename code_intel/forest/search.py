@@ -62,7 +62,7 @@ def search(
         bases: Folders that were indexed, as documents name them; paths are judged relative to them.
     """
     question = read(query)
-    if not question.terms:  # any vector is near some other: `?!` is about nothing
+    if not (question.terms or question.names):  # any vector is near some other: `?!` is about nothing
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
     files = [

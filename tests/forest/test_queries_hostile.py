@@ -98,6 +98,12 @@ def test_what_has_no_word_is_near_no_vector_either(tmp_path: Path, query: str) -
         assert search(store, "zzzqqq", embedder.queries(["zzzqqq"])[0], top_k=3) != []
 
 
+def test_a_name_too_long_for_a_word_is_still_found_where_it_is_defined(tmp_path: Path) -> None:
+    name = "x" * 80
+    with plant(tmp_path / "f.db", {"a.py": f"def {name}(): pass\n", "b.py": "y = 1\n"}) as store:
+        assert [hit.document for hit in search(store, name, None, top_k=3)] == ["a.py"]
+
+
 WRITTEN = {
     "src/auth/login.py": "# ログインを認証する。パスワードを確認\ndef login(): pass\n",
     "src/cafe.py": "# le café, ﾊﾟｽﾜｰﾄﾞ\ndef brew(): pass\n",
