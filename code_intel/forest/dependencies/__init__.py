@@ -7,8 +7,29 @@ graph.packages("src/app.py")    # what it imports from elsewhere
 closure(graph, "src/app.py")    # what that imports in turn
 """
 
-from code_intel.forest.dependencies.closure import Closure, Direction, Node, closure
+from code_intel.forest.dependencies.closure import (
+    CAP,
+    DEEPEST,
+    DEPTH,
+    Closure,
+    Direction,
+    Node,
+    closure,
+)
 from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.dependencies.kept import graph_of
+from code_intel.forest.dependencies.resolvers import follows
 
-__all__ = ["Closure", "Direction", "Graph", "Links", "Node", "closure", "graph_of"]
+__all__ = [
+    "CAP",
+    "DEEPEST",
+    "DEPTH",
+    "Closure",
+    "Direction",
+    "Graph",
+    "Links",
+    "Node",
+    "closure",
+    "follows",
+    "graph_of",
+]

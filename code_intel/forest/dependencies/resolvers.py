@@ -61,3 +61,8 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
     }
 )
 """By the name of a language; Swift and C# import modules and namespaces, which no file is called after."""
+
+
+def follows(language: str) -> bool:
+    """Whether imports of a language lead to documents; those of others are only named, or not read."""
+    return language in RESOLVERS and RESOLVERS[language].resolve is not _unknown

@@ -1,0 +1,141 @@
+"""Lines of one file, cut where its symbols begin and end, within a budget."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from code_intel.chunking.spans import Lines
+from code_intel.records import Symbol
+
+_ABOVE = ("@", "#", "//", "/*", "*", "--", ";", '"""', "'''", "<!--")
+"""What lines begin with that stand above a definition and belong to it: decorators and comments."""
+MOST_ABOVE = 30
+
+
+class Snippet(NamedTuple):
+    """Lines of a file, verbatim.
+
+    Attributes:
+        start_line: First line, 1-based.
+        end_line: Last line.
+        text: Those lines with their ends; of a line longer than the budget, what fits of it.
+        symbol: The innermost symbol that the wanted ones are in, else the first that begins there, else
+            empty.
+        next_line: First line that was asked for and did not fit; 0 when all did.
+    """
+
+    start_line: int
+    end_line: int
+    text: str
+    symbol: str
+    next_line: int
+
+
+def snippet(
+    text: str,
+    symbols: Sequence[Symbol],
+    first: int,
+    last: int,
+    *,
+    budget: int,
+    cost: Callable[[str], int],
+    whole: bool = True,
+) -> Snippet:
+    """Cut lines out of a text.
+
+    Args:
+        text: The file.
+        symbols: What it defines.
+        first: First line wanted, within the text.
+        last: Last line wanted; past the end means the end.
+        budget: What the lines may cost.
+        cost: What a text costs, such as its tokens.
+        whole: Begin and end where symbols do: wider where that fits, else narrower.
+    """
+    lines = Lines(text)
+    last = min(last, len(lines))
+    wanted = first, last
+    if whole:
+        wide = _widened(lines, text, symbols, first, last)
+        if 2 * cost(text[slice(*lines.span(wide[0], first - 1))]) <= budget:
+            first = wide[0]
+        if cost(text[slice(*lines.span(first, wide[1]))]) <= budget:
+            last = wide[1]
+    end = _fitting(lines, text, first, last, budget, cost)
+    if end < last and whole:
+        end = _quiet(lines, text, symbols, first, end)
+    shown = text[slice(*lines.span(first, end))]
+    if end == first and cost(shown) > budget:
+        shown = shown[: _most(shown, budget, cost)]
+    return Snippet(first, end, shown, _named(symbols, wanted, end), end + 1 if end < last else 0)
+
+
+def lines_of(text: str, symbol: Symbol) -> tuple[int, int]:
+    """Return the lines of a symbol with the comment and decorators right above it."""
+    return _documented(Lines(text), text, symbol.start_line), symbol.end_line
+
+
+def _widened(
+    lines: Lines, text: str, symbols: Sequence[Symbol], first: int, last: int
+) -> tuple[int, int]:
+    """Return the lines with the innermost symbols that the first and the last of them are in."""
+    start, end = first, last
+    if (opened := _innermost(symbols, first)) is not None:
+        start, end = min(start, opened.start_line), max(end, opened.end_line)
+        start = _documented(lines, text, start) if start == opened.start_line else start
+    if (closed := _innermost(symbols, last)) is not None:
+        end = max(end, closed.end_line)
+    return start, min(end, len(lines))
+
+
+def _documented(lines: Lines, text: str, line: int) -> int:
+    above = line
+    while above > 1 and line - above < MOST_ABOVE:
+        before = text[slice(*lines.span(above - 1, above - 1))].strip()
+        if not before.startswith(_ABOVE):
+            break
+        above -= 1
+    return above
+
+
+def _innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
+    holding = [s for s in symbols if s.start_line <= line <= s.end_line]
+    return min(holding, key=lambda s: (s.end_line - s.start_line, -s.start_line), default=None)
+
+
+def _fitting(
+    lines: Lines, text: str, first: int, last: int, budget: int, cost: Callable[[str], int]
+) -> int:
+    """Return the last line up to which all fits; at least the first one."""
+    spent, end = 0, first
+    for line in range(first, last + 1):
+        spent += cost(text[slice(*lines.span(line, line))])
+        if spent > budget:
+            break
+        end = line
+    return end
+
+
+def _quiet(lines: Lines, text: str, symbols: Sequence[Symbol], first: int, end: int) -> int:
+    """Return the last line up to `end` after which no symbol is cut in two, if most is kept."""
+    near = [s for s in symbols if first < s.start_line <= end + MOST_ABOVE and end < s.end_line]
+    tops = (_documented(lines, text, symbol.start_line) for symbol in near)
+    cut = sorted(top for top in tops if first < top <= end)
+    middle = first + (end - first) // 2
+    return next((top - 1 for top in (*cut[:1], *cut[-1:]) if top > middle), end)
+
+
+def _most(line: str, budget: int, cost: Callable[[str], int]) -> int:
+    """Return how many characters of a line fit."""
+    low, high = 0, len(line)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cost(line[:middle]) <= budget else (low, middle - 1)
+    return low
+
+
+def _named(symbols: Sequence[Symbol], wanted: tuple[int, int], end: int) -> str:
+    first, last = wanted[0], min(wanted[1], end)
+    around = [s for s in symbols if s.start_line <= first and last <= s.end_line]
+    if around:
+        return min(around, key=lambda s: s.end_line - s.start_line).qualified
+    return next((s.qualified for s in symbols if first <= s.start_line <= end), "")
