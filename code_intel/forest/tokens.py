@@ -33,8 +33,9 @@ STOP_WORDS = frozenset(
 )
 
 _QUOTED = re.compile(r'"([^"\n]+)"|(?<!\w)\'([^\'\n]+)\'(?!\w)|「([^」\n]+)」|『([^』\n]+)』')
-_PATH = re.compile(r"[\w.-]+(?:[/\\][\w.-]+)+")
-_COMPOUND = re.compile(r"[^\W_]+(?:[-_]+[^\W_]+)+")
+# Only where a word begins: tried at each letter of a long one, these would take its length squared.
+_PATH = re.compile(r"(?<![\w.-])[\w.-]+(?:[/\\][\w.-]+)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[-_]+[^\W_]+)+")
 _WORD = re.compile(r"[\w-]+")
 _HIRAGANA = "\u3041-\u3096"
 _CONTENT = "\u3005-\u3007\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
+from code_intel.config import TokenizationStrategy
 from code_intel.errors import UsageError
 from code_intel.forest.globs import MOST, expand, matches
 from code_intel.forest.search import search, within
+from code_intel.forest.tokens import tokenise
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -23,6 +25,7 @@ from forest.corpus import FILES, plant
 from projects import Caller
 from served import gateway, index_server, make_shop, settings_of
 
+STRATEGIES: tuple[TokenizationStrategy, ...] = ("phrase-aware", "legacy", "hybrid")
 LOGIN = "src/auth/service.py"
 TRACE = """\
 Traceback (most recent call last):
@@ -102,6 +105,15 @@ def test_a_name_too_long_for_a_word_is_still_found_where_it_is_defined(tmp_path:
     name = "x" * 80
     with plant(tmp_path / "f.db", {"a.py": f"def {name}(): pass\n", "b.py": "y = 1\n"}) as store:
         assert [hit.document for hit in search(store, name, None, top_k=3)] == ["a.py"]
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "-", "_", ".", "a-", "a.", "a/", "0x", '"', "認", "a_b/c-d "]
+)
+def test_an_endless_goal_has_few_terms(unit: str) -> None:
+    for strategy in STRATEGIES:
+        found = tokenise(unit * 4000, strategy)
+        assert max(map(len, found)) <= 12
 
 
 WRITTEN = {
