@@ -18,7 +18,13 @@ from code_intel.session.risk import Risk
 from code_intel.session.wording import fold_symbol, says_something
 
 CORROBORATING = frozenset({"find_definitions", "find_references"})
-FOREST_TOOLS = ("search_forest", "search_smart")
+FOREST_TOOLS = (
+    "search_forest",
+    "search_smart",
+    "files_search",
+    "context_bundle",
+    "semantic_rerank",
+)
 MOST_OPENED = 30  # files one call may open: whoever finds more has looked at none of them
 _FRAGMENT = 3  # columns below which a name that is merely contained in others is a fragment
 

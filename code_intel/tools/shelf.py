@@ -146,14 +146,14 @@ class Shelf:
         return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
 
 
-def check_query(query: str) -> None:
+def check_query(query: str, field: str = "query") -> None:
     """Refuse a query in which there is nothing to be read.
 
     Raises:
         UsageError: It is white space and characters nobody can see.
     """
     if not without_hidden(query).strip():
-        raise UsageError("query is empty.", details={"field": "query"})
+        raise UsageError(f"{field} is empty.", details={"field": field})
 
 
 def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:

@@ -5,8 +5,11 @@ from code_intel.tools.add_explored_files import add_explored_files
 from code_intel.tools.add_frontmatter import add_frontmatter
 from code_intel.tools.check_write_target import check_write_target
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
+from code_intel.tools.context_bundle import context_bundle
 from code_intel.tools.declaration import Tool
 from code_intel.tools.delete_document import delete_document
+from code_intel.tools.deps_closure import deps_closure
+from code_intel.tools.files_search import files_search
 from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.find_references import find_references
 from code_intel.tools.get_session_status import get_session_status
@@ -22,7 +25,9 @@ from code_intel.tools.search_forest import search_forest
 from code_intel.tools.search_map import search_map
 from code_intel.tools.search_smart import search_smart
 from code_intel.tools.search_text import search_text
+from code_intel.tools.semantic_rerank import semantic_rerank
 from code_intel.tools.set_query_frame import set_query_frame
+from code_intel.tools.snippets_get import snippets_get
 from code_intel.tools.start_session import start_session
 from code_intel.tools.submit_semantic import submit_semantic
 from code_intel.tools.submit_understanding import submit_understanding
@@ -38,8 +43,13 @@ GATEWAY_TOOLS = (
     Tool(search_map, "Ask the map of agreements"),
     Tool(search_forest, "Search the source"),
     Tool(search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})),
+    Tool(files_search, "Find files by their words"),
+    Tool(context_bundle, "Gather what to read for a goal"),
+    Tool(semantic_rerank, "Order candidates by meaning"),
     Tool(find_definitions, "Find definitions"),
     Tool(find_references, "Find references"),
+    Tool(deps_closure, "Find what depends on what"),
+    Tool(snippets_get, "Read lines or a symbol"),
     Tool(validate_symbol_relevance, "Compare symbols with a feature"),
     Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
     Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),

@@ -67,7 +67,7 @@ def test_files_grow_into_the_budget_but_the_next_ones_stay_near() -> None:
 
 
 def test_what_does_not_fit_is_one_line_and_not_gone() -> None:
-    packed = pack(bundle(*[FUNCTION] * 12), 7, 400)
+    packed = pack(bundle(*[FUNCTION] * 12), 7, 250)
     assert 1 <= len(packed.files) < 7
     assert packed.further[0].startswith(f"src/file_{len(packed.files)}.py:1  def login(user)")
 

@@ -1,0 +1,82 @@
+"""Gather what to read for a goal: short fragments of the files that matter, best first.
+
+What is at hand helps: a failing test, the last diff, the file being edited. `--diff -` reads a diff from
+standard input: `git diff | code-intel context --diff - "why is the total wrong"`.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import get_args
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.cli.tool_call import call
+from code_intel.errors import UsageError
+from code_intel.forest.boosts import BoostProfile
+from code_intel.tools.answers import BUDGET
+from code_intel.tools.context_bundle import context_bundle
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("goal", nargs="+", help="what you want to do, in any language")
+    parser.add_argument(
+        "--failing-test", action="append", default=[], metavar="TEST", help="a test that fails"
+    )
+    parser.add_argument("--diff", default="", metavar="FILE", help="a unified diff; - reads it")
+    parser.add_argument(
+        "--editing", action="append", default=[], metavar="PATH", help="a file being edited"
+    )
+    parser.add_argument(
+        "--hint", action="append", default=[], metavar="TEXT", help="a symbol, word or file"
+    )
+    parser.add_argument(
+        "--profile", default="default", help="default, bugfix, testfail, typeerror, feature, …"
+    )
+    parser.add_argument(
+        "--boost", choices=get_args(BoostProfile), default="default", help="which kind of file"
+    )
+    parser.add_argument("--limit", type=int, default=7, help="files of which lines are shown")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="tokens that files may take")
+    parser.add_argument("--compact", action="store_true", help="only where to look")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer; 1 when nothing was found."""
+    given = {
+        "goal": " ".join(args.goal),
+        "artifacts": {
+            "failing_tests": args.failing_test,
+            "last_diff": _diff(args.diff),
+            "editing_path": args.editing,
+            "hints": args.hint,
+        },
+        "profile": args.profile,
+        "boost_profile": args.boost,
+        "limit": args.limit,
+        "token_budget": args.budget,
+        "compact": args.compact,
+    }
+    answer = call(project_of(args), context_bundle, given)
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["files"] else 1
+
+
+def _diff(source: str) -> str:
+    """Return the diff that `--diff` names.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    if source in {"", "-"}:
+        return sys.stdin.read() if source else ""
+    try:
+        return Path(source).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"{source[:200]} cannot be read: {error.strerror}.",
+            hint="Give a file that holds a unified diff, or - for standard input.",
+            details={"field": "diff"},
+        ) from None

@@ -1,0 +1,42 @@
+"""Commands that are tools of the gateway: the same arguments, checked alike, and the same answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from code_intel.cli.project import is_set_up, setting_up
+from code_intel.config import Settings
+from code_intel.errors import NotFoundError
+from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.desk import Desk
+from code_intel.tools.shelf import open_project, project_sync
+
+
+def call(
+    settings: Settings, run: Callable[..., Awaitable[Answer]], given: Mapping[str, Any]
+) -> Answer:
+    """Call a tool outside any session; nothing of the project is written.
+
+    Raises:
+        UsageError: An argument is wrong; names the field.
+        NotFoundError: The project is not indexed yet.
+    """
+    if not settings.forest.db_path.exists():
+        before = "" if is_set_up(settings) else f"`{setting_up(settings)}`, then "
+        raise NotFoundError(
+            f"{settings.root} is not indexed yet.", hint=f"Run {before}`{project_sync(settings)}`."
+        )
+    arguments, _ = Tool(run, "").arguments(given)
+    return asyncio.run(_called(settings, run, arguments))
+
+
+async def _called(
+    settings: Settings, run: Callable[..., Awaitable[Answer]], arguments: Mapping[str, Any]
+) -> Answer:
+    map_shelf, forest_shelf = open_project(settings, readonly=True)
+    desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    try:
+        return await run(desk, **arguments)
+    finally:
+        map_shelf.index.close()
+        forest_shelf.index.close()

@@ -1,0 +1,112 @@
+"""Tool `files_search`."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.chunking.words import query_words
+from code_intel.forest.boosts import BoostProfile
+from code_intel.forest.files import FileHit, search_files
+from code_intel.forest.fragments import best_place, source_of
+from code_intel.forest.search import within
+from code_intel.index.walk import bases
+from code_intel.session import steps
+from code_intel.text import visible
+from code_intel.tools.answers import BUDGET, index_data, index_text
+from code_intel.tools.answers import within as fitting
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.shelf import check_query
+from code_intel.tools.suspicion import flags_of, note_of
+
+PREVIEW = 240
+"""Characters of the line that is shown of a file."""
+
+
+async def files_search(
+    desk: Desk,
+    query: Annotated[
+        str, Field(min_length=1, max_length=4000, description="Words; quote what belongs together.")
+    ],
+    top_k: Annotated[int, Field(ge=1, le=50, description="Files at the most.")] = 20,
+    boost_profile: Annotated[
+        BoostProfile, Field(description="default: source; docs: documents; none: words alone.")
+    ] = "default",
+    directory: Annotated[str, Field(description="Only below this folder.")] = "",
+    file_pattern: Annotated[
+        str, Field(description="Only files whose name matches this glob.")
+    ] = "",
+    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
+
+    Use it when you know the words; search_smart finds by meaning, search_text exact text. Returns file,
+    score, language and the line that fits best.
+    """
+    check_query(query)
+    async with desk.perhaps(session_id, "files_search") as held:
+        found = await thread(
+            _found, desk, query, top_k, boost_profile, (directory, file_pattern, language.lower())
+        )
+        index = await thread(desk.forest.freshness)
+        if held is not None:
+            symbols = (name for hit in found for name in hit.chunk.symbols[:1])
+            files = [hit.path for hit in found]
+            await held.append(
+                steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
+            )
+    rows = fitting((_row(hit, query) for hit in found), BUDGET)
+    data = {
+        "query": query,
+        "boost_profile": boost_profile,
+        "results": rows,
+        "total": len(found),
+        "truncated": len(rows) < len(found),
+        "index": index_data(index),
+    }
+    lines = [note_of(rows)] if note_of(rows) else []
+    lines += [
+        f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
+        for place, row in enumerate(rows, 1)
+    ]
+    if len(rows) < len(found):
+        lines.append(f"… {len(found) - len(rows)} more; narrow with directory or language.")
+    text = "\n".join(lines) or f"No file has any of these words: {query}"
+    return Answer(data, text + index_text(index))
+
+
+def _found(
+    desk: Desk, query: str, top_k: int, boost: BoostProfile, only: tuple[str, str, str]
+) -> list[FileHit]:
+    directory, file_pattern, language = only
+
+    def wanted(path: str, written: str) -> bool:
+        return language in {"", written} and within(path, directory, file_pattern)
+
+    desk.forest.poke()
+    return search_files(
+        desk.forest.store,
+        query,
+        top_k=top_k,
+        boost=boost,
+        strategy=desk.settings.tokenization_strategy,
+        bases=bases(desk.forest.config),
+        wanted=wanted,
+    )
+
+
+def _row(hit: FileHit, query: str) -> dict[str, Any]:
+    source = source_of([hit.chunk], ())
+    line = best_place(source, hit.chunk, frozenset(query_words(query))).line
+    preview = source.lines.get(line, "").strip()[:PREVIEW]
+    return {
+        "file": hit.path,
+        "score": round(hit.score, 4),
+        "bm25": round(hit.bm25, 4),
+        "language": hit.chunk.language,
+        "line": line,
+        "preview": preview,
+        "why": list(hit.why),
+        **flags_of(hit.path, preview),
+    }
