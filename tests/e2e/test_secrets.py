@@ -123,9 +123,13 @@ async def ask_everything(call: Caller) -> list[object]:
         assert found["total_matches"] or pattern in {token, ASKED["OpenAI"].text}
     await ask("search_text", pattern="x", path="certs/server.key")
     await ask("search_text", pattern=token, path=token)
+    for path in ("certs/server.key", "src/carriers.py", token):
+        await ask("snippets_get", path=path)
+        await ask("deps_closure", path=path, direction="both")
     for symbol in ("connect", "connect_0", "connect_2", token):
         await ask("find_definitions", symbol=symbol)
         await ask("find_references", symbol=symbol)
+        await ask("snippets_get", symbol=symbol)
     await ask("add_explored_files", files=["src/carriers.py", token])
     await ask("validate_symbol_relevance", target_feature=token, symbols=["connect_0", token])
     await ask(

@@ -133,6 +133,8 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("find_definitions", {"symbol": "obey"}),
     ("find_references", {"symbol": "login"}),
     ("find_references", {"symbol": "repository"}),
+    ("deps_closure", {"path": "src/orders.py", "direction": "both"}),
+    ("snippets_get", {"path": "src/orders.py"}),
     ("add_explored_files", {"files": ["src/orders.py"]}),
     ("validate_symbol_relevance", {"target_feature": "請求の命令", "symbols": ["login"]}),
     ("confirm_symbol_relevance", {"relevant_symbols": ["login"], "code_evidence": "it logs in"}),

@@ -1,0 +1,43 @@
+"""Show the files a file imports, or those that import it, over several imports."""
+
+import argparse
+from typing import get_args
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.cli.tool_call import call
+from code_intel.forest.dependencies import CAP, DEPTH, Direction
+from code_intel.tools.deps_closure import deps_closure
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("path", help="a file of the project")
+    parser.add_argument(
+        "--direction",
+        choices=get_args(Direction),
+        default="outbound",
+        help="what it imports (default), who imports it, or both",
+    )
+    parser.add_argument(
+        "--depth",
+        type=int,
+        default=DEPTH,
+        metavar="N",
+        help=f"imports in between (default {DEPTH})",
+    )
+    parser.add_argument("--limit", type=int, default=CAP, metavar="N", help="most files")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer; 1 when there is no such file."""
+    given = {
+        "path": args.path,
+        "direction": args.direction,
+        "max_depth": args.depth,
+        "limit": args.limit,
+    }
+    answer = call(project_of(args), deps_closure, given)
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["nodes"] else 1

@@ -1,0 +1,154 @@
+"""Tool `deps_closure`."""
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.dependencies import (
+    CAP,
+    DEEPEST,
+    DEPTH,
+    Closure,
+    Direction,
+    Node,
+    closure,
+    follows,
+    graph_of,
+)
+from code_intel.forest.grep import confined
+from code_intel.index.walk import bases, locate
+from code_intel.session import steps
+from code_intel.session.paths import plain_path
+from code_intel.text import visible
+from code_intel.tools.answers import BUDGET, index_data, index_text, within
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import freshen
+from code_intel.tools.suspicion import flags_of, note_of
+
+LOOKED_AT = 50
+"""Files of an answer that are brought up to date before it is given."""
+PACKAGES = 50
+LINES = 40
+UNFOLLOWED = (
+    "Imports of {language} are not followed to files: that nothing is listed proves nothing."
+)
+
+
+async def deps_closure(
+    desk: Desk,
+    path: Annotated[
+        str, Field(min_length=1, max_length=1000, description="A file, relative to the project.")
+    ],
+    direction: Annotated[
+        Direction, Field(description="outbound: what it imports; inbound: who imports it; both.")
+    ] = "outbound",
+    max_depth: Annotated[
+        int, Field(ge=1, le=DEEPEST, description="Imports from one file to the next.")
+    ] = DEPTH,
+    limit: Annotated[int, Field(ge=1, le=CAP, description="Most files.")] = CAP,
+    session_id: SessionId = None,
+) -> Answer:
+    """Find the files a file depends on, or those that depend on it, over several imports.
+
+    Use inbound before a change, to see what it may break; outbound to see what the code rests on. Comes
+    from the imports of the index, so it is a fact; calls without an import are not seen. Returns files
+    by distance with the file they are reached through, packages from elsewhere, and cycles of imports.
+    """
+    async with desk.perhaps(session_id, "deps_closure") as held:
+        name, found = await thread(_followed, desk, path, direction, max_depth, limit)
+        language = await thread(_language, desk, name)
+        index = await thread(desk.forest.freshness)
+        if held is not None:
+            await held.append(steps.called("deps_closure", path, found=len(found.nodes)))
+    rows = within(map(_node_data, found.nodes), BUDGET)
+    data: dict[str, Any] = {
+        "path": name,
+        "direction": direction,
+        "max_depth": max_depth,
+        "nodes": rows,
+        "packages": list(found.packages[:PACKAGES]),
+        "cycles": [list(cycle) for cycle in found.cycles],
+        "total": len(found.nodes),
+        "truncated": found.truncated or len(rows) < len(found.nodes),
+        "index": index_data(index),
+    }
+    if not follows(language):
+        data["warnings"] = [UNFOLLOWED.format(language=language)]
+    return Answer(data, _text(name, found, data) + index_text(index))
+
+
+def _followed(
+    desk: Desk, path: str, direction: Direction, depth: int, limit: int
+) -> tuple[str, Closure]:
+    """Return the document's name and what is around it, as the files are now.
+
+    Raises:
+        NotFoundError: The index does not know the file.
+        UsageError: It is outside the project.
+    """
+    desk.forest.poke()
+    store, name = desk.forest.store, document_of(desk, path)
+
+    def follow() -> Closure:
+        graph = graph_of(store, bases(desk.forest.config))
+        return closure(graph, name, direction, depth, limit)
+
+    freshen(desk, [name])
+    if store.document(name) is None:
+        raise NotFoundError(
+            f"{path[:200]} is not in the index.",
+            hint="Name a source file of the project; get_session_status says whether it is indexed.",
+            details={"field": "path"},
+        )
+    found = follow()
+    if freshen(desk, [node.path for node in found.nodes[:LOOKED_AT]]):
+        found = follow()
+    return name, found
+
+
+def document_of(desk: Desk, path: str) -> str:
+    """Return how the index names a file that a caller names, links resolved; `a.py:34` is `a.py`.
+
+    Raises:
+        UsageError: It is outside the project, or does not exist and the index does not know it either.
+    """
+    plain = plain_path(path)
+    for name in (path, plain):
+        if desk.forest.store.document(name) is not None:
+            return name
+    with suppress(UsageError):
+        return locate(desk.forest.config, desk.root / confined(desk.root, path))[0]
+    return locate(desk.forest.config, desk.root / confined(desk.root, plain))[0]
+
+
+def _language(desk: Desk, name: str) -> str:
+    row = desk.forest.store.document(name)
+    return row.language if row else ""
+
+
+def _node_data(node: Node) -> dict[str, Any]:
+    data = {"path": node.path, "depth": node.depth, "direction": node.direction, "via": node.via}
+    return data | flags_of(node.path)
+
+
+def _text(name: str, found: Closure, data: dict[str, Any]) -> str:
+    lines = [note_of(data["nodes"])] if note_of(data["nodes"]) else []
+    arrows = {"outbound": "→", "inbound": "←"}
+    for node in found.nodes[:LINES]:
+        via = "" if node.depth == 1 else f"  via {visible(node.via)}"
+        lines.append(f"{node.depth} {arrows[node.direction]} {visible(node.path)}{via}")
+    if len(found.nodes) > LINES:
+        lines.append(f"… {len(found.nodes) - LINES} more, in `nodes` as far as they fit.")
+    if found.truncated:
+        lines.append("There are more: ask with a smaller max_depth, or for one of these files.")
+    if not found.nodes:
+        said = {"outbound": "imports no file", "inbound": "is imported by no file"}
+        none = said.get(data["direction"], "is joined to no other file")
+        lines.append(f"{visible(name)} {none} of the project.")
+    if data["packages"]:
+        lines.append(f"Packages: {', '.join(map(visible, data['packages']))}")
+    lines += [f"Cycle: {' → '.join(map(visible, (*c, c[0])))}" for c in found.cycles]
+    return "\n".join([*lines, *data.get("warnings", ())])
