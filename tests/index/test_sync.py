@@ -57,7 +57,7 @@ def content(store: Store) -> object:
     return [
         (
             replace(row, id=0, indexed_at="", mtime_ns=0, inode=0),
-            [replace(chunk, id=0, document_id=0) for chunk in chunks_of(store, row.path)],
+            [chunk._replace(id=0, document_id=0) for chunk in chunks_of(store, row.path)],
             symbols_of(store, row.path),
         )
         for row in store.documents()
