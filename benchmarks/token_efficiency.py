@@ -1,0 +1,183 @@
+"""How soon an agent meets the file that matters: tokens of a bundle until the first relevant file.
+
+    python -m benchmarks.token_efficiency [--vectors --cache DIR]
+    python -m benchmarks.token_efficiency --data FILE.jsonl --manifest FILE --sources DIR [--scope root|full]
+
+Questions and corpora are those of `code_search.py`. Ours: the answer of the tool `context_bundle` with its
+defaults, as JSON; a file counts from where what is said of it ends. Beside it, in the same run, what agents
+do without us: ripgrep for the words of the question, then reading the files it names one after the other,
+whole, the best first, the listing for free. Tokens are estimated as answers are: four ASCII characters, or
+one other character.
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import code_search
+from benchmarks.peers import Corpus, by_words, corpora
+from code_intel.config import IndexConfig, Settings, load_settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.index.facade import Index, open_index
+from code_intel.tools.answers import tokens
+from code_intel.tools.context_bundle import context_bundle
+from code_intel.tools.desk import Desk
+
+MARKS = (250, 500, 1000, 2000, 4000)
+NEVER = math.inf
+
+
+class Answered(NamedTuple):
+    """One question: tokens until the first relevant file (or never), tokens of it all, milliseconds."""
+
+    repo: str
+    category: str
+    query: str
+    until: float
+    size: int
+    milliseconds: float
+
+
+def desk_of(folder: Path, database: Path, settings: Settings, cache: VectorCache | None) -> Desk:
+    """Return what the tool works with, its index complete; nothing is written into `folder`."""
+    config = IndexConfig(
+        path=folder / "devrag-forest.json", corpus="forest", patterns=(".",), db_path=database
+    )
+    here = replace(settings, root=folder, forest=config)
+    embedder = LazyEmbedder(here, corpus="forest")
+    index = open_index(config, embedder=embedder, cache=cache)
+    index.complete(words_only=settings.embedding == "off", progress=_progress)
+    return Desk(here, None, Index(here.map, readonly=True), index, embedder)
+
+
+def ours(repo: str, corpus: Corpus, desk: Desk) -> list[Answered]:
+    """Ask the tool every question."""
+    answers = []
+    for question in corpus.questions:
+        query = str(question["query"])
+        started = time.perf_counter()
+        data = asyncio.run(context_bundle(desk, query)).data
+        took = 1000 * (time.perf_counter() - started)
+        wanted = _wanted(corpus, question)
+        text = json.dumps(data, ensure_ascii=False)
+        until = next((_until(text, item) for item in _items(data) if _file(item) in wanted), NEVER)
+        answers.append(Answered(repo, str(question["category"]), query, until, tokens(text), took))
+    return answers
+
+
+def reading(repo: str, corpus: Corpus) -> list[Answered]:
+    """Read whole files in the order of ripgrep's words."""
+    answers = []
+    for question, paths in zip(corpus.questions, by_words(corpus), strict=True):
+        spent, until, wanted = 0, NEVER, _wanted(corpus, question)
+        for path in paths:
+            spent += tokens((corpus.folder / path).read_text("utf-8", errors="replace"))
+            until = min(until, spent) if path in wanted else until
+        answers.append(
+            Answered(repo, str(question["category"]), str(question["query"]), until, spent, 0.0)
+        )
+    return answers
+
+
+def _items(data: Mapping[str, Any]) -> list[object]:
+    return [*data["files"], *data["further"]]
+
+
+def _file(item: Any) -> str:
+    if not isinstance(item, str):
+        return str(item["file"])
+    place = item.split("  ", 1)[0]
+    return place.rpartition(":")[0] or place
+
+
+def _until(text: str, item: object) -> int:
+    """Return how many tokens an answer has up to the end of one of its items."""
+    said = json.dumps(item, ensure_ascii=False)
+    return tokens(text[: text.index(said) + len(said)])
+
+
+def _wanted(corpus: Corpus, question: Mapping[str, Any]) -> set[str]:
+    """Return the relevant files as the index names them."""
+    before = f"{corpus.prefix}/" if corpus.prefix else ""
+    return {str(target["path"]).removeprefix(before) for target in question["relevant"]}
+
+
+def show(answers: Mapping[str, Sequence[Answered]], label: str) -> dict[str, Any]:
+    """Print the table and return what it says."""
+    print(f"# {label}")
+    print(
+        f"{'within tokens':<28}"
+        + "".join(f"{mark:>8}" for mark in MARKS)
+        + f"{'mean size':>11}{'p50 ms':>8}"
+    )
+    result: dict[str, Any] = {"label": label}
+    for name, mine in answers.items():
+        for category in ("", *sorted({each.category for each in mine})):
+            rows = [each for each in mine if category in {"", each.category}]
+            shares = {mark: sum(each.until <= mark for each in rows) / len(rows) for mark in MARKS}
+            size = statistics.fmean(each.size for each in rows)
+            median = statistics.median(each.milliseconds for each in rows)
+            title = f"  {category} ({len(rows)})" if category else f"{name} ({len(rows)})"
+            print(
+                f"{title:<28}"
+                + "".join(f"{share:>8.3f}" for share in shares.values())
+                + f"{size:>11.0f}{median:>8.1f}"
+            )
+            key = f"{name} {category}".strip()
+            result[key] = {"n": len(rows), "within": shares, "mean_size": size, "p50_ms": median}
+    result["questions"] = [
+        {"who": name} | each._asdict() | {"until": None if each.until == NEVER else each.until}
+        for name, mine in answers.items()
+        for each in mine
+    ]
+    return result
+
+
+def _progress(done: int, total: int) -> None:
+    sys.stderr.write(f"\r{done}/{total}   ")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=code_search.OWN)
+    parser.add_argument("--manifest", type=Path)
+    parser.add_argument("--sources", type=Path)
+    parser.add_argument("--scope", choices=["root", "full"], default="root")
+    parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
+    parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
+    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    parser.add_argument("--json", type=Path, help="also write everything here")
+    args = parser.parse_args()
+    if (args.manifest is None) != (args.sources is None):
+        parser.error("--manifest and --sources go together")
+    settings = load_settings(code_search.HERE.parent)
+    settings = settings if args.vectors else replace(settings, embedding="off")
+    cache = VectorCache(args.cache) if args.vectors and args.cache else None
+    answers: dict[str, list[Answered]] = {"context_bundle": [], "ripgrep, then reading": []}
+    for repo, corpus in corpora(args).items():
+        with tempfile.TemporaryDirectory() as scratch:
+            desk = desk_of(corpus.folder, Path(scratch) / "forest.db", settings, cache)
+            answers["context_bundle"] += ours(repo, corpus, desk)
+            desk.forest.close()
+        answers["ripgrep, then reading"] += reading(repo, corpus)
+    how = "words and vectors" if args.vectors else "words only"
+    result = show(answers, f"{args.data.name}, scope {args.scope}, {how}")
+    if args.json:
+        args.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
