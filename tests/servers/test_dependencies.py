@@ -192,7 +192,7 @@ async def test_both_are_facts_that_belong_to_a_session_in_its_phase(shop: Path) 
         for tool in ("find_definitions", "find_references"):
             await call(tool, symbol="AuthService.login")
         await call("submit_understanding", symbols_identified=["AuthService.login"])
-        assert (await call("get_session_status"))["phase"] == "SEMANTIC"
+        assert (await call("get_session_status"))["current_phase"] == "SEMANTIC"
         for tool, arguments in (
             ("deps_closure", {"path": SERVICE}),
             ("snippets_get", {"path": SERVICE}),
