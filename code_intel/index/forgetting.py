@@ -83,19 +83,21 @@ def _unmounted(
     store: Store, config: IndexConfig, scan: walk.Scan, gone: Iterable[str]
 ) -> list[Path]:
     """Return folders that have lost all their documents together with the volume they were on."""
-    before: dict[str, int] = json.loads(store.get_meta("volumes") or "{}")
+    known: dict[str, int] = json.loads(store.get_meta("volumes") or "{}")
+    before = dict(known)
     folder = Path(os.path.realpath(config.folder))
     now, unmounted = dict(before), []
     for base in {pattern.base for pattern in walk.patterns(config)} - set(scan.missing):
         volume = base.stat().st_dev
-        if before.get(str(base)) == volume:
+        if before.setdefault(str(base), volume) == volume:
+            now[str(base)] = volume
             continue
         has_any = any(Path(file.real).is_relative_to(base) for file in scan.files.values())
         if not has_any and any((folder / name).is_relative_to(base) for name in gone):
             unmounted.append(base)
         else:
             now[str(base)] = volume
-    if now != before:
+    if now != known:
         store.set_meta("volumes", json.dumps(now, sort_keys=True))
     return unmounted
 

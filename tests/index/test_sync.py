@@ -273,6 +273,16 @@ def test_an_empty_folder_on_another_volume_deletes_nothing(store: Store, tmp_pat
     assert (sync(store, place).deleted, len(store.documents())) == (1, 2)
 
 
+def test_a_folder_that_was_never_scanned_was_on_no_other_volume(
+    store: Store, tmp_path: Path
+) -> None:
+    place = config(tmp_path / "p")
+    path = write(place.folder, "a.py")
+    sync_document(store, place, "a.py")
+    path.unlink()
+    assert counts(sync(store, place)) == (0, 0, 1, 0)
+
+
 def test_the_last_file_of_a_folder_is_forgotten_at_once(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "docs")
     write(place.folder, "docs/a.md")
