@@ -77,7 +77,9 @@ async def deps_closure(
     }
     if not follows(language):
         data["warnings"] = [UNFOLLOWED.format(language=language)]
-    return Answer(data, _text(name, found, data) + index_text(index))
+    return Answer(
+        data, _text(name, found, data) + ("" if index.state == "fresh" else index_text(index))
+    )
 
 
 def _followed(

@@ -125,12 +125,13 @@ def _opened(desk: Desk, path: str, symbol: str) -> tuple[Opened, Symbol | None, 
         path = _relative(desk, found[0])
     opened = _file(desk, path)
     asked = spelling(symbol)
-    named = next((s for s in opened.symbols if spells(asked, s.qualified, opened.path)), None)
+    here = [s for s in opened.symbols if spells(asked, s.qualified, opened.path)]
+    named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
     if named is None:
         raise _undefined(symbol, opened.path)
     places = (f"{_relative(desk, d)}:{d.line}" for d in found)
-    here = f"{opened.path}:{named.start_line}"
-    return opened, named, [place for place in places if place != here][:OTHERS]
+    shown = f"{opened.path}:{named.start_line}"
+    return opened, named, [place for place in places if place != shown][:OTHERS]
 
 
 def _undefined(symbol: str, where: str) -> NotFoundError:

@@ -39,6 +39,7 @@ def test_a_chain_is_followed_as_deep_as_asked() -> None:
 def test_packages_are_those_of_the_outbound_side() -> None:
     graph = graph_with({"a": ("b",), "b": (), "z": ("a",)})
     assert closure(graph, "a").packages == ("lib-a", "lib-b")
+    assert closure(graph, "a", depth=1).packages == ("lib-a",)
     assert closure(graph, "a", "both").packages == ("lib-a", "lib-b")
     assert closure(graph, "a", "inbound").packages == ()
 

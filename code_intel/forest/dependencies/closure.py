@@ -38,7 +38,7 @@ class Closure(NamedTuple):
 
     Attributes:
         nodes: The documents, the one asked for left out.
-        packages: What the documents of the outbound side import from elsewhere, by name.
+        packages: What is imported from elsewhere within the same number of steps, by name; outbound alone.
         cycles: The shortest cycle of each group of documents that import each other; the first document
             of a cycle follows its last.
         truncated: Whether there were more documents than the cap.
@@ -80,8 +80,8 @@ def closure(
                     break
                 found.setdefault(other, Node(other, step, name, reached[other]))
     nodes = tuple(sorted(found.values(), key=lambda node: (node.depth, node.path)))
-    imported = [path, *(node.path for node in nodes if node.direction == "outbound")]
-    used = imported if direction != "inbound" else ()
+    near = (node.path for node in nodes if node.direction == "outbound" and node.depth < depth)
+    used = [path, *near] if direction != "inbound" else []
     packages = sorted({name for each in used for name in graph.packages(each)})
     cycles = tuple(_cycles(graph, {path, *found}))[:CYCLES]
     return Closure(nodes, tuple(packages), cycles, truncated)
