@@ -151,6 +151,7 @@ def _refused(question: Question, code: int, message: str) -> None:
 
 def _arguments(question: Question, path: str) -> list[str]:
     flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
+    flags += ["--no-ignore-dot"]  # what the index holds is searched: git's rules and no other's
     flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
     flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
     flags += [f"--type={question.file_type}"] if question.file_type else []

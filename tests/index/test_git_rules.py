@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from code_intel.forest.grep import grep
+from code_intel.forest.matches import Question
 from code_intel.index import walk
 from code_intel.index.corpus import EXCLUDED_FOLDERS
 from code_intel.index.ignore import walk_folder
@@ -66,6 +69,17 @@ def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
         ]
     )  # fmt: skip
     assert names(config(root, "src")) == [name for name in listed(root) if name.startswith("src/")]
+
+
+def test_a_search_for_text_reads_what_the_index_holds(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p", "a.py", "src/b.py")
+    write(root, "c.log", "e.py")
+    (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (root / ".ignore").write_text("e.py\n", encoding="utf-8")
+    (root / "src" / ".rgignore").write_text("b.py\n", encoding="utf-8")
+    found = anyio.run(grep, root, Question("text of"))
+    indexed = [name for name in names(config(root)) if not Path(name).name.startswith(".")]
+    assert [match.file for match in found.matches] == indexed == ["a.py", "e.py", "src/b.py"]
 
 
 def test_a_work_tree_beside_the_repository_has_the_same_rules(tmp_path: Path) -> None:
