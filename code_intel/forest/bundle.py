@@ -4,11 +4,11 @@ goal and artifacts -> the forest's ranking -> dependencies and neighbours join -
 each bounded by `UNITS` -> blacklist (docs/decisions/0023). What of a file is shown decides `fragments`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from code_intel.chunking.words import query_words
 from code_intel.config import TokenizationStrategy
@@ -27,11 +27,12 @@ from code_intel.forest.search import POOL, rank
 from code_intel.forest.tokens import Terms, fold, tokenise
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
-from code_intel.records import Definition
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 UNITS: Mapping[str, float] = MappingProxyType(
     {
@@ -136,30 +137,29 @@ def gather_bundle(
     looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files, *alone[:JOINING]])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
     wanted = tokenise(_words(request.goal, at_hand), request.strategy)
-    shelf = _Shelf.of(store, kept)
-    candidates = []
+    texts = _grouped(store.chunks_of(kept), lambda row: row.path)
+    scored = []
     for path in kept:
         standing = ranking.get(path, _Standing(File(path), 0.0, ()))
-        score, why = _score(
-            relative(path, bases),
-            shelf.text(path),
-            wanted,
-            standing,
-            joined.get(path, Reach()),
-            at_hand.files.get(path, ()),
-            request,
-            language=shelf.language(path),
+        rows = texts.get(path, ())
+        named = at_hand.files.get(path, ())
+        reached = joined.get(path, Reach())
+        score, why = _score(relative(path, bases), rows, wanted, standing, reached, named, request)
+        tags = tuple(sorted([*standing.why, *why][:TAGS]))
+        scored.append((path, _Standing(standing.file, score, tags)))
+    best = _best(scored, most)
+    symbols = _grouped(store.defined_in([path for path, _ in best]), lambda each: each.file)
+    candidates = (
+        Candidate(
+            path,
+            each.score,
+            each.why,
+            source_of(texts.get(path, ()), symbols.get(path, ())),
+            _chunks(each.file) or texts.get(path, ()),
         )
-        candidates.append(
-            Candidate(
-                path,
-                score,
-                tuple(sorted([*standing.why, *why][:TAGS])),
-                shelf.source(path),
-                _chunks(standing.file) or shelf.chunks.get(path, ()),
-            )
-        )
-    return Bundle(_best(candidates, most), question.terms, left_out)
+        for path, each in best
+    )
+    return Bundle(tuple(candidates), question.terms, left_out)
 
 
 def _words(goal: str, at_hand: AtHand) -> str:
@@ -212,16 +212,15 @@ def _allowed(
 
 def _score(
     path: str,
-    text: str,
+    rows: Sequence[ChunkRow],
     wanted: Terms,
     standing: _Standing,
     joined: Reach,
     named: Sequence[str],
     request: Request,
-    language: str,
 ) -> tuple[float, list[str]]:
     """Return a file's score, the terms of the formula added, each bounded, and their tags."""
-    matched = text_match(text, wanted)
+    matched = text_match(fold("".join(row.text for row in rows)), wanted)
     most = len(wanted.keywords) + PHRASE * len(wanted.phrases) or 1.0
     in_path, path_tag = path_match(path, wanted)
     cosine = max(standing.file.cosines.values(), default=0.0)
@@ -234,7 +233,7 @@ def _score(
         joined.proximity,
         max(0.0, cosine),
     )
-    kind = boosts.file_type(path, language)
+    kind = boosts.file_type(path, rows[0].language if rows else "")
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
     tags += [path_tag, *joined.why, *matched.tags]
@@ -243,10 +242,13 @@ def _score(
     return boosts.added(score, kind, request.boost, TYPE_UNIT), list(filter(None, tags))
 
 
-def _best(candidates: Iterable[Candidate], most: int) -> tuple[Candidate, ...]:
-    """Return the best candidates that have any score, relative to the best; equals by path."""
-    ordered = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, c.path))
-    return tuple(c._replace(score=c.score / ordered[0].score) for c in ordered[:most])
+def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str, _Standing]]:
+    """Return the best files that have any score, relative to the best; equals by path."""
+    ordered = sorted((s for s in scored if s[1].score > 0), key=lambda s: (-s[1].score, s[0]))
+    return [
+        (path, each._replace(score=each.score / ordered[0][1].score))
+        for path, each in ordered[:most]
+    ]
 
 
 def _chunks(file: File) -> tuple[ChunkRow, ...]:
@@ -260,30 +262,6 @@ def _chunks(file: File) -> tuple[ChunkRow, ...]:
     return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
 
 
-class _Shelf(NamedTuple):
-    """What the index holds of some documents, by path."""
-
-    chunks: Mapping[str, tuple[ChunkRow, ...]]
-    symbols: Mapping[str, tuple[Definition, ...]]
-
-    @classmethod
-    def of(cls, store: Store, paths: Sequence[str]) -> "_Shelf":
-        """Read all chunks and symbols of those documents."""
-        chunks = groupby(store.chunks_of(paths), key=lambda row: row.path)
-        symbols = groupby(store.defined_in(paths), key=lambda each: each.file)
-        return cls(
-            {path: tuple(rows) for path, rows in chunks},
-            {path: tuple(found) for path, found in symbols},
-        )
-
-    def text(self, path: str) -> str:
-        """Return a document's text, folded."""
-        return fold("".join(row.text for row in self.chunks.get(path, ())))
-
-    def language(self, path: str) -> str:
-        """Return a document's language."""
-        return next((row.language for row in self.chunks.get(path, ())), "")
-
-    def source(self, path: str) -> Source:
-        """Return a document by its lines."""
-        return source_of(self.chunks.get(path, ()), self.symbols.get(path, ()))
+def _grouped(rows: Iterable[T], path_of: Callable[[T], str]) -> dict[str, tuple[T, ...]]:
+    """Return rows that come by path, by path."""
+    return {path: tuple(found) for path, found in groupby(rows, key=path_of)}

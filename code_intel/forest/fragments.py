@@ -3,11 +3,11 @@
 A file is shown in one of the sizes of `Size`. Ranges that overlap, touch or nearly do are one.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from code_intel.chunking.spans import Lines
 from code_intel.chunking.words import words
 from code_intel.index.rows import ChunkRow
 from code_intel.records import Definition
@@ -30,6 +30,8 @@ Range = tuple[int, int]
 """First and last line, 1-based, both shown."""
 
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""As the index counts them; a form feed ends no line."""
 _COMMENTS = ("//", "/*", "*", "#", "--", ";;", '"""')
 
 
@@ -75,10 +77,8 @@ def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> Source
     """Return a file from all of its chunks, in order."""
     lines: dict[int, str] = {}
     for row in rows:
-        cut = Lines(row.text)
-        for number in range(1, len(cut) + 1):
-            at = row.start_line + number - 1
-            lines[at] = lines.get(at, "") + row.text[slice(*cut.span(number, number))]
+        for at, line in enumerate(_LINE.findall(row.text), row.start_line):
+            lines[at] = lines.get(at, "") + line
     return Source(lines, symbols)
 
 
