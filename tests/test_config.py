@@ -289,6 +289,7 @@ def test_the_corpus_is_the_key_else_the_name_else_the_patterns(
         ("session_hours = 99999999999999", "session_hours"),
         ("idle_minutes = 99999999999999", "idle_minutes"),
         ("trust_git = 1", "trust_git"),
+        ('tokenization_strategy = "words"', "tokenization_strategy"),
         ("cache_dir = 1", "cache_dir"),
         ('cache_dir = "~nobody-has-this-name/x"', "cache_dir"),
         ("not toml", "config.toml"),
@@ -310,6 +311,8 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, key: str) -> None:
         ("CODE_INTEL_EXPIRE_DAYS", "9" * 5000),
         ("CODE_INTEL_TRUST_GIT", "perhaps"),
         ("CODE_INTEL_SESSION_HOURS", "1.5"),
+        ("CODE_INTEL_TOKENIZATION_STRATEGY", "words"),
+        ("KIRI_TOKENIZATION_STRATEGY", "words"),
     ],
 )
 def test_a_bad_variable_is_named(tmp_path: Path, variable: str, value: str) -> None:
@@ -324,6 +327,17 @@ def test_the_environment_goes_over_the_file_and_the_file_over_the_default(tmp_pa
     settings = load_settings(tmp_path, {"CODE_INTEL_EXPIRE_DAYS": "0", "CODE_INTEL_TRUST_GIT": "0"})
     assert (settings.expire_days, settings.embedding) == (0, "off")
     assert (settings.trust_git, settings.session_hours) == (False, 24)
+
+
+def test_the_tokenization_strategy_has_a_variable_of_old_that_ours_goes_over(
+    tmp_path: Path,
+) -> None:
+    toml(tmp_path, 'tokenization_strategy = "legacy"\n')
+    old, new = "KIRI_TOKENIZATION_STRATEGY", "CODE_INTEL_TOKENIZATION_STRATEGY"
+    assert load_settings(tmp_path, {}).tokenization_strategy == "legacy"
+    assert load_settings(tmp_path, {old: "hybrid"}).tokenization_strategy == "hybrid"
+    both = {old: "hybrid", new: "phrase-aware"}
+    assert load_settings(tmp_path, both).tokenization_strategy == "phrase-aware"
 
 
 def test_every_setting_has_its_default_in_a_project_never_set_up(tmp_path: Path) -> None:
