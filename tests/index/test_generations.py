@@ -17,7 +17,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.errors import EmbeddingError, StorageError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from code_intel.index.vectors import embed_document, embed_pending
+from code_intel.index.vectors import embed_chunks, embed_document, embed_pending
 from index.samples import DIMENSIONS, HashEmbedder, chunks_of, parsed, unit_vector
 
 
@@ -410,3 +410,14 @@ TestGenerations.settings = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+def test_what_covers_the_source_is_counted_without_tests_and_prose(store: Store) -> None:
+    one = HashEmbedder("one")
+    generation = store.generations.aim(one.identity, DIMENSIONS)
+    for path, priority in (("test_a.py", 2), ("notes.md", 1), ("a.py", 0), ("b.py", 0)):
+        assert store.generations.covered(generation) == (0 if priority != 2 else 1)
+        store.put_document(DocumentRow(path, "d", priority=priority), parsed(path))
+    for share in (0.5, 1.0, 1.0, 1.0):
+        embed_chunks(store, generation, one, None, store.generations.pending(generation, 1))
+        assert store.generations.covered(generation) == share
