@@ -61,6 +61,8 @@ WAITING_OF = """SELECT p.chunk, c.card FROM documents d
   CROSS JOIN chunks c ON c.document_id = d.id
   CROSS JOIN passages p ON p.generation = ? AND p.chunk = c.id AND p.state = 1
   WHERE d.path = ? ORDER BY c.position LIMIT ?"""
+SHARES = """SELECT count(*), count(*) FILTER (WHERE state != 1) FROM passages
+  WHERE generation = ? GROUP BY priority ORDER BY priority LIMIT 1"""
 SETTLE = """UPDATE passages SET state = ?, problem = ? WHERE generation = ? AND chunk = ?
   RETURNING chunk"""
 ANY_EMBEDDED = "SELECT 1 FROM passages WHERE generation = ? AND state = 2 LIMIT 1"
@@ -169,6 +171,13 @@ class Generations:
         """Return how many cards wait for it."""
         sql = "SELECT count(*) FROM passages WHERE generation = ? AND state = 1"
         return int(self._db.value(sql, (generation.id,)))
+
+    def covered(self, generation: Generation) -> float:
+        """Return the share of the source's cards that it is done with; of all cards where none is source."""
+        if not self.left(generation):
+            return 1.0
+        ((cards, made),) = self._db.rows(SHARES, (generation.id,))
+        return float(made / cards)
 
     def progress(self, identity: str) -> tuple[int, int]:
         """Return how many cards that engine is done with, and how many there are."""

@@ -36,6 +36,11 @@ OTHER_MODEL = (
     "{made:,} of {total:,} vectors of the new model are made"
 )
 
+TOO_FEW = "embedding: words only, until a third of the source has vectors"
+ENOUGH = 1 / 3
+"""Share of the source's vectors from which on they help: files without one stand behind those that have
+one, and with a tenth of them a search is worse than with none (docs/decisions/0024)."""
+
 
 class Question(NamedTuple):
     """A query as the model reads it: its vector, by which engine, and why there is none."""
@@ -43,6 +48,7 @@ class Question(NamedTuple):
     vector: "NDArray[np.float32] | None" = None
     identity: str = ""
     degraded: tuple[str, ...] = ()
+    text: str = ""
 
 
 MOST = 10_000
@@ -126,14 +132,16 @@ class Shelf:
     def question(self, query: str) -> Question:
         """Embed a query, or say why there is no vector."""
         try:
-            return Question(self.embedder.queries([query])[0], self.embedder.identity)
+            vector = self.embedder.queries([query])[0]
+            return Question(vector, self.embedder.identity, text=query)
         except EmbeddingError as error:
             return Question(degraded=(f"embedding: {error.message}",))
 
     def comparable(self, question: Question) -> Question:
-        """Return the question without its vector where the vectors in use are of another space.
+        """Return the question without its vector where the vectors in use are of another space, or too few.
 
-        The map's scores are calibrated for one engine, hence it takes vectors of that one alone.
+        The map's scores are calibrated for one engine, hence it takes vectors of that one alone. A
+        question in another script than code is in takes whatever there is: words find it little.
         """
         generations = self.index.store.generations
         in_use, identity = generations.active().identity, question.identity
@@ -141,6 +149,9 @@ class Shelf:
             return question
         exactly = self.index.config.corpus == "map"
         if in_use == identity if exactly else self.embedder.reads(in_use):
+            few = not exactly and question.text.isascii()
+            if few and generations.covered(generations.active()) < ENOUGH:
+                return Question(degraded=(TOO_FEW,))
             return question
         made, total = generations.progress(identity)
         return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
