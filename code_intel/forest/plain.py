@@ -3,17 +3,18 @@
 Python's own engine would take for ever on some expressions, so those are refused (see `grep`).
 """
 
-import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from code_intel import git
 from code_intel.chunking import decode
+from code_intel.errors import StorageError
 from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
 from code_intel.index.corpus import LARGEST
 from code_intel.index.ignore import walk_folder
+from code_intel.index.walk import git_files
 
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
@@ -56,13 +57,10 @@ def _files(root: Path, path: str) -> Iterator[str]:
 
 
 def _listed(base: Path) -> list[str]:
-    try:
-        listed = git.run(base, "ls-files", "-co", "--exclude-standard", "-z")
-    except TimeoutError:
-        listed = None
-    if listed is None:
-        return list(walk_folder(base, rules=True))
-    return list(dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))))
+    listed = None
+    with suppress(StorageError):  # a git that hangs
+        listed = git_files(base)
+    return list(walk_folder(base, rules=True)) if listed is None else listed
 
 
 def _in_file(file: Path, name: str, pattern: re.Pattern[str], question: Question) -> list[Match]:

@@ -272,7 +272,7 @@ def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[str]:
         yield str(pattern.base)
         return
     rules = CORPORA[config.corpus].ignore_rules
-    listed = _git_files(pattern.base) if rules else None
+    listed = git_files(pattern.base) if rules else None
     below = walk_folder(pattern.base, rules=rules) if listed is None else listed
     wanted = _glob(pattern.glob) if pattern.glob else None
     base = str(pattern.base).rstrip(os.sep)
@@ -281,7 +281,7 @@ def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[str]:
             yield f"{base}{os.sep}{relative}".rstrip("/")
 
 
-def _git_files(base: Path) -> list[str] | None:
+def git_files(base: Path) -> list[str] | None:
     """List what git does not ignore, relative to `base`; None where git does not say."""
     if _git(base, "check-ignore", "-q", ".") == b"":
         return None  # the owner named an ignored folder on purpose
@@ -292,7 +292,7 @@ def _git_files(base: Path) -> list[str] | None:
     for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
         inner = base / name
         if inner.is_dir() and not inner.is_symlink():  # a submodule, or a repository in this one
-            relative, listed_inside = name.rstrip("/"), _git_files(inner)
+            relative, listed_inside = name.rstrip("/"), git_files(inner)
             if listed_inside is None:
                 listed_inside = list(walk_folder(inner, rules=True))
             files += (f"{relative}/{file}" for file in listed_inside)

@@ -42,8 +42,8 @@ def test_a_name_cannot_pass_for_another_line_or_steer_a_terminal() -> None:
     hit = Hit(
         "a.py\n2. real.py:1-9  login\x1b[2K\u202e",
         "x = 1\n",
-        0.0,
         0,
+        0.0,
         None,
         start_line=1,
         end_line=1,

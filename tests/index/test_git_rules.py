@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from code_intel.forest import plain
 from code_intel.forest.grep import grep
 from code_intel.forest.matches import Question
 from code_intel.index import walk
@@ -80,6 +81,17 @@ def test_a_search_for_text_reads_what_the_index_holds(tmp_path: Path) -> None:
     found = anyio.run(grep, root, Question("text of"))
     indexed = [name for name in names(config(root)) if not Path(name).name.startswith(".")]
     assert [match.file for match in found.matches] == indexed == ["a.py", "e.py", "src/b.py"]
+
+
+def test_without_ripgrep_the_same_files_are_read(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p", "a.py", "src/b.py")
+    repository(root / "inner", "c.py", "deep/d.py")
+    write(root, "e.log", "inner/f.log")
+    (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    found = plain.search(root, Question("text of"), ".", deadline=30)
+    indexed = [name for name in names(config(root)) if name != ".gitignore"]
+    assert [match.file for match in found.matches] == indexed
+    assert {"inner/c.py", "inner/deep/d.py", "inner/f.log"} < set(indexed)
 
 
 def test_a_work_tree_beside_the_repository_has_the_same_rules(tmp_path: Path) -> None:
