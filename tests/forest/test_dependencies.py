@@ -95,7 +95,7 @@ RUST = {
 }
 JVM = {
     "core/src/main/java/com/acme/Cart.java": (
-        "package com.acme;\nimport com.acme.tax.Rate;\nimport static com.acme.tax.Rates.Kind.of;\n"
+        "package com.acme;\nimport com.acme.tax.Rate;\nimport static com.acme.tax.Rates.Kind.Inner.Deep.of;\n"
         "import java.util.List;\nimport com.acme.items.*;\n"
     ),
     "core/src/main/java/com/acme/tax/Rate.java": "",
@@ -114,7 +114,9 @@ C = {
 }
 RUBY = {
     "lib/acme.rb": "require 'json'\nrequire 'acme/cart'\nautoload :Tax, 'acme/tax'\n",
-    "lib/acme/cart.rb": "require_relative 'tax'\nrequire 'set'\n",
+    "lib/acme/cart.rb": "require_relative 'tax'\nrequire 'set'\nload 'acme/jobs.rake'\n",
+    "lib/acme/jobs.rake": "require_relative '../../bin/acme'\n",
+    "bin/acme": "#!/usr/bin/env ruby\n",
     "lib/acme/tax.rb": "",
     "lib/acme/json.rb": "",
     "spec/cart_spec.rb": "require 'spec_helper'\nrequire 'acme'\n",
@@ -123,15 +125,19 @@ RUBY = {
 PHP = {
     "composer.json": json.dumps({"autoload": {"psr-4": {"Acme\\Shop\\": "src/"}}}),
     "src/Cart.php": (
-        "<?php\nnamespace Acme\\Shop;\nuse Acme\\Shop\\Tax\\{Rate, Rates as R};\nuse Psr\\Log\\Logger;\n"
-        "require_once __DIR__ . '/functions.php';\n"
+        "<?php\nnamespace Acme\\Shop;\nuse Acme\\Shop\\Tax\\{Rate, Rates as R};\nuse Psr\\Tax\\Rate;\n"
+        "require_once __DIR__ . '/functions.php';\nuse legacy\\Store\\Base;\n"
     ),
     "src/Tax/Rate.php": "",
     "src/Tax/Rates.php": "",
     "src/functions.php": "",
     "legacy/Store/Base.php": "",
-    "legacy/index.php": "<?php\nuse Old\\Store\\Base;\ninclude('lib/run.php');\n",
+    "legacy/index.php": "<?php\ninclude('lib/run.php');\n",
     "legacy/lib/run.php": "",
+}
+PLAIN_PHP = {
+    "app/Store/Base.php": "<?php\nuse Acme\\Shop\\Models\\Item;\nuse Other\\Item;\n",
+    "app/Models/Item.php": "<?php\nuse Acme\\Store\\Base;\n",
 }
 OTHERS = {
     "run.sh": 'source ./lib/common.sh\n. "$(dirname "$0")/lib/log.sh"\n',
@@ -234,15 +240,29 @@ CASES = (
         RUBY,
         {
             "lib/acme.rb": ("lib/acme/cart.rb", "lib/acme/tax.rb", "json"),
-            "lib/acme/cart.rb": ("lib/acme/tax.rb", "set"),
+            "lib/acme/cart.rb": ("lib/acme/tax.rb", "lib/acme/jobs.rake", "set"),
+            "lib/acme/jobs.rake": ("bin/acme",),
             "spec/cart_spec.rb": ("spec/spec_helper.rb", "lib/acme.rb"),
         },
     ),
     (
         PHP,
         {
-            "src/Cart.php": ("src/Tax/Rate.php", "src/Tax/Rates.php", "src/functions.php", "Psr"),
-            "legacy/index.php": ("legacy/Store/Base.php", "legacy/lib/run.php"),
+            "src/Cart.php": (
+                "src/Tax/Rate.php",
+                "src/Tax/Rates.php",
+                "src/functions.php",
+                "legacy/Store/Base.php",
+                "Psr",
+            ),
+            "legacy/index.php": ("legacy/lib/run.php",),
+        },
+    ),
+    (
+        PLAIN_PHP,
+        {
+            "app/Store/Base.php": ("app/Models/Item.php", "Other"),
+            "app/Models/Item.php": ("app/Store/Base.php",),
         },
     ),
     (

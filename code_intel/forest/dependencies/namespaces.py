@@ -8,8 +8,6 @@ from code_intel.forest.dependencies.project import Project
 
 _JVM = (".java", ".kt", ".scala")
 _JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
-_MEMBERS = 3
-"""Parts of a path behind a class: a nested class, its member."""
 _LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
 
 
@@ -38,7 +36,7 @@ def go_package(target: str) -> str:
 def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file of a class, or of the class a member belongs to; of a package, its files."""
     parts = target.split(".")
-    for count in range(len(parts), max(len(parts) - _MEMBERS, min(len(parts), 2) - 1), -1):
+    for count in range(len(parts), min(len(parts), 2) - 1, -1):
         tail = "/".join(parts[:count])
         found = [file for ending in _JVM for file in project.ending(f"{tail}{ending}")]
         if found:
@@ -76,7 +74,9 @@ def php(project: Project, path: str, target: str) -> tuple[str, ...]:
         tail = "/".join(parts[count:])
         if found := project.first(joined(folder, f"{tail}.php") for folder in folders):
             return found
-    for start in range(max(len(parts) - 1, 0)):
+    # Where composer.json says nothing, a vendor's name or two may have no folder of their own.
+    left_out = range(1 if project.manifests.namespaces else min(len(parts) - 1, 3))
+    for start in left_out:
         tail = "/".join(parts[start:])
         if ending := project.ending(f"{tail}.php"):
             return nearest(ending, path)
@@ -91,9 +91,9 @@ def php_package(target: str) -> str:
 
 def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file of `require_relative` beside the importer, of `require` below a load path."""
-    name = target if target.endswith(".rb") else f"{target}.rb"
+    name = target if target.endswith((".rb", ".rake")) else f"{target}.rb"
     if target.startswith("."):
-        return project.first([joined(dirname(path), name)])
+        return project.first(joined(dirname(path), each) for each in (name, target))
     return _loaded(project, path, [name])
 
 
