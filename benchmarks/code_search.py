@@ -29,6 +29,7 @@ from code_intel.config import IndexConfig, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.forest.question import embedded
 from code_intel.forest.search import search
 from code_intel.index.facade import open_index
 from code_intel.records import Hit
@@ -101,7 +102,7 @@ def measure(
         for question in questions:
             query = str(question["query"])
             started = time.perf_counter()
-            vector = None if embedder is None else embedder.queries([query])[0]
+            vector = None if embedder is None else embedded(embedder, query)
             hits = search(index.store, query, vector, top_k=DEPTH)
             took = 1000 * (time.perf_counter() - started)
             found = _names(hits, prefix)

@@ -4,8 +4,16 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from code_intel.chunking.words import query_words
+from code_intel.forest.lexicon import ALTERNATIVES, english
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from code_intel.embedding.engine import Embedder
 
 _WHOLE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
 # In a sentence ASCII alone: nothing separates `AuthServiceの`, and Japanese words are not symbols.
@@ -60,7 +68,7 @@ class Question:
     """A question, read once.
 
     Attributes:
-        terms: Index tokens, stop words left out.
+        terms: Index tokens, stop words left out; of a Japanese question, the English ones first.
         names: Symbols it names.
         topics: The rows of TOPICS that it asks for.
     """
@@ -80,7 +88,28 @@ def read(query: str) -> Question:
         for topic, asked in _TOPIC_WORDS.items()
         if any(word in plain if word.isascii() else word in folded for word in asked)
     }
-    return Question(tuple(query_words(query)[:MOST]), _names(query)[:MOST], frozenset(topics))
+    said = query_words(" ".join(_english(query, ALTERNATIVES)))
+    terms = dict.fromkeys((*said, *query_words(query)))
+    return Question(tuple(terms)[:MOST], _names(query)[:MOST], frozenset(topics))
+
+
+def embedded(embedder: "Embedder", query: str) -> "NDArray[np.float32]":
+    """Return the vector of a question; of a Japanese one, the middle between it and its English words.
+
+    Raises:
+        EmbeddingError: There is no model.
+    """
+    query = query[:LONGEST]
+    said = " ".join(_english(query, 1))
+    vectors = embedder.queries([query, said] if said else [query])
+    middle: NDArray[np.float32] = vectors.sum(axis=0)
+    middle /= float(middle @ middle) ** 0.5
+    return middle
+
+
+def _english(query: str, alternatives: int) -> list[str]:
+    """Return the English words of a Japanese question; none for any other."""
+    return [word for words in english(query) for word in words[:alternatives]]
 
 
 def _names(query: str) -> tuple[Name, ...]:

@@ -1,19 +1,18 @@
 """Where is it? Words, vectors and definitions, ranked by file.
 
-gather -> measure -> weigh -> penalise -> one hit a file. Each step is a pure function of what the index
-found; an unchanged index gives the same answer (docs/decisions/0010).
+gather -> the rows of `signals.RANKING`, in order -> one hit a file. Each row is a pure function of what
+the index found; an unchanged index gives the same answer (docs/decisions/0010).
 """
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.forest.copies import derived
+from code_intel.forest.board import NOWHERE, Board, Situation
+from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.globs import matches
-from code_intel.forest.paths import kinds_of
-from code_intel.forest.question import Question, read
-from code_intel.forest.signals import COPY, SIGNALS, scale
+from code_intel.forest.question import read
+from code_intel.forest.signals import RANKING, Signal, weight
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.records import Hit
@@ -25,10 +24,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 POOL = 600
 """Chunks asked of each search; the right file is nearly always among them (recall@10 is .97)."""
-
-
-NEAR = 60
-"""Files that are looked at for copies."""
 
 
 class Ranked(NamedTuple):
@@ -49,6 +44,8 @@ def search(
     directory: str = "",
     file_pattern: str = "",
     bases: Sequence[str] = (),
+    situation: Situation = NOWHERE,
+    without: Collection[str] = (),
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first.
 
@@ -60,9 +57,13 @@ def search(
         directory: Only documents below this folder.
         file_pattern: Only documents whose name matches this glob; their path, if it has a `/`.
         bases: Folders that were indexed, as documents name them; paths are judged relative to them.
+        situation: What the caller has at hand besides.
+        without: Names of rows of `signals.RANKING` to leave out.
     """
     question = read(query)
-    if not (question.terms or question.names):  # any vector is near some other: `?!` is about nothing
+    if not (
+        question.terms or question.names
+    ):  # any vector is near some other: `?!` is about nothing
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
     files = [
@@ -70,47 +71,46 @@ def search(
         for file in gather(store, question, vector, limit)
         if within(file.path, directory, file_pattern)
     ]
-    ranked = rank(files, question, bases)[: max(top_k, 0)]
+    board = Board(files, question, bases, graph_of(store, bases), situation)
+    ranked = rank(board, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
     return [_hit(each, each.score / best) for each in ranked]
 
 
-def rank(files: Sequence[File], question: Question, bases: Sequence[str] = ()) -> list[Ranked]:
-    """Return the files that have any evidence for them, best first; equals by path."""
-    evidence: dict[str, float] = dict.fromkeys((file.path for file in files), 0.0)
-    why: dict[str, list[str]] = {file.path: [] for file in files}
-    for signal in SIGNALS:
-        measured = {file.path: signal.measure(file, question) for file in files}
-        values = measured if signal.spread is None else scale(measured, signal.spread)
-        for path, value in values.items():
-            evidence[path] += signal.weight * value
-            if measured[path] > 0:
-                why[path].append(signal.name)
-    ranked = []
-    for file in files:
-        kinds = kinds_of(file.path, question, bases)
-        standing = prod(kind.factor for kind in kinds)
-        tags = (*why[file.path], *(f"-{kind.name}" for kind in kinds))
-        if evidence[file.path] > 0:
-            ranked.append(Ranked(file, evidence[file.path] * standing, standing, tags))
-    return _demote_copies(sorted(ranked, key=_order))
+def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
+    """Return the files that have any evidence for them, best first; equals by path.
 
-
-def _demote_copies(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Put copies behind, among the files near the top; below them nobody looks."""
-    near = ranked[:NEAR]
-    copies = derived([each.file for each in near], {each.file.path: each.standing for each in near})
-    demoted = [
-        each._replace(score=each.score * COPY, why=(*each.why, "-copy"))
-        if each.file.path in copies
-        else each
-        for each in ranked
+    Args:
+        board: What was found, and what is known besides; its scores are made here.
+        without: Names of rows of `RANKING` to leave out, to see what they are worth.
+    """
+    for signal in RANKING:
+        if signal.name not in without:
+            _apply(signal, board)
+    standing = board.standing()
+    return [
+        Ranked(
+            file,
+            board.scores[file.path],
+            standing[file.path],
+            tuple(board.why.get(file.path, ())),
+        )
+        for file in board.best(len(board.files))
     ]
-    return sorted(demoted, key=_order)
 
 
-def _order(ranked: Ranked) -> tuple[float, str]:
-    return -ranked.score, ranked.file.path
+def _apply(signal: Signal, board: Board) -> None:
+    """Let one row of the table move the scores."""
+    worth = signal.weight * board.situation.weights.get(signal.name, 1.0)
+    sign = "" if signal.does == "adds" else "-"
+    for path, value in signal.measure(board).items():
+        if value <= 0:
+            continue
+        if signal.does == "adds":
+            board.scores[path] = board.scores.get(path, 0.0) + worth * value
+        elif path in board.scores:
+            board.scores[path] *= 1 - (1 - worth) * value
+        board.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
 def _hit(ranked: Ranked, score: float) -> Hit:
@@ -131,18 +131,17 @@ def _hit(ranked: Ranked, score: float) -> Hit:
 
 def _best_chunk(file: File) -> ChunkRow:
     """Return the chunk to show: by the file's own evidence, weighed as files are."""
-    weights = {signal.name: signal.weight for signal in SIGNALS}
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
-        (file.cosines, weights["meaning"]),
-        (file.body, weights["words"]),
-        (file.names, weights["names"]),
-        (file.defines, 2 * weights["defines"]),
+        (file.cosines, weight("meaning")),
+        (file.body, weight("words")),
+        (file.names, weight("names")),
+        (file.defines, 2 * weight("defines")),
     )
     total = dict.fromkeys((row.id for row in file.rows), 0.0)
-    for values, weight in parts:
+    for values, share in parts:
         most = max(values.values(), default=0.0)
         for chunk, value in values.items():
-            total[chunk] += weight * value / most if most > 0 else 0.0
+            total[chunk] += share * value / most if most > 0 else 0.0
     return min(file.rows, key=lambda row: (-total[row.id], row.position))
 
 

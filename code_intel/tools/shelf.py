@@ -18,6 +18,7 @@ from code_intel.config import (
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
+from code_intel.forest.question import embedded
 from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
 from code_intel.index.facade import Index
@@ -132,7 +133,10 @@ class Shelf:
     def question(self, query: str) -> Question:
         """Embed a query, or say why there is no vector."""
         try:
-            vector = self.embedder.queries([query])[0]
+            is_map = (
+                self.index.config.corpus == "map"
+            )  # its scores are calibrated for what is asked
+            vector = self.embedder.queries([query])[0] if is_map else embedded(self.embedder, query)
             return Question(vector, self.embedder.identity, text=query)
         except EmbeddingError as error:
             return Question(degraded=(f"embedding: {error.message}",))

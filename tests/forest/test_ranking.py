@@ -2,12 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.forest.board import Board
 from code_intel.forest.copies import derived, stem
 from code_intel.forest.evidence import File
+from code_intel.forest.measures import WHOLE, scale
 from code_intel.forest.paths import KINDS, kinds_of, relative
 from code_intel.forest.question import TOPICS, read
 from code_intel.forest.search import rank
-from code_intel.forest.signals import SIGNALS, WHOLE, scale
+from code_intel.forest.signals import NAMES, RANKING
 from code_intel.index.rows import ChunkRow
 
 PLAIN = read("how is it done")
@@ -78,8 +80,9 @@ def test_what_a_question_asks_for_is_not_put_behind(query: str, path: str) -> No
 def test_the_tables_are_complete() -> None:
     assert {kind.topic for kind in KINDS} - {""} == set(TOPICS)
     assert all(0 < kind.factor < 1 and kind.reason for kind in KINDS)
-    assert all(signal.weight > 0 and signal.reason for signal in SIGNALS)
-    assert len({signal.name for signal in SIGNALS}) == len(SIGNALS)
+    assert all(signal.weight > 0 and signal.reason for signal in RANKING)
+    assert all(signal.weight < 1 for signal in RANKING if signal.does == "multiplies")
+    assert len(NAMES) == len(RANKING)
 
 
 @pytest.mark.parametrize(
@@ -139,27 +142,34 @@ def test_nearly_equal_files_stay_nearly_equal() -> None:
 
 
 def test_a_file_without_words_gets_no_rank_from_words() -> None:
-    ranked = rank([file("a.py", cosines=0.9), file("b.py", cosines=0.8, body=5.0)], PLAIN)
+    ranked = rank(Board([file("a.py", cosines=0.9), file("b.py", cosines=0.88, body=5.0)], PLAIN))
     assert {each.file.path: each.why for each in ranked} == {
         "a.py": ("meaning",),
         "b.py": ("meaning", "words"),
     }
 
 
+def test_what_adds_nothing_is_no_reason() -> None:
+    ranked = rank(Board([file("a.py", cosines=0.9), file("b.py", cosines=0.8, body=5.0)], PLAIN))
+    assert {each.file.path: each.why for each in ranked}["b.py"] == ("words",)
+
+
 def test_a_test_file_stands_behind_a_weaker_source() -> None:
     ranked = rank(
-        [
-            file("tests/test_a.py", body=9.0, names=9.0),
-            file("b.py", body=4.0),
-            file("c.py", body=1.0),
-        ],
-        PLAIN,
+        Board(
+            [
+                file("tests/test_a.py", body=9.0, names=9.0),
+                file("b.py", body=4.0),
+                file("c.py", body=1.0),
+            ],
+            PLAIN,
+        )
     )
     assert [each.file.path for each in ranked][:1] == ["b.py"]
 
 
 def test_equals_are_ordered_by_path() -> None:
-    ranked = rank([file(path, body=1.0) for path in ("b.py", "c.py", "a.py")], PLAIN)
+    ranked = rank(Board([file(path, body=1.0) for path in ("b.py", "c.py", "a.py")], PLAIN))
     assert [each.file.path for each in ranked] == ["a.py", "b.py", "c.py"]
 
 

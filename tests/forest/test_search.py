@@ -95,7 +95,7 @@ def test_a_project_below_a_folder_of_tests_has_no_tests_for_that(tmp_path: Path)
 
 def test_vectors_find_what_no_word_does(embedded: Store) -> None:
     question = HashEmbedder().queries(["less the discount"])[0]
-    hits = search(embedded, "割引", question, top_k=3)
+    hits = search(embedded, "rebate", question, top_k=3)
     assert hits[0].document == "src/shop/cart.py"
     assert "meaning" in hits[0].why
     assert "words" not in hits[0].why
