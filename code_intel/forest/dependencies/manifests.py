@@ -7,7 +7,7 @@ aliases of paths, `composer.json` the folders of namespaces.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from code_intel.forest.dependencies.places import joined
 _NAMED = re.compile(
     r"(?:^|/)(?:go\.mod|Cargo\.toml|(?:package|composer|jsconfig|tsconfig[^/]*)\.json)$"
 )
+_CRATE_ENTRIES = ("src/main.rs", "src/lib.rs")
 EXTENDS = 5
 """Configurations that may extend one another."""
 
@@ -37,16 +38,20 @@ class Manifests:
 
     Attributes:
         modules: Go: folder by module path, the longest first.
-        crates: Rust: folder by name, `-` as `_`.
+        crates: Rust: the file a crate begins with, by its name, `-` as `_`.
+        entries: Rust: the same by that file's folder.
+        crate_folders: Rust: folders of crates.
         packages: JavaScript: package by name.
         package_at: The same by folder, those without a name too.
         aliases: TypeScript: by folder, pairs of a pattern and the paths it stands for.
         namespaces: PHP: folders by the namespace whose classes are in them; the empty one is any.
     """
 
-    def __init__(self, texts: Mapping[str, str], files: Iterable[str]) -> None:
+    def __init__(self, texts: Mapping[str, str], files: Collection[str]) -> None:
         self.modules: dict[str, str] = {}
         self.crates: dict[str, str] = {}
+        self.entries: dict[str, str] = {}
+        self.crate_folders: set[str] = set()
         self.packages: dict[str, Package] = {}
         self.package_at: dict[str, Package] = {}
         self.aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
@@ -58,7 +63,7 @@ class Manifests:
             if name == "go.mod":
                 self.modules |= dict.fromkeys(_MODULE.findall(texts[path])[:1], folder)
             elif name == "Cargo.toml":
-                self._add_crate(folder, _toml(texts[path]))
+                self._add_crate(folder, _toml(texts[path]), files)
             elif name == "package.json":
                 self._add_package(folder, _json(texts[path]))
             elif name == "composer.json":
@@ -72,15 +77,26 @@ class Manifests:
 
     def _add_unnamed_crates(self, files: Iterable[str]) -> None:
         for path in files:
-            if path.endswith(("src/lib.rs", "src/main.rs")):
+            if path.endswith((*(f"/{entry}" for entry in _CRATE_ENTRIES), *_CRATE_ENTRIES)):
                 folder = dirname(dirname(path))
-                self.crates.setdefault(basename(folder).replace("-", "_"), folder)
+                self._add_crate(folder, {"package": {"name": basename(folder)}}, {path})
 
-    def _add_crate(self, folder: str, data: Mapping[str, Any]) -> None:
-        for part in ("package", "lib"):
-            name = _mapping(data, part).get("name")
-            if isinstance(name, str):
-                self.crates[name.replace("-", "_")] = folder
+    def _add_crate(self, folder: str, data: Mapping[str, Any], files: Collection[str]) -> None:
+        library = _mapping(data, "lib")
+        programs = data.get("bin")
+        named = [
+            each
+            for each in (programs if isinstance(programs, list) else ())
+            if isinstance(each, dict)
+        ]
+        paths = [*(each.get("path") for each in named), *_CRATE_ENTRIES, library.get("path")]
+        entries = [joined(folder, path) for path in paths if isinstance(path, str)]
+        known = [path for path in entries if path in files]
+        self.crate_folders.add(folder)
+        self.entries |= {dirname(path): path for path in known}
+        for name in (_mapping(data, "package").get("name"), library.get("name")):
+            if isinstance(name, str) and known:
+                self.crates[name.replace("-", "_")] = known[-1]
 
     def _add_package(self, folder: str, data: Mapping[str, Any]) -> None:
         name = data.get("name")

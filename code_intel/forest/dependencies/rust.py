@@ -6,7 +6,7 @@ from code_intel.forest.dependencies.places import ancestors, joined
 from code_intel.forest.dependencies.project import Project
 
 _ENTRIES = ("lib.rs", "main.rs")
-_ALONE = ("tests", "examples", "benches", "bin")
+_ALONE = ("tests", "examples", "benches")
 """Folders whose files are crates of their own."""
 
 
@@ -26,11 +26,8 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
         return _walk(project, here, steps, _home(project, here, entry))
     if found := _walk(project, here, [first], ()):
         return _walk(project, joined(here, first), rest, found)
-    folder = project.manifests.crates.get(first)
-    if folder is None:
-        return ()
-    source = joined(folder, "src")
-    return _walk(project, source, rest, project.first(f"{source}/{name}" for name in _ENTRIES))
+    crate = project.manifests.crates.get(first)
+    return () if crate is None else _walk(project, dirname(crate), rest, (crate,))
 
 
 def package(target: str) -> str:
@@ -41,17 +38,31 @@ def package(target: str) -> str:
 
 def _entry(project: Project, path: str) -> str:
     """Return the file that a file's crate begins with: itself, where nothing else is known."""
-    folder = dirname(path)
-    if basename(folder) in _ALONE or basename(path) in {*_ENTRIES, "build.rs"}:
+    known, folder = project.manifests, dirname(path)
+    if (
+        known.entries.get(folder) == path
+        or basename(path) in _ENTRIES
+        or folder in known.crate_folders
+    ):
         return path
     for outer in ancestors(path):
-        if basename(outer) == "src" and (
-            found := project.first(joined(outer, n) for n in _ENTRIES)
+        if _holds_crates(project, dirname(outer)) and (
+            found := project.first([joined(outer, "main.rs")])
         ):
             return found[0]
-        if basename(outer) in _ALONE and (found := project.first([joined(outer, "main.rs")])):
-            return found[0]
+        if outer in known.entries:
+            return known.entries[outer]
+        if _holds_crates(project, outer):
+            break
     return path
+
+
+def _holds_crates(project: Project, folder: str) -> bool:
+    """Whether files right below are crates of their own, and folders with a `main.rs` too."""
+    outer = dirname(folder)
+    if basename(folder) == "bin":
+        return outer in project.manifests.entries
+    return basename(folder) in _ALONE and outer in project.manifests.crate_folders
 
 
 def _inside(path: str, entry: str) -> str:
