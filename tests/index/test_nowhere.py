@@ -50,7 +50,7 @@ def test_an_index_that_went_with_its_project_is_an_error_and_is_not_made_again(
         assert index.indexer is not None
         assert index.indexer.wait(lambda status: status.scans > 0, LONG)
         assert index.store.document_count() == 1
-        shutil.rmtree(config.folder)
+        shutil.rmtree(config.folder.rename(tmp_path / "away"))  # at once, whatever is at work in it
         index.poke()
         assert index.indexer.wait(lambda status: "is gone" in status.problem, LONG)
         with pytest.raises(StorageError, match="is gone, and its index with it") as refusal:
