@@ -9,6 +9,9 @@ _ENTRIES = ("lib.rs", "main.rs")
 _ALONE = ("tests", "examples", "benches")
 """Folders whose files are crates of their own."""
 
+_LANGUAGE = frozenset({"std", "core", "alloc", "proc_macro", "test"})
+"""Crates of the language, which no crate of the workspace is meant by."""
+
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the module that a path leads to; what it names in there is not looked at."""
@@ -26,7 +29,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
         return _walk(project, here, steps, _home(project, here, entry))
     if found := _walk(project, here, [first], ()):
         return _walk(project, joined(here, first), rest, found)
-    crate = project.manifests.crates.get(first)
+    crate = None if first in _LANGUAGE else project.manifests.crates.get(first)
     return () if crate is None else _walk(project, dirname(crate), rest, (crate,))
 
 
@@ -60,9 +63,11 @@ def _entry(project: Project, path: str) -> str:
 def _holds_crates(project: Project, folder: str) -> bool:
     """Whether files right below are crates of their own, and folders with a `main.rs` too."""
     outer = dirname(folder)
-    if basename(folder) == "bin":
-        return outer in project.manifests.entries
-    return basename(folder) in _ALONE and outer in project.manifests.crate_folders
+    if folder.endswith("src/bin"):
+        outer = dirname(outer)
+    elif basename(folder) not in _ALONE:
+        return False
+    return outer in project.manifests.crate_folders
 
 
 def _inside(path: str, entry: str) -> str:
