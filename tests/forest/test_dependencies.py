@@ -13,6 +13,7 @@ from code_intel.forest.dependencies import Graph, Links, graph_of
 from code_intel.forest.dependencies.graph import links_of
 from code_intel.forest.dependencies.manifests import is_manifest
 from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.resolvers import is_named
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 
@@ -23,7 +24,13 @@ def linked(texts: Texts, bases: tuple[str, ...] = ()) -> dict[str, Links]:
     """Return the links of a project in memory."""
     parsed = {path: parse_file(path, text) for path, text in texts.items()}
     manifests = {path: text for path, text in texts.items() if is_manifest(path)}
-    project = Project({path: file.language for path, file in parsed.items()}, manifests, bases)
+    names = {
+        path: [symbol.name for symbol in file.symbols]
+        for path, file in parsed.items()
+        if is_named(file.language)
+    }
+    languages = {path: file.language for path, file in parsed.items()}
+    project = Project(languages, manifests, bases, names)
     return {path: links_of(project, path, file.imports) for path, file in parsed.items()}
 
 
@@ -112,6 +119,10 @@ JVM = {
     "core/src/main/kotlin/com/acme/items/B.kt": "import com.acme.Cart\n",
     "core/src/test/java/com/acme/tax/Rate.java": "",
     "jobs/Job.scala": "import com.acme.tax.{Rate => R, Rates}\n",
+    "core/src/main/kotlin/com/acme/util/Strings.kt": "fun String.shout() = uppercase()\nenum class Case { UP }\n",
+    "core/src/main/kotlin/com/acme/Main.kt": "import com.acme.util.shout\nimport com.acme.util.Case.UP\nimport kotlin.math.max\n",
+    **{f"core/src/main/java/com/acme/many/M{n}.java": "" for n in range(40)},
+    "core/src/main/java/com/acme/All.java": "import com.acme.many.*;\nimport com.acme.many.M7;\n",
 }
 C = {
     "include/acme/cart.h": '#include "tax.h"\n#include <acme/prices.hpp>\n#include <string.h>\n',
@@ -234,6 +245,14 @@ CASES = (
                 "java.util",
             ),
             "core/src/main/kotlin/com/acme/items/B.kt": ("core/src/main/java/com/acme/Cart.java",),
+            "core/src/main/kotlin/com/acme/Main.kt": (
+                "core/src/main/kotlin/com/acme/util/Strings.kt",
+                "kotlin.math.max",
+            ),
+            "core/src/main/java/com/acme/All.java": (
+                "core/src/main/java/com/acme/many/M7.java",
+                "com.acme.many",
+            ),
             "jobs/Job.scala": (
                 "core/src/main/java/com/acme/tax/Rate.java",
                 "core/src/main/java/com/acme/tax/Rates.java",
@@ -367,8 +386,10 @@ def shape(graph: Graph, paths: list[str]) -> list[tuple[tuple[str, ...], ...]]:
     ]
 
 
-PATHS = ["a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "pkg/d.py"]
+PATHS = ["a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "pkg/d.py", "pkg/E.kt", "pkg/F.kt"]
 LINES = [
+    "import pkg.g",
+    "fun g() = 1",
     "import a",
     "import b",
     "from pkg import c",

@@ -8,6 +8,8 @@ from code_intel.forest.dependencies.project import Project
 
 _JVM = (".java", ".kt", ".scala")
 _JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
+MANY = 30
+"""Files of a package above which an import of all of it says nothing about any of them."""
 _LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
 
 
@@ -41,18 +43,31 @@ def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
         found = [file for ending in _JVM for file in project.ending(f"{tail}{ending}")]
         if found:
             return nearest(found, path)
-    return _jvm_package(project, parts)
+    return _jvm_defining(project, path, parts) or _jvm_package(project, parts)
+
+
+def _jvm_defining(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
+    """Return the file of a package that defines a name, or the class that has it as a member."""
+    for count in (len(parts) - 1, len(parts) - 2):
+        if count > 0:
+            tail = "/".join(parts[:count])
+            found = project.defining.get(parts[count], ())
+            if inside := [file for file in found if dirname(f"/{file}").endswith(f"/{tail}")]:
+                return nearest(inside, path)
+    return ()
 
 
 def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
+    """Return the files of a package, unless they are too many for any of them to mean something."""
     tail = "/".join(parts)
-    folders = [
+    folders = (
         folder
         for folder in project.folders_named.get(parts[-1], ())
         if folder == tail or folder.endswith(f"/{tail}")
-    ]
-    files = (file for folder in folders for file in project.folders[folder])
-    return tuple(file for file in files if project.files[file] in _JVM_LANGUAGES)
+    )
+    files = [file for folder in folders for file in project.folders[folder]]
+    found = tuple(file for file in files if project.files[file] in _JVM_LANGUAGES)
+    return found if len(found) <= MANY else ()
 
 
 def jvm_package(target: str) -> str:

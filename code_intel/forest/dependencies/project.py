@@ -1,8 +1,9 @@
 """What resolvers know of a project: its documents by folder and by name, and what its manifests say."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from posixpath import basename, dirname
+from types import MappingProxyType
 
 from code_intel.forest.dependencies.manifests import Manifests
 from code_intel.forest.dependencies.places import ancestors
@@ -15,23 +16,34 @@ class Project:
         files: Language by path, as the index names both.
         texts: Text of the manifests by path.
         bases: Folders that were indexed, as documents name them; the config's own left out.
+        names: What documents define, by path, where an import may name it; see `Resolver.by_name`.
 
     Attributes:
         resolved: Documents by importing folder, language and target, as far as they were asked for.
     """
 
     def __init__(
-        self, files: Mapping[str, str], texts: Mapping[str, str], bases: Sequence[str] = ()
+        self,
+        files: Mapping[str, str],
+        texts: Mapping[str, str],
+        bases: Sequence[str] = (),
+        names: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         self.files = files
         self.bases = tuple(bases)
+        self.names = names
         self.tops = frozenset({"", *(base.rstrip("/") for base in bases)})
         self.manifests = Manifests(texts, files)
         self.resolved: dict[tuple[str, str, str], tuple[str, ...]] = {}
 
-    def is_of(self, files: Mapping[str, str], bases: tuple[str, ...]) -> bool:
+    def is_of(
+        self,
+        files: Mapping[str, str],
+        bases: tuple[str, ...],
+        names: Mapping[str, Collection[str]],
+    ) -> bool:
         """Whether these are its documents; what their manifests say is not compared."""
-        return self.files == files and self.bases == bases
+        return (self.files, self.bases, self.names) == (files, bases, names)
 
     @cached_property
     def named(self) -> Mapping[str, Sequence[str]]:
@@ -47,6 +59,11 @@ class Project:
     def folders_named(self) -> Mapping[str, Sequence[str]]:
         """Folders with files by their own name."""
         return _grouped((basename(folder), folder) for folder in self.folders)
+
+    @cached_property
+    def defining(self) -> Mapping[str, Sequence[str]]:
+        """Paths by the names they define."""
+        return _grouped((name, path) for path in sorted(self.names) for name in self.names[path])
 
     @cached_property
     def python_roots(self) -> Mapping[str, Sequence[tuple[str, bool]]]:

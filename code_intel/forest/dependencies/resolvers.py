@@ -18,11 +18,13 @@ class Resolver(NamedTuple):
         resolve: Which documents a target means.
         package: The name of what is no document, or nothing.
         by_folder: Whether all files of a folder mean the same by a target.
+        by_name: Whether an import may name what a file defines, whatever the file is called.
     """
 
     resolve: Resolve
     package: Callable[[str], str]
     by_folder: bool = True
+    by_name: bool = False
 
 
 def _unknown(project: Project, path: str, target: str) -> tuple[str, ...]:  # noqa: ARG001 - as every resolver
@@ -46,8 +48,8 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
         "go": Resolver(namespaces.go, namespaces.go_package),
         "rust": Resolver(rust.resolve, rust.package, by_folder=False),
         "java": _JVM,
-        "kotlin": _JVM,
-        "scala": _JVM,
+        "kotlin": _JVM._replace(by_name=True),
+        "scala": _JVM._replace(by_name=True),
         "c": _C,
         "cpp": _C,
         "ruby": Resolver(namespaces.ruby, namespaces.first_part),
@@ -66,3 +68,8 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
 def follows(language: str) -> bool:
     """Whether imports of a language lead to documents; those of others are only named, or not read."""
     return language in RESOLVERS and RESOLVERS[language].resolve is not _unknown
+
+
+def is_named(language: str) -> bool:
+    """Whether files of a language are imported by what they define."""
+    return language in RESOLVERS and RESOLVERS[language].by_name
