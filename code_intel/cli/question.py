@@ -1,13 +1,14 @@
 """A question for those who have none yet, made from the project itself."""
 
-from collections import Counter
 from pathlib import Path, PurePosixPath
 
 from code_intel.chunking import decode, parse_file, words
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import NotFoundError
+from code_intel.forest.dependencies import graph_of
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
+from code_intel.index.walk import bases
 from code_intel.records import Symbol
 
 LOOKED_AT = 20
@@ -31,8 +32,8 @@ def first_question(forest: Index) -> str:
             f"Nothing of {forest.config.folder} is indexed, so there is nothing to ask.",
             hint="Name a question, or run `code-intel sync` once there are files.",
         )
-    imported = Counter(_target(target) for _, target in forest.store.imports())
-    documents.sort(key=lambda d: (d.priority, -imported[_module(d.path)], -d.lines, d.path))
+    graph = graph_of(forest.store, bases(forest.config))
+    documents.sort(key=lambda d: (d.priority, -len(graph.inbound(d.path)), -d.lines, d.path))
     symbols = [s for d in documents[:LOOKED_AT] for s in _symbols(forest, d)][:SYMBOLS]
     if symbols:
         chosen = max(symbols, key=lambda symbol: _worth(forest, symbol))
@@ -57,13 +58,3 @@ def _worth(forest: Index, symbol: Symbol) -> tuple[bool, bool, bool, int]:
     mentions = len(forest.store.word_hits([whole], "body", MENTIONS))
     compound = len(words(symbol.name)) > 1
     return bool(symbol.doc), compound, symbol.kind in _TYPES, mentions
-
-
-def _module(path: str) -> str:
-    pure = PurePosixPath(path)
-    return pure.parent.name if pure.stem in {"__init__", "index", "mod"} else pure.stem
-
-
-def _target(target: str) -> str:
-    """Return the last name of an import: `service` of `./auth/service.js` and of `auth.service`."""
-    return PurePosixPath(target).stem if "/" in target else target.rpartition(".")[2]
