@@ -66,7 +66,7 @@ class Chunk:
 class ParsedFile:
     """What chunking knows about one file; made without touching the disk.
 
-    `imports` are the targets as written (`os.path`, `./auth/service`).
+    `imports` are targets, one a name (`os.path.join`, `./auth/service`); see `chunking.imports`.
     `problem` says why a parser gave up and lines were used instead, or is empty.
     """
 

@@ -26,7 +26,7 @@ class Outline(NamedTuple):
 
     Attributes:
         units: The symbols, in order of appearance.
-        imports: Targets as written.
+        imports: Targets; see `chunking.imports`.
         about: The first sentence the file says of itself.
         owners: Blocks that are no symbols and are kept together: Rust's `impl`.
     """

@@ -6,7 +6,6 @@ aliases of paths, `composer.json` the folders of namespaces.
 
 import json
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
@@ -169,6 +168,8 @@ def _json(text: str) -> Mapping[str, Any]:
 
 
 def _toml(text: str) -> Mapping[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
