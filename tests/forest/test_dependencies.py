@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
-from code_intel.forest.dependencies import Graph, Links, graph_of
+from code_intel.forest.dependencies import Graph, Links, follows, graph_of
 from code_intel.forest.dependencies.graph import links_of
 from code_intel.forest.dependencies.manifests import is_manifest
 from code_intel.forest.dependencies.project import Project
-from code_intel.forest.dependencies.resolvers import is_named
+from code_intel.forest.dependencies.resolvers import RESOLVERS, is_named
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 
@@ -442,3 +442,13 @@ def test_a_manifest_that_changes_changes_what_names_mean(tmp_path: Path) -> None
         moved = "module example.com/moved\n"
         store.put_document(DocumentRow("go.mod", digest=moved), parse_file("go.mod", moved))
         assert graph_of(store).outbound("main.go") == ()
+
+
+def test_the_page_of_languages_says_whose_imports_are_followed() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "languages.md"
+    rows = [line.strip("| ").split(" | ") for line in page.read_text("utf-8").splitlines()]
+    told = {row[0]: row[4] for row in rows if len(row) > 5 and row[0] != "language"}
+    for language, says in told.items():
+        known = "followed" if follows(language) else "named" if language in RESOLVERS else "no"
+        assert says == known, language
+    assert RESOLVERS.keys() <= told.keys()
