@@ -198,3 +198,17 @@ async def test_both_are_facts_that_belong_to_a_session_in_its_phase(shop: Path) 
             ("snippets_get", {"path": SERVICE}),
         ):
             assert (await call.refused(tool, **arguments))["error"] == "phase_blocked"
+
+
+async def test_a_link_that_leads_out_is_not_followed(shop: Path) -> None:
+    (shop.parent / "outside.py").write_text("import os\n", encoding="utf-8")
+    (shop / "escape.py").symlink_to(shop.parent / "outside.py")
+    (shop / "loop.py").symlink_to("loop.py")
+    async with gateway(shop) as call:
+        for tool in ("deps_closure", "snippets_get"):
+            error = await call.refused(tool, path="escape.py")
+            assert (error["error"], error["field"]) == ("path_outside_root", "path"), tool
+            for path in ("loop.py", "n" * 300, "~", "-rf", "a\tb", "src/auth/service.py/"):
+                answer = await call.client.call_tool(tool, {"path": path})
+                assert answer.structured_content is not None
+                assert answer.structured_content.get("error") in {None, "invalid_argument"}, path
