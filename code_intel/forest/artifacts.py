@@ -21,7 +21,8 @@ _DIFF_FILE = re.compile(
     r"^(?:\+\+\+|---|rename to|rename from) (?:[ab]/)?(.+?)(?:\t.*)?$", re.MULTILINE
 )
 _DIFF_LINE = re.compile(r"^[+-](?![+-]{2} )(.*)$", re.MULTILINE)
-_PATH = re.compile(r"(?:[^\s:\"'()\[\]<>,|]+[/\\])*[^\s:\"'()\[\]<>,|/\\]+\.\w+")
+_BETWEEN = re.compile(r"[\s:\"'()\[\]<>,|]+")
+"""What stands between the names of files in a text."""
 _NAME = re.compile(r"[^\W\d]\w{2,}")
 
 
@@ -106,5 +107,5 @@ class _Names:
 
     def all_in(self, text: str) -> list[str]:
         """Return the documents that a text names."""
-        found = (self.find(name) for name in _PATH.findall(text[:LONGEST]))
+        found = (self.find(name) for name in _BETWEEN.split(text[:LONGEST]) if "." in name)
         return list(dict.fromkeys(filter(None, found)))[:MOST_FILES]

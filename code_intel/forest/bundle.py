@@ -1,7 +1,8 @@
 """What to read for a goal: files in the order of the ranking, moved by what is at hand (seed 002).
 
-goal and artifacts -> the forest's ranking -> dependencies and neighbours join -> terms of the formula,
-each bounded by `UNITS` -> blacklist (docs/decisions/0023). What of a file is shown decides `fragments`.
+goal and artifacts -> files found, with dependencies and neighbours of those named -> the forest's ranking
+-> blacklist -> terms of the formula that settle near ties (docs/decisions/0023). What of a file is shown
+decides `fragments`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from code_intel.chunking.words import query_words
 from code_intel.config import TokenizationStrategy
 from code_intel.forest import boosts
 from code_intel.forest.artifacts import Artifacts, AtHand, read_artifacts
+from code_intel.forest.board import Board, Situation
 from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
@@ -37,22 +39,22 @@ T = TypeVar("T")
 UNITS: Mapping[str, float] = MappingProxyType(
     {
         # The ranking has judged words, path and meaning already, and better: here they settle near ties.
-        "textMatch": 0.05,
-        "pathMatch": 0.05,
-        "structural": 0.05,
-        # Of these it knows nothing.
-        "editingPath": 0.2,
-        "dependency": 0.15,
-        "proximity": 0.2,
+        "textMatch": 0.03,
+        "pathMatch": 0.03,
+        "structural": 0.03,
     }
 )
 """What a weight of 1 may move a file by at most, where the best file of the ranking has 1."""
+SIGNALS: Mapping[str, str] = MappingProxyType(
+    {"editing": "editing_path", "needed": "dependency", "near": "proximity"}
+)
+"""Rows of the ranking that a profile weighs: by as much as its weight is of the one in `default`."""
+MOST_MORE = 3.0
+"""How many times the default a row may weigh."""
 TYPE_UNIT = 0.05
 """The same for the kind of file that is wanted."""
 LOOKED_AT = 40
 """Files of the ranking whose text is looked at."""
-SEEDS = 8
-"""Files of the ranking whose dependencies join, where the caller named none."""
 JOINING = 12
 """Most files that join for being needed or near alone."""
 EXTRA_WORDS = 24
@@ -131,10 +133,12 @@ def gather_bundle(
     documents = [row.path for row in store.documents()] if any(request.artifacts) else []
     at_hand = read_artifacts(request.artifacts, documents)
     question = _question(request, at_hand)
-    ranking = _ranking(store, question, vector, bases, at_hand)
-    joined = reach(at_hand.files, list(ranking)[:SEEDS], graph_of(store, bases), documents)
-    alone = sorted((p for p in joined if p not in ranking), key=lambda p: (-joined[p].edges, p))
-    looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files, *alone[:JOINING]])
+    graph = graph_of(store, bases)
+    joined = reach(at_hand.files, graph, documents)
+    files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
+    situation = _situation(request.weights, at_hand, joined)
+    ranking = _ranking(Board(files, question, bases, graph, situation), at_hand)
+    looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
     wanted = tokenise(_words(request.goal, at_hand), request.strategy)
     texts = _grouped(store.chunks_of(kept), lambda row: row.path)
@@ -173,26 +177,46 @@ def _question(request: Request, at_hand: AtHand) -> Question:
     return replace(question, terms=tuple(dict.fromkeys((*question.terms, *more))))
 
 
-def _ranking(
-    store: Store,
-    question: Question,
-    vector: "NDArray[np.float32] | None",
-    bases: Sequence[str],
-    at_hand: AtHand,
-) -> dict[str, _Standing]:
+def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Reach]) -> list[File]:
+    """Return the files found, and those that are there for what is at hand alone."""
+    known = {file.path for file in files}
+    alone = sorted(
+        joined.keys() - known - at_hand.files.keys(), key=lambda path: (-joined[path].edges, path)
+    )
+    more = [path for path in at_hand.files if path not in known]
+    return [*files, *map(File, (*more, *alone[:JOINING]))]
+
+
+def _situation(weights: Profile, at_hand: AtHand, joined: Mapping[str, Reach]) -> Situation:
+    default = Profile()
+    return Situation(
+        editing=dict.fromkeys(at_hand.files, 1.0),
+        needed={path: 1 - 2.0**-each.edges for path, each in joined.items()},
+        near={path: each.proximity for path, each in joined.items()},
+        weights={
+            row: min(MOST_MORE, getattr(weights, field) / getattr(default, field))
+            for row, field in SIGNALS.items()
+        },
+    )
+
+
+def _ranking(board: Board, at_hand: AtHand) -> dict[str, _Standing]:
     """Ask the forest; the one place where its ranking is called.
 
     A file that the caller named stands for itself, whatever kind of file it is.
     """
-    ranked = rank(gather(store, question, vector, POOL), question, bases)
-    best = ranked[0].score if ranked else 1.0
-    found = {}
-    for each in ranked:
-        path, score = each.file.path, each.score / best
-        if path in at_hand.files:
-            score = min(1.0, score / each.standing)
-        found[path] = _Standing(each.file, score, each.why)
-    return found
+    board.kinds = {
+        path: () if path in at_hand.files else kinds for path, kinds in board.kinds.items()
+    }
+    ranked = rank(board)
+    return {
+        each.file.path: _Standing(
+            each.file,
+            each.score / ranked[0].score,
+            tuple(tag for tag in each.why if tag not in SIGNALS),
+        )
+        for each in ranked
+    }
 
 
 def _allowed(
@@ -228,17 +252,14 @@ def _score(
         matched.keywords / most,
         matched.phrases / most,
         in_path / PATH_PHRASE,
-        1.0 if named else 0.0,
-        1 - 2.0**-joined.edges,
-        joined.proximity,
-        max(0.0, cosine),
+        structural=max(0.0, cosine),
     )
     kind = boosts.file_type(path, rows[0].language if rows else "")
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
     tags += [path_tag, *joined.why, *matched.tags]
-    moved = {name: UNITS[name] * term for name, term in terms(request.weights, found).items()}
-    score = standing.score + sum(moved.values())
+    parts = terms(request.weights, found)
+    score = standing.score + sum(unit * parts[name] for name, unit in UNITS.items())
     return boosts.added(score, kind, request.boost, TYPE_UNIT), list(filter(None, tags))
 
 

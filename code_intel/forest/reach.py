@@ -1,11 +1,10 @@
-"""What joins a bundle without matching its goal: dependencies of the files that matter, and their neighbours.
+"""What joins a bundle without matching its goal: dependencies of the files that were named, and their neighbours.
 
-A hub that everything imports is no sign of anything, and a chain of imports soon reaches all of a project.
-Files that the caller named matter for what they use and for who uses them, two steps far; files that a search
-merely found for what they use, one step.
+A hub that everything imports is no sign of anything, and a chain of imports soon reaches all of a project:
+two steps, in either direction, and none through a hub.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from code_intel.forest.dependencies import Graph
@@ -24,22 +23,18 @@ class Reach(NamedTuple):
     why: tuple[str, ...] = ()
 
 
-def reach(
-    named: Collection[str], found: Sequence[str], graph: Graph, paths: Iterable[str]
-) -> dict[str, Reach]:
-    """Return every file that is joined to a seed, other seeds included.
+def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[str, Reach]:
+    """Return every file that is joined to a named one, named ones included.
 
     Args:
         named: Files the caller named.
-        found: Files a search found, which matter where none was named.
         graph: Who imports whom.
         paths: Files that may lie beside one.
     """
     edges: dict[str, float] = {}
     why: dict[str, list[str]] = {}
-    for seed in named or found:
-        steps = _around(seed, graph) if named else dict.fromkeys(graph.outbound(seed), 1.0)
-        for path, count in steps.items():
+    for seed in named:
+        for path, count in _around(seed, graph).items():
             edges[path] = edges.get(path, 0.0) + count
             why.setdefault(path, []).append(f"dep:{seed}")
     joined = {path: Reach(count, 0.0, tuple(why[path][:1])) for path, count in edges.items()}

@@ -90,3 +90,9 @@ def test_whatever_is_given_only_documents_are_named(given_: Artifacts) -> None:
     assert set(at_hand.files) <= set(DOCUMENTS)
     assert len(at_hand.files) <= MOST_FILES
     assert all(tags for tags in at_hand.files.values())
+
+
+@pytest.mark.parametrize("text", ["/" * 2000, "a/" * 1000, "a." * 1000, "-" * 2000, "+++ b/" * 300])
+def test_what_names_nothing_takes_no_time(text: str) -> None:
+    given_ = Artifacts((text,) * 20, text * 100, (text,), (text,) * 20)
+    assert read_artifacts(given_, DOCUMENTS).files == {}
