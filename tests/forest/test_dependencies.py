@@ -1,6 +1,7 @@
 """What imports mean: a project a language, and who imports whom in it."""
 
 import json
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -452,3 +453,32 @@ def test_the_page_of_languages_says_whose_imports_are_followed() -> None:
         known = "followed" if follows(language) else "named" if language in RESOLVERS else "no"
         assert says == known, language
     assert RESOLVERS.keys() <= told.keys()
+
+
+def test_threads_that_hold_a_snapshot_and_threads_that_do_not_wait_for_no_other(
+    tmp_path: Path,
+) -> None:
+    """Each store has its lock, the graphs have one: taken in another order, two threads would stop."""
+    with Store.open(tmp_path / "a.db") as one, Store.open(tmp_path / "b.db") as two:
+        seen: list[int] = []
+
+        def ask(store: Store, *, inside: bool) -> None:
+            for n in range(20):
+                put(store, f"m{n}.py", f"import m{n - 1}")
+                if inside:
+                    with store.snapshot():
+                        seen.append(len(graph_of(store).outbound(f"m{n}.py")))
+                else:
+                    seen.append(len(graph_of(store).outbound(f"m{n}.py")))
+
+        threads = [
+            threading.Thread(target=ask, args=(store,), kwargs={"inside": inside}, daemon=True)
+            for store in (one, two)
+            for inside in (True, False)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        assert sorted(set(seen)) == [0, 1]

@@ -1,6 +1,6 @@
 """Folders and paths as documents are named: POSIX, relative to the config's folder, absolute outside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from posixpath import dirname, normpath
 
 
@@ -12,6 +12,12 @@ def joined(folder: str, relative: str) -> str:
 
 def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
     """Return the one of the paths that shares most folders with the importer; then the shortest."""
+    found = tuple(paths)
+    return (min(found, key=distance_from(importer)),) if len(found) > 1 else found
+
+
+def distance_from(importer: str) -> Callable[[str], tuple[int, int, str]]:
+    """Return how far paths are from the importer, as a key to sort them by."""
     here = dirname(importer).split("/")
 
     def distance(path: str) -> tuple[int, int, str]:
@@ -22,8 +28,7 @@ def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
         )
         return -shared, len(there), path
 
-    found = tuple(paths)
-    return (min(found, key=distance),) if len(found) > 1 else found
+    return distance
 
 
 def holds(folder: str, path: str) -> bool:

@@ -19,6 +19,7 @@ class Project:
         names: What documents define, by path, where an import may name it; see `Resolver.by_name`.
 
     Attributes:
+        importable: Python: roots by importing folder and name, as far as they were asked for.
         resolved: Documents by importing folder, language and target, as far as they were asked for.
     """
 
@@ -34,6 +35,7 @@ class Project:
         self.names = names
         self.tops = frozenset({"", *(base.rstrip("/") for base in bases)})
         self.manifests = Manifests(texts, files)
+        self.importable: dict[tuple[str, str], Sequence[str]] = {}
         self.resolved: dict[tuple[str, str, str], tuple[str, ...]] = {}
 
     def is_of(

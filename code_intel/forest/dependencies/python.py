@@ -1,9 +1,10 @@
 """Python: relative and absolute imports; source roots are told from where packages begin."""
 
 import sys
+from collections.abc import Sequence
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.places import holds, joined, nearest
+from code_intel.forest.dependencies.places import distance_from, holds, joined
 from code_intel.forest.dependencies.project import Project
 
 _ROOTS = frozenset({"src", "lib", "python"})
@@ -21,11 +22,25 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
             base = dirname(base)
         return _module(project, base, name.split(".") if name else [], outer=True)
     parts = target.split(".")
-    found: list[str] = []
-    for root, certain in project.python_roots.get(parts[0], ()):
-        if _may_import(project, path, root, parts[0], certain=certain):
-            found += _module(project, root, parts, outer=False)
-    return nearest(found, path)
+    for root in _roots(project, path, parts[0]):
+        if found := _module(project, root, parts, outer=False):
+            return found
+    return ()
+
+
+def _roots(project: Project, path: str, first: str) -> Sequence[str]:
+    """Return the folders from which a module may import a name, the nearest first."""
+    asked = dirname(path), first
+    if asked not in project.importable:
+        all_roots = project.python_roots.get(first, ())
+        roots = {
+            root
+            for root, certain in all_roots
+            if _may_import(project, path, root, first, certain=certain)
+        }
+        distance = distance_from(path)
+        project.importable[asked] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
+    return project.importable[asked]
 
 
 def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:
