@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from code_intel.embedding.background import give_memory_back
@@ -26,6 +27,8 @@ class Held:
 
     failure: EmbeddingError | None
     _engine: Embedder | None
+    _working: int
+    _fetching: bool
 
     def __init__(
         self,
@@ -51,9 +54,28 @@ class Held:
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed what questions should find; see `Embedder`."""
-        vectors = self._now().passages(texts)
+        engine = self._now()
+        with self._lock:
+            self._working += 1
+        try:
+            vectors = engine.passages(texts)
+        finally:
+            with self._lock:
+                self._working -= 1
         self._used = self._clock()
         return vectors
+
+    @property
+    def at_leisure(self) -> bool:
+        """Whether a text would be embedded at once: the model is in memory and has nothing else to do."""
+        return self.loaded and not self._working
+
+    def fetch(self) -> None:
+        """Load the model in the background, unless it is there, failed before, or is being loaded."""
+        if self.loaded or self._fetching or self.failure is not None:
+            return
+        self._fetching = True
+        threading.Thread(target=self._fetch, name="load a model", daemon=True).start()
 
     def drop_if_idle(self) -> bool:
         """Let the model go if nothing was embedded for the idle time; say whether it went.
@@ -77,6 +99,15 @@ class Held:
         self._engine = None
         self.failure = None
         self._used = self._clock()
+        self._working = 0
+        self._fetching = False
+
+    def _fetch(self) -> None:
+        try:
+            with suppress(EmbeddingError):  # kept as `failure`
+                self._now()
+        finally:
+            self._fetching = False
 
     def _now(self) -> Embedder:
         if self._process != os.getpid():

@@ -5,7 +5,7 @@ It never invents a vector. Without a usable model it says so, and search goes on
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from code_intel.config import IndexConfig, Settings
@@ -110,6 +110,10 @@ class LazyEmbedder:
         clock: Seconds, monotonic.
         corpus: Whose passages; its configuration names the model.
         beside: The embedder of another corpus in this process, to share engines with.
+
+    Attributes:
+        lasting: Whether this process answers many questions, so that the passages' engine, which takes
+            seconds to load and a fifth of the time a question, is worth its memory (docs/decisions/0024).
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class LazyEmbedder:
         self._asking = self._chosen("question")
         self._making = self._chosen(corpus)
         self._corpus = corpus
+        self.lasting = False
 
     @property
     def identity(self) -> str:
@@ -190,8 +195,13 @@ class LazyEmbedder:
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions; see `Embedder`."""
-        asking = self._usable()
+        """Embed questions; see `Embedder`. The passages' engine does it where it is at leisure."""
+        asking, other = self._usable(), self._beside()
+        if other is not None and other.at_leisure:
+            with suppress(EmbeddingError):
+                return other.queries(texts)
+        elif other is not None and self.lasting:
+            other.fetch()
         with self._explained():
             return asking.queries(texts)
 
@@ -234,6 +244,13 @@ class LazyEmbedder:
         if self._making is not None and self._making.failure is None:
             return self._making
         return self._asking
+
+    def _beside(self) -> Held | None:
+        """Return the passages' engine where it is another one and gives the same vectors."""
+        asking, maker = self._asking, self._maker()
+        if asking is None or maker is None or maker is asking:
+            return None
+        return maker if same_space(maker.identity, asking.identity) else None
 
     def _fitting(self, engines: Sequence[Engine], use: Use) -> list[Engine]:
         return [

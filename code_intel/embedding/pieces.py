@@ -5,6 +5,7 @@ The file's normalisation is a table by code point, so it is applied here; Senten
 
 import re
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from code_intel.embedding.weights import POSITIONS, Vocabulary
@@ -49,22 +50,23 @@ def _processor(vocabulary: Vocabulary) -> "SentencePieceProcessor":
     """
     from sentencepiece import SentencePieceProcessor
 
-    kinds = {vocabulary.unknown: _UNKNOWN}
-    pieces = b"".join(
-        _field(
-            1,
-            _field(1, piece)
-            + _SCORE.pack(2 << 3 | 5, score)
-            + _number(3, kinds.get(place, _kind(piece))),
-        )
-        for place, (piece, score) in enumerate(
-            zip(vocabulary.pieces, vocabulary.scores, strict=True)
-        )
-    )
+    pieces = b"".join(_pieces(vocabulary))
     ids = {3: _UNIGRAM, 40: vocabulary.unknown, 41: START, 42: END, 43: PAD}
     trainer = b"".join(_number(key, value) for key, value in ids.items())
     as_it_is = _field(1, b"identity") + _number(3, 0) + _number(4, 0) + _number(5, 1)
     return SentencePieceProcessor(model_proto=pieces + _field(2, trainer) + _field(3, as_it_is))
+
+
+def _pieces(vocabulary: Vocabulary) -> Iterator[bytes]:
+    """Yield the field of each piece; nearly all are short and ordinary, and there are 250,000."""
+    pack = _SCORE.pack
+    for place, (piece, score) in enumerate(zip(vocabulary.pieces, vocabulary.scores, strict=True)):
+        if len(piece) < len(_HEADS) and piece not in _CONTROLS and place != vocabulary.unknown:
+            yield _HEADS[len(piece)] + piece + pack(_SCORE_KEY, score) + _ORDINARY
+        else:
+            kind = _UNKNOWN if place == vocabulary.unknown else _kind(piece)
+            score_and_kind = pack(_SCORE_KEY, score) + _number(3, kind)
+            yield _field(1, _field(1, piece) + score_and_kind)
 
 
 def _kind(piece: bytes) -> int:
@@ -83,3 +85,13 @@ def _varint(value: int) -> bytes:
     if value < _MORE:
         return bytes([value])
     return bytes([value % _MORE | _MORE]) + _varint(value // _MORE)
+
+
+_SCORE_KEY = 2 << 3 | 5
+_ORDINARY = _number(3, _NORMAL)
+_AROUND = 2 + _SCORE.size + len(_ORDINARY)
+_HEADS = tuple(
+    _varint(1 << 3 | 2) + _varint(size + _AROUND) + _varint(1 << 3 | 2) + _varint(size)
+    for size in range(_MORE - _AROUND)
+)
+"""What stands before an ordinary piece, by its length."""

@@ -60,6 +60,7 @@ def build_index_server(
 
 
 def start_indexers(*shelves: "Shelf") -> None:
-    """Start the indexers of these shelves."""
+    """Start the indexers of these shelves; this process will answer more than one question."""
     for shelf in shelves:
+        shelf.embedder.lasting = True
         shelf.index.start()  # only starts a thread: on the loop, so that nothing closes it meanwhile

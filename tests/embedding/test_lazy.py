@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from code_intel.config import Settings, load_settings
 from code_intel.config.settings import Embedding
@@ -183,6 +185,92 @@ def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settin
     assert for_forest.reads(FAST)
     assert for_forest.reads(FAITHFUL)
     assert not for_forest.reads("another")
+
+
+class Recorder:
+    """An engine that notes what it is asked, and takes its time for passages until it is let go."""
+
+    def __init__(self, name: str, asked: list[str]) -> None:
+        self._embedder, self._asked = HashEmbedder(identity=name), asked
+        self.identity, self.dimensions = name, self._embedder.dimensions
+        self.begun, self.let_go = threading.Event(), threading.Event()
+
+    def reads(self, identity: str) -> bool:
+        return self._embedder.reads(identity)
+
+    def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        self._asked.append(self.identity)
+        return self._embedder.queries(texts)
+
+    def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        self.begun.set()
+        assert self.let_go.wait(10)
+        return self._embedder.passages(texts)
+
+
+def recorders(asked: list[str]) -> tuple[Recorder, list[Engine]]:
+    fast, faithful = Recorder(FAST, asked), Recorder(FAITHFUL, asked)
+    return fast, [
+        Engine("fast", lambda: True, lambda _: FAST, lambda *_: fast, uses=frozenset({"forest"})),
+        Engine("faithful", lambda: True, lambda _: FAITHFUL, lambda *_: faithful),
+    ]
+
+
+def test_the_engine_of_passages_answers_the_forests_questions_once_it_is_in_memory(
+    settings: Settings,
+) -> None:
+    asked: list[str] = []
+    fast, engines = recorders(asked)
+    fast.let_go.set()
+    for_map, for_forest = pair(settings, engines)
+    for_forest.queries(["login"])
+    for_forest.passages(["login"])
+    for_forest.queries(["login"])
+    for_map.queries(["login"])
+    assert asked == [FAITHFUL, FAST, FAITHFUL]
+
+
+def test_while_it_makes_passages_no_question_waits_for_it(settings: Settings) -> None:
+    asked: list[str] = []
+    fast, engines = recorders(asked)
+    _, for_forest = pair(settings, engines)
+    work = threading.Thread(target=for_forest.passages, args=(["login"],))
+    work.start()
+    assert fast.begun.wait(10)
+    for_forest.queries(["login"])
+    fast.let_go.set()
+    work.join(10)
+    for_forest.queries(["login"])
+    assert asked == [FAITHFUL, FAST]
+
+
+def test_a_process_that_lasts_loads_it_beside_and_one_that_does_not_never(
+    settings: Settings,
+) -> None:
+    loads: list[str] = []
+    _, for_forest = pair(settings, two_engines(loads))
+    for_forest.queries(["login"])
+    for_forest.queries(["login"])
+    assert loads == [FAITHFUL]
+    for_forest.lasting = True
+    for_forest.queries(["login"])
+    for thread in threading.enumerate():
+        if thread.name == "load a model":
+            thread.join(10)
+    assert loads == [FAITHFUL, FAST]
+
+
+def test_a_question_is_answered_although_the_engine_that_was_loaded_beside_is_broken(
+    settings: Settings,
+) -> None:
+    _, for_forest = pair(settings, two_engines([], broken=FAST))
+    for_forest.lasting = True
+    for _ in range(3):
+        assert for_forest.queries(["login"]).shape == (1, 384)
+        for thread in threading.enumerate():
+            if thread.name == "load a model":
+                thread.join(10)
+    assert "It is damaged" in for_forest.degraded()
 
 
 def test_when_the_fast_engine_fails_the_other_makes_passages_and_it_is_said(
