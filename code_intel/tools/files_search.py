@@ -1,6 +1,6 @@
 """Tool `files_search`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -45,10 +45,10 @@ async def files_search(
     score, language and the line that fits best.
     """
     check_query(query)
+    only = Only(directory, file_pattern, language.lower())
     async with desk.perhaps(session_id, "files_search") as held:
-        found = await thread(
-            _found, desk, query, top_k, boost_profile, (directory, file_pattern, language.lower())
-        )
+        found = await thread(_found, desk, query, top_k, boost_profile, only)
+        missed = "" if found else await thread(_missed, desk, only)
         index = await thread(desk.forest.freshness)
         if held is not None:
             symbols = (name for hit in found for name in hit.chunk.symbols[:1])
@@ -57,7 +57,7 @@ async def files_search(
                 steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
             )
     rows = fitting((_row(hit, query) for hit in found), BUDGET)
-    data = {
+    data: dict[str, Any] = {
         "query": query,
         "boost_profile": boost_profile,
         "results": rows,
@@ -72,18 +72,26 @@ async def files_search(
     ]
     if len(rows) < len(found):
         lines.append(f"… {len(found) - len(rows)} more; narrow with directory or language.")
-    text = "\n".join(lines) or f"No file has any of these words: {query}"
+    if not found:
+        data["message"] = missed or "No file has any of these words."
+    text = "\n".join(lines) or str(data["message"])
     return Answer(data, text + index_text(index))
 
 
-def _found(
-    desk: Desk, query: str, top_k: int, boost: BoostProfile, only: tuple[str, str, str]
-) -> list[FileHit]:
-    directory, file_pattern, language = only
+class Only(NamedTuple):
+    """Which files are looked at."""
 
-    def wanted(path: str, written: str) -> bool:
-        return language in {"", written} and within(path, directory, file_pattern)
+    directory: str
+    file_pattern: str
+    language: str
 
+    def has(self, path: str, language: str) -> bool:
+        """Whether a document is one of them."""
+        in_language = self.language in {"", language}
+        return in_language and within(path, self.directory, self.file_pattern)
+
+
+def _found(desk: Desk, query: str, top_k: int, boost: BoostProfile, only: Only) -> list[FileHit]:
     desk.forest.poke()
     return search_files(
         desk.forest.store,
@@ -92,8 +100,19 @@ def _found(
         boost=boost,
         strategy=desk.settings.tokenization_strategy,
         bases=bases(desk.forest.config),
-        wanted=wanted,
+        wanted=only.has,
     )
+
+
+def _missed(desk: Desk, only: Only) -> str:
+    """Say so when the filters leave no document at all: then the query is not to blame."""
+    documents = desk.forest.store.documents() if any(only) else []
+    if not documents or any(only.has(each.path, each.language) for each in documents):
+        return ""
+    wanted = ", ".join(
+        f"{name} {visible(value)[:80]}" for name, value in only._asdict().items() if value
+    )
+    return f"None of {len(documents)} documents fits {wanted}."
 
 
 def _row(hit: FileHit, query: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.forest.files import FileHit, search_files
@@ -60,6 +60,7 @@ def test_only_wanted_files_are_found(store: Store) -> None:
     assert [hit.path for hit in hits] == ["docs/login.md"]
 
 
+@settings(deadline=None)
 @given(query=st.text(max_size=60), top_k=st.integers(-1, 5))
 def test_any_query_has_finite_scores_in_order(store: Store, query: str, top_k: int) -> None:
     hits = search_files(store, query, top_k=top_k)

@@ -128,6 +128,7 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
         below = await call("files_search", query="cart", directory="web")
         go = await call("files_search", query="stock", language="go")
         nothing = await call("files_search", query="qqqzzz")
+        nowhere = await call("files_search", query="cart", directory="sources", language="Go")
     scores = {row["file"]: (row["score"], row["bm25"]) for row in source["results"]}
     assert source["results"][0]["file"] == "src/cart/cart.py"
     score, bm25 = scores["src/cart/cart.py"]
@@ -138,6 +139,8 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
     assert {row["file"].split("/")[0] for row in below["results"]} == {"web"}
     assert [row["file"] for row in go["results"]] == ["src/inventory/stock.go"]
     assert (nothing["results"], nothing["total"]) == ([], 0)
+    assert nothing["message"] == "No file has any of these words."
+    assert "fits directory sources, language go" in nowhere["message"]
 
 
 async def test_without_vectors_a_reranking_keeps_the_order_and_says_so(shop: Path) -> None:

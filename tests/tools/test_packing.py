@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
@@ -33,6 +33,7 @@ SENTENCE = "利用者のログインを確かめる。\n" * 30
 texts = st.lists(st.sampled_from([FUNCTION, SENTENCE, "login = 1\n", "x" * 3000, ""]), max_size=30)
 
 
+@settings(deadline=None)
 @given(texts=texts, limit=st.integers(1, 20), budget=st.integers(200, 8000), compact=st.booleans())
 def test_a_bundle_fits_its_budget_and_keeps_its_order(
     texts: list[str],
