@@ -26,9 +26,9 @@ DEEPEST = 64
 MODULES = 200
 """Modules within a file whose bounds are remembered."""
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_KEYWORD = re.compile(r"(?:(?:import|use|function|const)\s+)+")
-_ALIAS = re.compile(r"\s+as\s.*|\s*=>.*", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_KEYWORD = re.compile(r"^(?:(?:import|use|function|const) )+")
+_ALIAS = re.compile(r" as .*| ?=>.*")
 _PART = re.compile(r"[{},]|[^{},]+")
 _EVERYTHING = frozenset({"self", "*", "_", "given"})
 
@@ -89,7 +89,8 @@ def _spread(text: str, joint: str) -> Iterator[str]:
             if part == "}" and len(before) > 1:
                 before.pop()
         else:
-            piece = _ALIAS.sub("", _KEYWORD.sub("", part.strip(" \t\r\n;"), count=1)).strip()
+            plain = " ".join(part.split()).rstrip("; ")
+            piece = _ALIAS.sub("", _KEYWORD.sub("", plain))
 
 
 def _whole(path: str, joint: str) -> str:

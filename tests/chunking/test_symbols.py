@@ -3,6 +3,7 @@ import hashlib
 import pytest
 
 from code_intel.chunking import parse_file
+from code_intel.chunking.imports import MOST
 from code_intel.records import Symbol
 
 PYTHON = '''\
@@ -348,3 +349,12 @@ def test_what_cannot_be_parsed_gets_lines_and_a_reason(path: str, text: str, rea
     assert reason in parsed.problem
     assert parsed.symbols == ()
     assert "".join(chunk.text for chunk in parsed.chunks) == text
+
+
+def test_an_import_of_any_length_is_read_in_the_time_of_its_length() -> None:
+    wide = f"use a::{{b{chr(10) * 50_000}as{chr(10) * 50_000}c, /* d */ e}};\n"
+    deep = f"use {'a::{' * 500}b{'}' * 500};\n"
+    assert parse_file("a.rs", wide).imports == ("a::b", "a::e")
+    assert len(parse_file("a.rs", deep + "use z;\n").imports) <= 2
+    many = "from a import " + ", \\\n".join(f"b{n}" for n in range(5000))
+    assert len(parse_file("a.py", many).imports) == MOST

@@ -337,7 +337,19 @@ def test_what_is_passed_on_is_known() -> None:
     "name", ["package.json", "tsconfig.json", "composer.json", "Cargo.toml", "go.mod"]
 )
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"name": 1, "exports": 2, "paths": []}', "\0", "[" * 9999]
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"name": 1, "exports": 2, "paths": []}',
+        "\0",
+        "[" * 9999,
+        "/*" * 200_000,
+        '"\\"' * 200_000,
+        "\n" * 300_000,
+        '{"exports": ' + '{".": ' * 900 + "1" + "}" * 901,
+    ],
 )
 def test_a_manifest_that_makes_no_sense_says_nothing(name: str, text: str) -> None:
     texts = {name: text, "a.ts": "import './b'\nimport '#x'\nimport 'c'\n", "b.ts": ""}

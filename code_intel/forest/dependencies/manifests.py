@@ -19,8 +19,9 @@ _CRATE_ENTRIES = ("src/main.rs", "src/lib.rs")
 EXTENDS = 5
 """Configurations that may extend one another."""
 
-_MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
-_JSONC = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
+_JSONC = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*(?:.*?\*/|.*)|,(?=\s*[}\]])', re.DOTALL)
+"""What is no text in JSON; what never ends ends with the file, or looking for ends would never end."""
 _ENTRIES = ("source", "types", "typings", "module", "main")
 
 
@@ -181,13 +182,15 @@ def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _strings(value: object) -> Iterator[str]:
+def _strings(value: object, deepest: int = 8) -> Iterator[str]:
     """Yield every string within a value, in order."""
+    if deepest < 0:
+        return
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _strings(item)
+            yield from _strings(item, deepest - 1)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _strings(item, deepest - 1)
