@@ -21,6 +21,8 @@ REEXPORT = "export:"
 """What a target begins with that the file passes on to those who import it."""
 MOST = 2000
 """Targets of a file; more are a table of data."""
+LONGEST = 1000
+"""Characters of a target; longer ones name no file."""
 DEEPEST = 64
 """Braces within braces; what is deeper nobody wrote by hand."""
 MODULES = 200
@@ -57,7 +59,7 @@ def targets(
     for start, (text, passed) in found.items():
         for target in _spread(text, language.joint) if language.joint else (text.strip("\"'` "),):
             said = _inside(target, start, modules)
-            if said and len(each) < MOST:
+            if 0 < len(said) <= LONGEST and len(each) < MOST:
                 each[f"{REEXPORT}{said}" if passed else said] = None
     return tuple(each)
 

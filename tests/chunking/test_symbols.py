@@ -356,5 +356,6 @@ def test_an_import_of_any_length_is_read_in_the_time_of_its_length() -> None:
     deep = f"use {'a::{' * 500}b{'}' * 500};\n"
     assert parse_file("a.rs", wide).imports == ("a::b", "a::e")
     assert len(parse_file("a.rs", deep + "use z;\n").imports) <= 2
+    assert parse_file("a.js", f"require('./{'a/' * 600}')\nrequire('./b')\n").imports == ("./b",)
     many = "from a import " + ", \\\n".join(f"b{n}" for n in range(5000))
     assert len(parse_file("a.py", many).imports) == MOST
