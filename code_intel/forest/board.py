@@ -63,6 +63,10 @@ class Board:
             file.path: kinds_of(file.path, self.question, self.bases) for file in self.files
         }
 
+    def has_vectors(self) -> bool:
+        """Whether the question was asked by meaning, too."""
+        return any(file.cosines for file in self.files)
+
     def standing(self) -> dict[str, float]:
         """Return what a path alone makes of each file, 0 to 1."""
         return {path: prod(kind.factor for kind in kinds) for path, kinds in self.kinds.items()}

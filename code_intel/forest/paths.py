@@ -49,7 +49,10 @@ KINDS = (
                 "fixtures?",
                 "__mocks__",
                 "mocks?",
+                r"[^/]+\.tests?",
+                "(?:common|jvm|js|native|android|ios|unit|integration|functional|acceptance)[-_]?tests?",
             )
+            + r"|/[^/]+(?<!/la)(?<!/con)tests?\.(?:java|kt|scala|groovy|cs|php|swift|dart)$"
             + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)\.[^/.]+$"
         ),
         "Repeats the words of what it tests, often more of them; worth .09 on whole checkouts.",
@@ -64,12 +67,14 @@ KINDS = (
                 "build",
                 "out",
                 "target",
-                "vendor",
-                "third_party",
+                "generated",
+                "_?vendor(?:ed)?",
+                "third_?party",
                 "node_modules",
                 r"[^/]+\.egg-info",
             )
             + r"|\.min\.[a-z]+$|\.map$|[.-]lock(?:\.[a-z]+)?$"
+            + r"|\.pb\.[a-z]+$|_pb2(?:_grpc)?\.pyi?$|\.g\.[a-z]+$|\.generated\.[a-z]+$|/zz_generated[^/]*$"
         ),
         "Copies of source, and not what anyone edits.",
     ),
@@ -85,7 +90,9 @@ KINDS = (
                 "docs_src",
                 "tutorials?",
                 "playgrounds?",
-                "benchmarks?",
+                "cookbooks?",
+                "fuzz(?:ing)?",
+                "bench(?:es|marks?)?",
             )
         ),
         "Uses what is asked about; .02 on whole checkouts, together with the next two.",
@@ -117,7 +124,7 @@ KINDS = (
     Kind(
         "facade",
         "",
-        0.7,
+        0.85,
         re.compile(r"/(?:__init__\.pyi?|package-info\.java)$"),
         "Mentions every name of its folder and defines few; `index.ts` is as often the real thing.",
     ),

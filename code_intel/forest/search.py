@@ -101,7 +101,8 @@ def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
 
 def _apply(signal: Signal, board: Board) -> None:
     """Let one row of the table move the scores."""
-    worth = signal.weight * board.situation.weights.get(signal.name, 1.0)
+    worth = signal.weight if signal.alone is None or board.has_vectors() else signal.alone
+    worth *= board.situation.weights.get(signal.name, 1.0)
     sign = "" if signal.does == "adds" else "-"
     for path, value in signal.measure(board).items():
         if value <= 0:

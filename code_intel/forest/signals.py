@@ -23,6 +23,7 @@ class Signal(NamedTuple):
         weight: What the measure is worth.
         measure: 0 to 1 by path (`used`: in units of evidence).
         reason: Why it is there.
+        alone: Its weight where there are no vectors, if that is another.
     """
 
     name: str
@@ -30,20 +31,21 @@ class Signal(NamedTuple):
     weight: float
     measure: Measure
     reason: str
+    alone: float | None = None
 
 
 RANKING = (
     Signal(
         "meaning",
         "adds",
-        2.0,
+        2.5,
         scaled(measures.meaning, 0.05),
-        "Vectors carry questions across wording and language; a plateau from 1.5 to 2.5.",
+        "Vectors carry questions across wording and language; a plateau from 1.5 to 3.",
     ),
     Signal(
         "words",
         "adds",
-        1.0,
+        1.3,
         scaled(measures.body, WHOLE),
         "The best chunks of a file, for one good place among poor ones is a weaker sign.",
     ),
@@ -57,9 +59,11 @@ RANKING = (
     Signal(
         "names",
         "adds",
-        0.5,
+        0.2,
         scaled(measures.names, WHOLE),
-        "Words of symbols and path say what a file is about, the body what it mentions.",
+        "Words of symbols and path say what a file is about, the body what it mentions; vectors of cards,"
+        " which hold both, know most of it.",
+        alone=0.5,
     ),
     Signal(
         "defines",
@@ -89,7 +93,7 @@ RANKING = (
     Signal(
         "used",
         "adds",
-        0.15,
+        0.3,
         measures.used,
         "What the best files import: the core before its callers, the source before the facade.",
     ),
