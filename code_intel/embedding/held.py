@@ -27,7 +27,6 @@ class Held:
 
     failure: EmbeddingError | None
     _engine: Embedder | None
-    _working: int
     _fetching: bool
 
     def __init__(
@@ -54,21 +53,9 @@ class Held:
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed what questions should find; see `Embedder`."""
-        engine = self._now()
-        with self._lock:
-            self._working += 1
-        try:
-            vectors = engine.passages(texts)
-        finally:
-            with self._lock:
-                self._working -= 1
+        vectors = self._now().passages(texts)
         self._used = self._clock()
         return vectors
-
-    @property
-    def at_leisure(self) -> bool:
-        """Whether a text would be embedded at once: the model is in memory and has nothing else to do."""
-        return self.loaded and not self._working
 
     def fetch(self) -> None:
         """Load the model in the background, unless it is there, failed before, or is being loaded."""
@@ -99,7 +86,6 @@ class Held:
         self._engine = None
         self.failure = None
         self._used = self._clock()
-        self._working = 0
         self._fetching = False
 
     def _fetch(self) -> None:

@@ -195,9 +195,9 @@ class LazyEmbedder:
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions; see `Embedder`. The passages' engine does it where it is at leisure."""
+        """Embed questions; see `Embedder`. The passages' engine does it once it is in memory."""
         asking, other = self._usable(), self._beside()
-        if other is not None and other.at_leisure:
+        if other is not None and other.loaded:
             with suppress(EmbeddingError):
                 return other.queries(texts)
         elif other is not None and self.lasting:

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -64,8 +65,8 @@ def installed() -> bool:
 class OnnxE5:
     """Loading takes about a second; safe for threads, which wait for each other.
 
-    All work is done on niced threads of its own. In a forked child the model is loaded again, as
-    the parent's threads are not there.
+    Passages are made on niced threads of its own, questions by who asks. In a forked child the model
+    is loaded again, as the parent's threads are not there.
 
     Args:
         threads: How many; 0 leaves the choice to `thread_count`.
@@ -88,8 +89,10 @@ class OnnxE5:
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "Floats":
-        """Embed questions."""
-        return self._embed("query: ", prepared(texts, MAX_QUERY))
+        """Embed questions in the calling thread: they wait for no passage, and give way to nobody."""
+        ready = [f"query: {text}" for text in prepared(texts, MAX_QUERY)]
+        self._awake()
+        return checked(self._model.questions(ready), len(ready), WIDTH) if ready else no_vectors()
 
     def passages(self, texts: Sequence[str]) -> "Floats":
         """Embed what questions should find; texts of like length together."""
@@ -102,15 +105,19 @@ class OnnxE5:
         self._model = self._pool.submit(_loaded, self._threads, self._file).result()
 
     def _embed(self, prefix: str, texts: list[str]) -> "Floats":
-        if self._process != os.getpid():
-            _leak(self._model)
-            self._start()
+        self._awake()
         if not texts:
             return no_vectors()
         with self._lock:
             job = self._pool.submit(self._model.vectors, [prefix + text for text in texts])
             vectors: Floats = job.result()
             return checked(vectors, len(texts), WIDTH)
+
+    def _awake(self) -> None:
+        """Start anew in a forked child, where the threads of the model are not."""
+        if self._process != os.getpid():
+            _leak(self._model)
+            self._start()
 
 
 class _Model:
@@ -126,9 +133,17 @@ class _Model:
         )
         self._tensors = dict(_tensors(source))
         self._session = _session(self._tensors, threads)
+        self._alone = _session(self._tensors, 1)
 
     def vectors(self, texts: Sequence[str]) -> "Floats":
         """Return unit vectors; of a text beyond one window, the windows' weighted mean."""
+        return self._vectors(texts, self._session)
+
+    def questions(self, texts: Sequence[str]) -> "Floats":
+        """Return the same, made by no other thread than the one that asks."""
+        return self._vectors(texts, self._alone)
+
+    def _vectors(self, texts: Sequence[str], session: Any) -> "Floats":
         import numpy as np
 
         windows = [
@@ -139,13 +154,13 @@ class _Model:
         windows.sort(key=lambda item: len(item[1]))
         sums = np.zeros((len(texts), WIDTH), dtype=np.float32)
         for batch in batches(windows):
-            means = in_halves(self._means, [window for _, window in batch])
+            means = in_halves(partial(self._means, session), [window for _, window in batch])
             for (place, window), mean in zip(batch, means, strict=True):
                 sums[place] += max(1, len(window) - 2) * mean
         lengths: Floats = np.linalg.norm(sums, axis=1, keepdims=True)
         return sums / lengths
 
-    def _means(self, batch: Sequence[Sequence[int]]) -> "Floats":
+    def _means(self, session: Any, batch: Sequence[Sequence[int]]) -> "Floats":
         """Return the mean hidden row of each window, of shape (windows, WIDTH)."""
         import numpy as np
 
@@ -157,7 +172,7 @@ class _Model:
             mask[row, : len(window)] = 1
         rows = weights.unpacked(self._words[ids]).reshape(*ids.shape, WIDTH)
         rows += self._places[:longest]
-        (hidden,) = self._session.run(None, {"rows": rows, "mask": mask})
+        (hidden,) = session.run(None, {"rows": rows, "mask": mask})
         sums = np.einsum("btw,bt->bw", hidden, mask.astype(np.float32))
         means: Floats = sums / mask.sum(axis=1, keepdims=True, dtype=np.float32)
         return means

@@ -188,12 +188,11 @@ def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settin
 
 
 class Recorder:
-    """An engine that notes what it is asked, and takes its time for passages until it is let go."""
+    """An engine that notes that it is asked."""
 
     def __init__(self, name: str, asked: list[str]) -> None:
         self._embedder, self._asked = HashEmbedder(identity=name), asked
         self.identity, self.dimensions = name, self._embedder.dimensions
-        self.begun, self.let_go = threading.Event(), threading.Event()
 
     def reads(self, identity: str) -> bool:
         return self._embedder.reads(identity)
@@ -203,14 +202,12 @@ class Recorder:
         return self._embedder.queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        self.begun.set()
-        assert self.let_go.wait(10)
         return self._embedder.passages(texts)
 
 
-def recorders(asked: list[str]) -> tuple[Recorder, list[Engine]]:
+def recorders(asked: list[str]) -> list[Engine]:
     fast, faithful = Recorder(FAST, asked), Recorder(FAITHFUL, asked)
-    return fast, [
+    return [
         Engine("fast", lambda: True, lambda _: FAST, lambda *_: fast, uses=frozenset({"forest"})),
         Engine("faithful", lambda: True, lambda _: FAITHFUL, lambda *_: faithful),
     ]
@@ -220,28 +217,12 @@ def test_the_engine_of_passages_answers_the_forests_questions_once_it_is_in_memo
     settings: Settings,
 ) -> None:
     asked: list[str] = []
-    fast, engines = recorders(asked)
-    fast.let_go.set()
-    for_map, for_forest = pair(settings, engines)
+    for_map, for_forest = pair(settings, recorders(asked))
     for_forest.queries(["login"])
     for_forest.passages(["login"])
     for_forest.queries(["login"])
     for_map.queries(["login"])
     assert asked == [FAITHFUL, FAST, FAITHFUL]
-
-
-def test_while_it_makes_passages_no_question_waits_for_it(settings: Settings) -> None:
-    asked: list[str] = []
-    fast, engines = recorders(asked)
-    _, for_forest = pair(settings, engines)
-    work = threading.Thread(target=for_forest.passages, args=(["login"],))
-    work.start()
-    assert fast.begun.wait(10)
-    for_forest.queries(["login"])
-    fast.let_go.set()
-    work.join(10)
-    for_forest.queries(["login"])
-    assert asked == [FAITHFUL, FAST]
 
 
 def test_a_process_that_lasts_loads_it_beside_and_one_that_does_not_never(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -189,3 +190,14 @@ def test_the_threads_that_embed_give_way_and_the_process_does_not() -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stdout.split() == [str(os.getpriority(os.PRIO_PROCESS, 0)), "True"]
+
+
+def test_a_question_never_waits_for_passages(engine: OnnxE5) -> None:
+    alone = engine.queries(["where is the fee computed"])
+    many = [f"passage number {number} about fees and parcels " * 12 for number in range(400)]
+    work = Thread(target=engine.passages, args=(many,))
+    work.start()
+    among = engine.queries(["where is the fee computed"])
+    assert work.is_alive()
+    work.join()
+    assert np.array_equal(among, alone)
