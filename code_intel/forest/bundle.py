@@ -25,6 +25,7 @@ from code_intel.forest.paths import relative
 from code_intel.forest.profiles import Profile
 from code_intel.forest.question import Question, read
 from code_intel.forest.reach import Reach, reach
+from code_intel.forest.recency import recent_of
 from code_intel.forest.search import POOL, rank
 from code_intel.forest.tokens import Terms, fold, tokenise
 from code_intel.index.rows import ChunkRow
@@ -59,8 +60,8 @@ JOINING = 12
 """Most files that join for being needed or near alone."""
 EXTRA_WORDS = 24
 """Most words that artifacts add to the question."""
-TAGS = 9
-"""Most tags that say why; those of the ranking come first."""
+TAGS = 8
+"""Most tags that say why."""
 
 
 class Request(NamedTuple):
@@ -136,7 +137,7 @@ def gather_bundle(
     graph = graph_of(store, bases)
     joined = reach(at_hand.files, graph, documents)
     files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
-    situation = _situation(request.weights, at_hand, joined)
+    situation = _situation(request.weights, at_hand, joined, recent_of(store))
     ranking = _ranking(Board(files, question, bases, graph, situation), at_hand)
     looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
@@ -149,7 +150,7 @@ def gather_bundle(
         named = at_hand.files.get(path, ())
         reached = joined.get(path, Reach())
         score, why = _score(relative(path, bases), rows, wanted, standing, reached, named, request)
-        tags = tuple(sorted([*standing.why, *why][:TAGS]))
+        tags = tuple(sorted(why[:TAGS]))
         scored.append((path, _Standing(standing.file, score, tags)))
     best = _best(scored, most)
     symbols = _grouped(store.defined_in([path for path, _ in best]), lambda each: each.file)
@@ -187,9 +188,12 @@ def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Rea
     return [*files, *map(File, (*more, *alone[:JOINING]))]
 
 
-def _situation(weights: Profile, at_hand: AtHand, joined: Mapping[str, Reach]) -> Situation:
+def _situation(
+    weights: Profile, at_hand: AtHand, joined: Mapping[str, Reach], recent: Mapping[str, float]
+) -> Situation:
     default = Profile()
     return Situation(
+        recent=recent,
         editing=dict.fromkeys(at_hand.files, 1.0),
         needed={path: 1 - 2.0**-each.edges for path, each in joined.items()},
         near={path: each.proximity for path, each in joined.items()},
@@ -257,7 +261,7 @@ def _score(
     kind = boosts.file_type(path, rows[0].language if rows else "")
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
-    tags += [path_tag, *joined.why, *matched.tags]
+    tags += [*joined.why, *standing.why, path_tag, *matched.tags]
     parts = terms(request.weights, found)
     score = standing.score + sum(unit * parts[name] for name, unit in UNITS.items())
     return boosts.added(score, kind, request.boost, TYPE_UNIT), list(filter(None, tags))

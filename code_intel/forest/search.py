@@ -7,11 +7,12 @@ the index found; an unchanged index gives the same answer (docs/decisions/0010).
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.forest.board import NOWHERE, Board, Situation
+from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.globs import matches
 from code_intel.forest.question import read
+from code_intel.forest.recency import recent_of
 from code_intel.forest.signals import RANKING, Signal, weight
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
@@ -44,7 +45,7 @@ def search(
     directory: str = "",
     file_pattern: str = "",
     bases: Sequence[str] = (),
-    situation: Situation = NOWHERE,
+    situation: Situation | None = None,
     without: Collection[str] = (),
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first.
@@ -57,7 +58,7 @@ def search(
         directory: Only documents below this folder.
         file_pattern: Only documents whose name matches this glob; their path, if it has a `/`.
         bases: Folders that were indexed, as documents name them; paths are judged relative to them.
-        situation: What the caller has at hand besides.
+        situation: What the caller has at hand; by default what was changed lately.
         without: Names of rows of `signals.RANKING` to leave out.
     """
     question = read(query)
@@ -71,6 +72,8 @@ def search(
         for file in gather(store, question, vector, limit)
         if within(file.path, directory, file_pattern)
     ]
+    if situation is None:
+        situation = Situation(recent=recent_of(store))
     board = Board(files, question, bases, graph_of(store, bases), situation)
     ranked = rank(board, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0

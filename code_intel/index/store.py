@@ -188,6 +188,11 @@ class Store:
         """Return (path, language, digest) of every document."""
         return self._db.rows("SELECT path, language, digest FROM documents")
 
+    def latest(self, most: int) -> list[tuple[str, int]]:
+        """Return (path, time of its last change in ns) of the documents changed last, latest first."""
+        sql = "SELECT path, mtime_ns FROM documents ORDER BY mtime_ns DESC, path LIMIT ?"
+        return self._db.rows(sql, (most,))
+
     def revision(self) -> str:
         """Return what is another text whenever a document was put or deleted; empty before any."""
         return self.get_meta("revision") or ""
