@@ -15,7 +15,7 @@ from code_intel.forest.fragments import Fragment, Size, fragments, outline
 from code_intel.tools.answers import tokens
 from code_intel.tools.suspicion import flags_of, is_instruction
 
-PACE = ((2, 0.25), (5, 0.6))
+PACE = ((3, 0.25), (6, 0.6))
 """How many files the first part of a budget must hold when files grow."""
 LINE = 120
 """Characters of a file that is one line."""

@@ -34,12 +34,18 @@ def test_a_goal_finds_its_file_first_and_says_why(store: Store) -> None:
     best = found.files[0]
     assert best.path == "src/auth/service.py"
     assert best.score == 1.0
-    assert {"words", "meaning", "text:password", "boost:src"} <= set(best.why)
+    assert {"words", "meaning", "boost:src"} <= set(best.why)
     assert any(tag.startswith("structural:0.") for tag in best.why)
     assert all(list(each.why) == sorted(each.why) for each in found.files)
     scores = [each.score for each in found.files]
     assert scores == sorted(scores, reverse=True)
     assert min(scores) > 0
+
+
+def test_terms_that_were_found_are_named(store: Store) -> None:
+    found = bundle(store, Request('"session tokens" expire', boost="none"))
+    why = {each.path: each.why for each in found.files}
+    assert "phrase:session tokens" in why["src/auth/tokens.py"]
 
 
 def test_without_vectors_nothing_is_structural(store: Store) -> None:

@@ -286,6 +286,9 @@ def test_facts_are_empty_unless_handed_in() -> None:
         (steps.called("search_text", ".", found=1, files=["src/late.py"]), False),
         (steps.called("search_text", "late", ok=False, found=1, files=["src/late.py"]), False),
         (steps.called("search_forest", "late", found=1, files=["src/late.py"]), False),
+        (steps.called("context_bundle", "late", found=1, files=["src/late.py"]), False),
+        (steps.called("files_search", "late", found=1, files=["src/late.py"]), False),
+        (steps.called("semantic_rerank", "late", found=1, files=["src/late.py"]), False),
         (
             steps.called(
                 "search_forest", "x y", found=1, files=["src/late.py"], symbols=["AuthService"]
