@@ -1,82 +1,76 @@
 """How well the forest finds files: NDCG@10 on labelled questions, over indexes built as users build them.
 
-    python benchmarks/code_search.py
-    python benchmarks/code_search.py --data FILE.jsonl --manifest FILE --sources DIR [--scope root|full]
+This package, and twelve others in ten languages, whose sources are fetched once:
 
-Without --data the questions are about this package, half of them Japanese. With it, each line is
-{"repo", "query", "category", "relevant": [{"path"}]}; the manifest gives each repository's `root`, the
-folder that scope `root` indexes; DIR holds one folder a repository. `full` indexes the whole folder.
---vectors embeds every card first, which takes minutes to hours; vectors are cached in --cache.
+    python -m benchmarks.code_search
+    python -m benchmarks.fetch_sources DIR
+    python -m benchmarks.code_search --data benchmarks/data/code_search_others.jsonl --sources DIR
 
+Half of the questions are the other half in Japanese. DIR holds one folder a repository; scope `root` indexes
+the folder that the manifest names, `full` the whole. --data takes any set in the form that
+benchmarks/labels.py describes. --vectors embeds every card first, which takes minutes to hours; vectors
+are kept in --cache. One run builds one index a repository and asks it in every way that is wanted:
+
+    --without NAME   leave out rows of the ranking table, code_intel/forest/signals.py
+    --ablation       each row left out in turn: what it is worth. Rows about what is being edited say nothing
+                     here, since nothing is
+    --paired         with vectors against words only: the mean difference and its 95 % bootstrap interval
+
+Repositories that weights were set on and others are reported apart where the manifest tells them apart.
 NDCG@10: binary gains, a file counts once, the ideal has every relevant file in front.
 """
 
 import argparse
 import json
-import math
 import sqlite3
-import statistics
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.labels import HERE, OWN, OWN_MANIFEST, Questions, manifest_of, repositories
+from benchmarks.quality_tables import Built, show, show_ablation, show_paired
+from benchmarks.scoring import DEPTH, Score, ndcg
 from code_intel.config import IndexConfig, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search
+from code_intel.forest.signals import RANKING
 from code_intel.index.facade import open_index
+from code_intel.index.store import Store
 from code_intel.records import Hit
 
-HERE = Path(__file__).resolve().parent
-OWN = HERE / "data" / "code_search_own.jsonl"
-OWN_MANIFEST = {"code-intel": {"root": "code_intel"}}
-DEPTH = 10
+__all__ = ["DEPTH", "HERE", "OWN", "OWN_MANIFEST", "measure", "ndcg"]
+
+SIGNALS = tuple(signal.name for signal in RANKING)
 
 
-class Score(NamedTuple):
-    """One question and how it went."""
+class Way(NamedTuple):
+    """One way of asking: with vectors or words only, and without which rows of the ranking."""
 
-    repo: str
-    category: str
-    query: str
-    ndcg: float
-    milliseconds: float
-    found: tuple[str, ...]
-
-
-class Built(NamedTuple):
-    """One repository's index: what it holds and what it took."""
-
-    repo: str
-    files: int
-    chunks: int
-    seconds: float
-    vector_seconds: float
-
-
-def ndcg(found: Sequence[str], wanted: Iterable[str]) -> float:
-    """Return NDCG@10 of a ranked list of distinct files."""
-    gains = set(wanted)
-    got = sum(1 / math.log2(i + 2) for i, path in enumerate(found[:DEPTH]) if path in gains)
-    return got / sum(1 / math.log2(i + 2) for i in range(min(DEPTH, len(gains))))
+    name: str
+    vectors: bool
+    without: frozenset[str] = frozenset()
 
 
 def measure(
     repo: str,
     folder: Path,
     prefix: str,
-    questions: Sequence[Mapping[str, Any]],
+    questions: Questions,
     embedder: Embedder | None,
     cache: VectorCache | None,
+    ways: Sequence[Way] = (),
 ) -> tuple[Built, list[Score]]:
-    """Index `folder` in a temporary database and ask it everything."""
+    """Index `folder` in a temporary database and ask it everything, in every way.
+
+    Without ways there is one: the whole table, with vectors if there is an embedder.
+    """
     for path in {target["path"] for question in questions for target in question["relevant"]}:
         assert _below(folder, prefix, path).is_file(), f"{repo} has no {path}: the labels are old"
     with tempfile.TemporaryDirectory() as scratch:
@@ -98,18 +92,47 @@ def measure(
         with closing(sqlite3.connect(config.db_path)) as database:
             (chunks,) = database.execute("SELECT count(*) FROM chunks").fetchone()
         built = Built(repo, index.store.document_count(), chunks, seconds, vector_seconds)
-        scores = []
-        for question in questions:
-            query = str(question["query"])
-            started = time.perf_counter()
-            vector = None if embedder is None else embedded(embedder, query)
-            hits = search(index.store, query, vector, top_k=DEPTH)
-            took = 1000 * (time.perf_counter() - started)
-            found = _names(hits, prefix)
-            gain = ndcg(found, (target["path"] for target in question["relevant"]))
-            scores.append(Score(repo, str(question["category"]), query, gain, took, found))
+        ways = ways or (Way("", vectors=embedder is not None),)
+        scores = [
+            score
+            for question in questions
+            for score in _asked(index.store, question, prefix, embedder, ways)
+        ]
         index.close()
     return built, scores
+
+
+def _asked(
+    store: Store,
+    question: Mapping[str, Any],
+    prefix: str,
+    embedder: Embedder | None,
+    ways: Sequence[Way],
+) -> Iterator[Score]:
+    """Ask one question in every way; it is embedded once, which counts wherever vectors do."""
+    query = str(question["query"])
+    wanted = [target["path"] for target in question["relevant"]]
+    started = time.perf_counter()
+    vector = None if embedder is None else embedded(embedder, query)
+    embedding = time.perf_counter() - started
+    for way in ways:
+        started = time.perf_counter()
+        hits = search(
+            store, query, vector if way.vectors else None, top_k=DEPTH, without=way.without
+        )
+        took = time.perf_counter() - started + (embedding if way.vectors else 0)
+        found = _names(hits, prefix)
+        yield Score(
+            repo=str(question["repo"]),
+            category=str(question["category"]),
+            query=query,
+            ndcg=ndcg(found, wanted),
+            milliseconds=1000 * took,
+            found=found,
+            id=str(question.get("id", "")),
+            language=str(question.get("language", "")),
+            way=way.name,
+        )
 
 
 def _below(folder: Path, prefix: str, path: str) -> Path:
@@ -122,75 +145,94 @@ def _names(hits: Iterable[Hit], prefix: str) -> tuple[str, ...]:
     return tuple(f"{prefix}/{hit.document}" if prefix else hit.document for hit in hits)
 
 
-def show(built: Sequence[Built], scores: Sequence[Score], label: str) -> dict[str, Any]:
-    """Print the tables and return what they say."""
-    print(f"# {label}")
-    print(
-        f"{'repository':<14}{'n':>4}{'NDCG@10':>9}{'files':>7}{'chunks':>8}{'words s':>9}{'vectors s':>11}"
-    )
-    for row in built:
-        mine = [score.ndcg for score in scores if score.repo == row.repo]
-        print(
-            f"{row.repo:<14}{len(mine):>4}{statistics.fmean(mine):>9.3f}{row.files:>7}{row.chunks:>8}"
-            f"{row.seconds:>9.2f}{row.vector_seconds:>11.1f}"
-        )
-    by_category: dict[str, list[float]] = defaultdict(list)
-    for score in scores:
-        by_category[score.category].append(score.ndcg)
-    for category, values in sorted(by_category.items()):
-        print(f"{category:<14}{len(values):>4}{statistics.fmean(values):>9.3f}")
-    overall = statistics.fmean(score.ndcg for score in scores)
-    median = statistics.median(score.milliseconds for score in scores)
-    print(f"{'ALL':<14}{len(scores):>4}{overall:>9.4f}   search p50 {median:.1f} ms")
-    return {
-        "label": label,
-        "ndcg10": overall,
-        "p50_ms": median,
-        "by_category": {key: statistics.fmean(values) for key, values in by_category.items()},
-        "repositories": [row._asdict() for row in built],
-        "queries": [score._asdict() for score in scores],
-    }
-
-
 def _say(text: str) -> None:
     sys.stderr.write(f"\r{text}")
 
 
-def main() -> None:
-    """Command line."""
+def parsed() -> argparse.Namespace:
+    """Return the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=OWN)
-    parser.add_argument("--manifest", type=Path)
-    parser.add_argument("--sources", type=Path)
+    parser.add_argument("--data", type=Path, default=OWN, help="JSONL; by default about us")
+    parser.add_argument(
+        "--manifest", type=Path, help="by default DATA.manifest.json, beside --data"
+    )
+    parser.add_argument("--sources", type=Path, help="the folder of the repositories")
     parser.add_argument("--scope", choices=["root", "full"], default="root")
     parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
     parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
     parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    parser.add_argument(
+        "--without",
+        action="append",
+        choices=SIGNALS,
+        default=[],
+        metavar="NAME",
+        help=f"leave out this row of the ranking; may be repeated. One of {', '.join(SIGNALS)}",
+    )
+    parser.add_argument("--ablation", action="store_true", help="leave out each row in turn")
+    parser.add_argument(
+        "--paired", action="store_true", help="implies --vectors; compare with words"
+    )
     parser.add_argument("--json", type=Path, help="also write everything here")
     args = parser.parse_args()
-    if (args.manifest is None) != (args.sources is None):
-        parser.error("--manifest and --sources go together")
+    args.vectors |= args.paired
+    if args.data != OWN and args.sources is None:
+        parser.error(
+            "--sources is missing: the folder with the repositories that --data asks about"
+        )
+    if args.sources is not None:
+        args.manifest = args.manifest or manifest_of(args.data)
+    return args
 
+
+def ways_of(args: argparse.Namespace) -> dict[str, list[Way]]:
+    """Return what is asked for what: the table itself, words only, each row left out."""
+    off = frozenset(args.without)
+    how = "words and vectors" if args.vectors else "words only"
+    left = f", without {', '.join(sorted(off))}" if off else ""
+    return {
+        "whole": [Way(how + left, args.vectors, off)],
+        "words": [Way("paired: words only" + left, vectors=False, without=off)]
+        if args.paired
+        else [],
+        "ablation": [
+            Way(name, args.vectors, off | {name})
+            for name in SIGNALS
+            if args.ablation and name not in off
+        ],
+    }
+
+
+def main() -> None:
+    """Command line."""
+    args = parsed()
     manifest = json.loads(args.manifest.read_text()) if args.manifest else OWN_MANIFEST
-    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in args.data.read_text(encoding="utf-8").splitlines():
-        question = json.loads(line)
-        if not args.repo or question["repo"] in args.repo:
-            questions[question["repo"]].append(question)
+    asked = repositories(args.data, manifest, args.sources, args.scope, args.repo or ())
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
-
-    built, scores = [], []
-    for repo, asked in questions.items():
-        prefix = (manifest[repo].get("root") or "") if args.scope == "root" else ""
-        folder = (args.sources / repo if args.sources else HERE.parent) / prefix
-        row, mine = measure(repo, folder, prefix, asked, embedder, cache)
+    ways = ways_of(args)
+    built: list[Built] = []
+    scores: dict[str, list[Score]] = {way.name: [] for group in ways.values() for way in group}
+    for each in asked:
+        place = (each.name, each.folder, each.prefix, each.questions)
+        row, mine = measure(
+            *place, embedder, cache, [way for group in ways.values() for way in group]
+        )
         built.append(row)
-        scores += mine
-    how = "words and vectors" if args.vectors else "words only"
-    result = show(built, scores, f"{args.data.name}, scope {args.scope}, {how}")
+        for score in mine:
+            scores[score.way].append(score)
+    tuned = {each.name: each.tuned for each in asked}
+    (whole,) = ways["whole"]
+    result = show(
+        built, scores[whole.name], tuned, f"{args.data.name}, scope {args.scope}, {whole.name}"
+    )
+    for way in ways["words"]:
+        result["paired"] = show_paired(scores[whole.name], scores[way.name])
+    if ways["ablation"]:
+        off = {way.name: scores[way.name] for way in ways["ablation"]}
+        result["ablation"] = show_ablation(scores[whole.name], off, tuned)
     if args.json:
         args.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), encoding="utf-8")
 

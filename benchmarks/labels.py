@@ -1,0 +1,72 @@
+"""Labelled questions: who asks what of which folder.
+
+A set is a JSONL file, a line a question: {"repo", "query", "category", "relevant": [{"path"}]}, and, where it
+has them, "language" (en or ja) and "id", which the forms of one question in two languages share. Its manifest
+gives each repository's `root`, the folder that scope `root` indexes, and may say whether the weights of the
+ranking were set on it: `tuned`.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+OWN = HERE / "data" / "code_search_own.jsonl"
+OWN_MANIFEST = {"code-intel": {"root": "code_intel"}}
+OTHERS = HERE / "data" / "code_search_others.jsonl"
+
+Questions = Sequence[Mapping[str, Any]]
+
+
+class Repository(NamedTuple):
+    """One repository and what is asked about it.
+
+    Attributes:
+        name: As labels name it.
+        folder: What is indexed.
+        prefix: What labels put before the names of its files.
+        questions: The lines of the set.
+        tuned: Whether weights were set on it; None, the manifest does not say.
+    """
+
+    name: str
+    folder: Path
+    prefix: str
+    questions: Questions
+    tuned: bool | None
+
+
+def manifest_of(data: Path) -> Path:
+    """Return where the manifest of a set lies, unless it is said to lie elsewhere."""
+    return data.with_suffix(".manifest.json")
+
+
+def repositories(
+    data: Path,
+    manifest: Mapping[str, Mapping[str, Any]],
+    sources: Path | None,
+    scope: str,
+    only: Sequence[str] = (),
+) -> list[Repository]:
+    """Return the repositories of a set.
+
+    Args:
+        data: The questions.
+        manifest: What is known of each repository.
+        sources: A folder with one folder a repository; None, all are about this checkout.
+        scope: `root`, or `full` for the whole folder.
+        only: Names to keep; none, all.
+    """
+    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in data.read_text(encoding="utf-8").splitlines():
+        question = json.loads(line)
+        if not only or question["repo"] in only:
+            questions[question["repo"]].append(question)
+    found = []
+    for name, asked in questions.items():
+        prefix = (manifest[name].get("root") or "") if scope == "root" else ""
+        folder = (sources / name if sources else HERE.parent) / prefix
+        found.append(Repository(name, folder, prefix, asked, manifest[name].get("tuned")))
+    return found
