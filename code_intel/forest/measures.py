@@ -28,9 +28,9 @@ SHORTEST = 3
 """Letters of a word that is looked for within a text."""
 NEAR = 60
 """Files from the top that are looked at for copies: below them nobody looks."""
-TOP = 10
+TOP = 7
 """Files from the top whose imports are followed."""
-FEW = 3
+FEW = 2
 """Importers up to which being imported says much."""
 
 _VERSION = re.compile(r"v(\d+)")

@@ -93,7 +93,7 @@ RANKING = (
     Signal(
         "used",
         "adds",
-        0.3,
+        0.4,
         measures.used,
         "What the best files import: the core before its callers, the source before the facade.",
     ),
