@@ -144,9 +144,9 @@ def used(board: Board) -> Values:
     """Return the score of the best file that imports a file, less where everybody does.
 
     What the files that answer best have in common is often what answers better. A header is in every
-    file of its project and says nothing.
+    file of its project and says nothing; and who asks for tests does not want what they import.
     """
-    if board.graph is None:
+    if board.graph is None or board.question.topics & {"tests", "examples"}:
         return {}
     values: dict[str, float] = {}
     for file in board.best(TOP):
