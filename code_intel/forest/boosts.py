@@ -10,6 +10,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from code_intel.forest.question import TOPICS
+
 BoostProfile = Literal["default", "docs", "none"]
 
 
@@ -29,11 +31,13 @@ class Boost(NamedTuple):
         factors: What `files_search` multiplies a score by, 1 where nothing is said.
         terms: What `context_bundle` adds to a score, 0 where nothing is said.
         blacklist: Folders that `context_bundle` leaves out.
+        wanted: Kinds of file that the ranking does not put behind others then; rows of `question.TOPICS`.
     """
 
     factors: Mapping[FileType, float]
     terms: Mapping[FileType, float]
     blacklist: frozenset[str]
+    wanted: frozenset[str] = frozenset()
 
 
 BLACKLIST = frozenset(
@@ -53,8 +57,9 @@ BOOSTS: Mapping[BoostProfile, Boost] = MappingProxyType(
             {FileType.DOCUMENT: 1.5, FileType.IMPLEMENTATION: 0.7},
             {FileType.DOCUMENT: 0.5, FileType.IMPLEMENTATION: -0.2},
             BLACKLIST - {"docs"},
+            frozenset({"docs", "settings"}),
         ),
-        "none": Boost({}, {}, frozenset()),
+        "none": Boost({}, {}, frozenset(), frozenset(TOPICS)),
     }
 )
 

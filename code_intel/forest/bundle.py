@@ -52,7 +52,7 @@ SIGNALS: Mapping[str, str] = MappingProxyType(
 """Rows of the ranking that a profile weighs: by as much as its weight is of the one in `default`."""
 MOST_MORE = 3.0
 """How many times the default a row may weigh."""
-TYPE_UNIT = 0.05
+TYPE_UNIT = 0.1
 """The same for the kind of file that is wanted."""
 LOOKED_AT = 40
 """Files of the ranking whose text is looked at."""
@@ -172,10 +172,14 @@ def _words(goal: str, at_hand: AtHand) -> str:
 
 
 def _question(request: Request, at_hand: AtHand) -> Question:
-    """Read goal and hints; what artifacts say adds words and never the wish for tests."""
+    """Read goal and hints; what artifacts say adds words and never the wish for tests, a boost may."""
     question = read(_words(request.goal, at_hand))
     more = query_words(" ".join(at_hand.words))[:EXTRA_WORDS]
-    return replace(question, terms=tuple(dict.fromkeys((*question.terms, *more))))
+    return replace(
+        question,
+        terms=tuple(dict.fromkeys((*question.terms, *more))),
+        topics=question.topics | boosts.BOOSTS[request.boost].wanted,
+    )
 
 
 def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Reach]) -> list[File]:

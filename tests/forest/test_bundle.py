@@ -13,6 +13,7 @@ from doubles import HashEmbedder
 from forest.corpus import FILES, plant
 
 EMBEDDER = HashEmbedder()
+BOTH: tuple[BoostProfile, BoostProfile] = ("docs", "none")
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,16 @@ def test_the_blacklist_is_lifted_by_the_boost_profile(
     files = ["docs/login.md", "tests/auth/test_service.py"]
     assert [file in paths(found) for file in files] == there
     assert found.left_out == left_out
+
+
+def test_documents_stand_in_front_when_they_are_wanted_and_tests_are_tests_to_nobody(
+    store: Store,
+) -> None:
+    goal = "checks a password and returns a session token"
+    docs, plain = (bundle(store, Request(goal, boost=boost)) for boost in BOTH)
+    assert paths(docs).index("docs/login.md") == 0
+    assert not any(tag in {"-docs", "-test"} for each in plain.files for tag in each.why)
+    assert "-example" not in {tag for each in plain.files for tag in each.why}
 
 
 @pytest.mark.parametrize(
