@@ -184,6 +184,8 @@ def parsed() -> argparse.Namespace:
         )
     if args.sources is not None:
         args.manifest = args.manifest or manifest_of(args.data)
+        if not args.manifest.is_file():
+            parser.error(f"there is no {args.manifest}: --manifest says where it is")
     return args
 
 
