@@ -20,10 +20,9 @@ SHORTEST_PART = 4
 """Characters of a loan word that counts within a longer one not known: レンジ is no part of チャレンジ."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
-_KATAKANA = "\u30a1-\u30fa\u30fc"
-_RUN = re.compile(rf"[{_KATAKANA}]+|[A-Za-z_][A-Za-z0-9_.]*|[^{_KATAKANA}A-Za-z_]+")
-_IS_KATAKANA = re.compile(f"[{_KATAKANA}]")
-_IS_KANJI = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_.]*")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]+")
+_KANJI = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 def english(query: str) -> list[tuple[str, ...]]:
@@ -47,39 +46,62 @@ def dictionary() -> Mapping[str, tuple[str, ...]]:
 
 
 def _terms(text: str) -> Iterator[str]:
-    for run in _RUN.findall(text):
-        if run.isascii() and (run[0].isalpha() or run[0] == "_"):
-            yield run
-        elif _IS_KATAKANA.match(run):
-            yield from _loan_words(run)
-        else:
-            yield from _longest(run)
+    at = after = 0
+    while at < len(text):
+        found, at = _next(text, at, after)
+        if found:
+            yield from found
+            after = at
 
 
-def _longest(run: str) -> Iterator[str]:
-    """Yield known terms, the longest at each place; a single kanji only where it stands alone."""
+def _next(text: str, at: int, after: int) -> tuple[list[str], int]:
+    """Return the terms that begin at `at`, and where to go on; terms are known up to `after`."""
+    if name := _NAME.match(text, at):
+        return [name[0]], name.end()
+    loan = _KATAKANA.match(text, at)
+    size = _longest(text, at, loan.end() if loan else at + 1)
+    if size > 1 or (size == 1 and _stands_alone(text, at, after)):
+        return [text[at : at + size]], at + size
+    if loan:
+        return _loan_words(loan[0]), loan.end()
+    return [], at + 1
+
+
+def _longest(text: str, at: int, least: int) -> int:
+    """Return the size of the longest known term up to `least` or further that cuts no run of katakana."""
     known = dictionary()
-    at = 0
-    while at < len(run):
-        sizes = range(min(LONGEST, len(run) - at), 0, -1)
-        size = next((size for size in sizes if run[at : at + size] in known), 0)
-        if size == 1 and _IS_KANJI.match(run[at - 1 : at] + run[at + 1 : at + 2]):
-            size = 0
-        if size:
-            yield run[at : at + size]
-        at += size or 1
+    for end in range(min(at + LONGEST, len(text)), least - 1, -1):
+        if text[at:end] in known and not (
+            _KATAKANA.match(text, end) and _KATAKANA.match(text, end - 1)
+        ):
+            return end - at
+    return 0
+
+
+def _stands_alone(text: str, at: int, after: int) -> bool:
+    """Tell whether no unknown kanji touches the character at `at`; terms are known up to `after`."""
+    before = at > after and _KANJI.match(text, at - 1)
+    behind = _KANJI.match(text, at + 1) and _longest(text, at + 1, at + 3) == 0
+    return not (_KANJI.match(text, at) and (before or behind))
 
 
 def _loan_words(run: str) -> list[str]:
     """Return the known words that a run of katakana is made of; only long ones, if some of it is unknown."""
     known = dictionary()
-    best: list[tuple[int, list[str]]] = [(0, [])]
+    # Of the first n characters: how many are known, less for each word, where the last word begins.
+    best = [(0, 0, 0)]
     for end in range(1, len(run) + 1):
-        choices = [best[-1]]  # leaves out the last character
+        choices = [(*best[-1][:2], end)]  # leaves out the last character
         for start in range(max(0, end - LONGEST), end - 1):
             if run[start:end] in known:
-                covered, words = best[start]
-                choices.append((covered + end - start, [*words, run[start:end]]))
-        best.append(max(choices, key=lambda choice: (choice[0], -len(choice[1]))))
-    covered, words = best[-1]
-    return [word for word in words if covered == len(run) or len(word) >= SHORTEST_PART]
+                covered, fewer, _ = best[start]
+                choices.append((covered + end - start, fewer - 1, start))
+        best.append(max(choices, key=lambda choice: choice[:2]))
+    words: list[str] = []
+    end = len(run)
+    while end:
+        start = best[end][2]
+        words += [run[start:end]] if start < end else []
+        end = min(start, end - 1)
+    least = 0 if best[-1][0] == len(run) else SHORTEST_PART
+    return [word for word in reversed(words) if len(word) >= least]
