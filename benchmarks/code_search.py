@@ -12,10 +12,11 @@ benchmarks/labels.py describes. --vectors embeds every card first, which takes m
 are kept in --cache. One run builds one index a repository and asks it in every way that is wanted:
 
     --without NAME   leave out rows of the ranking table, code_intel/forest/signals.py
-    --ablation       each row left out in turn: what it is worth. Rows about what is being edited say nothing
-                     here, since nothing is
+    --ablation       each row left out in turn: what it is worth
     --paired         with vectors against words only: the mean difference and its 95 % bootstrap interval
 
+Nothing is at hand: rows about what is being edited or was changed lately are worth nothing here, else the
+times that files have on a machine would move the figures.
 Repositories that weights were set on and others are reported apart where the manifest tells them apart.
 NDCG@10: binary gains, a file counts once, the ideal has every relevant file in front.
 """
@@ -38,6 +39,7 @@ from code_intel.config import IndexConfig, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.forest.board import NOWHERE
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search
 from code_intel.forest.signals import RANKING
@@ -118,7 +120,12 @@ def _asked(
     for way in ways:
         started = time.perf_counter()
         hits = search(
-            store, query, vector if way.vectors else None, top_k=DEPTH, without=way.without
+            store,
+            query,
+            vector if way.vectors else None,
+            top_k=DEPTH,
+            situation=NOWHERE,
+            without=way.without,
         )
         took = time.perf_counter() - started + (embedding if way.vectors else 0)
         found = _names(hits, prefix)
@@ -149,8 +156,8 @@ def _say(text: str) -> None:
     sys.stderr.write(f"\r{text}")
 
 
-def parsed() -> argparse.Namespace:
-    """Return the command line."""
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the arguments, by default of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -176,7 +183,7 @@ def parsed() -> argparse.Namespace:
         "--paired", action="store_true", help="implies --vectors; compare with words"
     )
     parser.add_argument("--json", type=Path, help="also write everything here")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     args.vectors |= args.paired
     if args.data != OWN and args.sources is None:
         parser.error(

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.code_search import Way, measure
+from benchmarks.code_search import Way, measure, parsed, ways_of
 from benchmarks.labels import repositories
 from benchmarks.quality_tables import groups, show, show_ablation, show_paired
 from benchmarks.scoring import Difference, Score, bootstrap, gained, lost_in, ndcg
+from code_intel.forest.signals import RANKING
 
 SECOND = 1 / math.log2(3)
 """What a file is worth in the second place."""
@@ -145,3 +146,29 @@ def test_one_index_is_asked_in_every_way_and_the_tables_say_how_each_went(
     assert ablation["by"] == {"semantic": -1.0, "symbol": 0.0, "not tuned on": -0.5}
     printed = capsys.readouterr().out
     assert "words          -0.5000  [-1.0000, +0.0000]" in printed
+
+
+def test_each_row_of_the_ranking_is_left_out_in_turn_beside_those_left_out_throughout() -> None:
+    ways = ways_of(parsed(["--ablation", "--paired", "--without", "test"]))
+    assert [(way.vectors, sorted(way.without)) for way in ways["whole"]] == [(True, ["test"])]
+    assert [(way.vectors, sorted(way.without)) for way in ways["words"]] == [(False, ["test"])]
+    assert [(way.name, sorted(way.without)) for way in ways["ablation"]] == [
+        (signal.name, sorted({signal.name, "test"})) for signal in RANKING if signal.name != "test"
+    ]
+    assert [len(group) for group in ways_of(parsed([])).values()] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--without", "luck"], "'luck' (choose from"),
+        (["--data", "mine.jsonl"], "--sources is missing"),
+        (["--data", "mine.jsonl", "--sources", "."], "there is no mine.manifest.json"),
+    ],
+)
+def test_what_the_benchmark_cannot_do_is_said_before_it_starts(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parsed(arguments)
+    assert said in capsys.readouterr().err
