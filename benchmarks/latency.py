@@ -51,6 +51,8 @@ def echo(text: str) -> str:
     return text
 server.run()
 """
+SETTLE = 15
+"""Seconds after these: models are loaded in the background, on a busy machine slowly."""
 LEAST_WORDS, MOST_WORDS = 3, 14
 WARM = 12
 """Questions before the clock starts: by then models are loaded and files are in memory."""
@@ -217,6 +219,8 @@ def main() -> None:
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
         for turn, question in enumerate(questions):
+            if turn == WARM // 2:
+                time.sleep(SETTLE)
             for name, (_, tool, more) in commands.items():
                 said_to = {"text" if tool == "echo" else "query": question, **more}
                 took = clients[name].call(tool, said_to)
