@@ -59,7 +59,7 @@ def show(
             f"{row.seconds:>10.2f}{row.vector_seconds:>10.1f}"
         )
     by = groups(scores, tuned)
-    for rows in by.values():
+    for rows in filter(None, by.values()):
         print()
         for name, mine in rows.items():
             print(_line(name, mine))
