@@ -8,7 +8,7 @@ This package, and twelve others in ten languages, whose sources are fetched once
 
 Half of the questions are the other half in Japanese. DIR holds one folder a repository; scope `root` indexes
 the folder that the manifest names, `full` the whole. --data takes any set in the form that
-benchmarks/labels.py describes. --vectors embeds every card first, which takes minutes to hours; vectors
+benchmarks/labels.py describes. --vectors embeds every card first, some thirty a second on two cores; vectors
 are kept in --cache. One run builds one index a repository and asks it in every way that is wanted:
 
     --without NAME   leave out rows of the ranking table, code_intel/forest/signals.py
