@@ -52,7 +52,7 @@ KINDS = (
                 r"[^/]+\.tests?",
                 "(?:common|jvm|js|native|android|ios|unit|integration|functional|acceptance)[-_]?tests?",
             )
-            + r"|/[^/]+(?<!/la)(?<!/con)tests?\.(?:java|kt|scala|groovy|cs|php|swift|dart)$"
+            + r"|/(?!(?:la|con|at|pro|fas|shor|grea)tests?\.)[^/]+tests?\.(?:java|kt|scala|groovy|cs|php|swift|dart)$"
             + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)\.[^/.]+$"
         ),
         "Repeats the words of what it tests, often more of them; worth .09 on whole checkouts.",
@@ -73,7 +73,7 @@ KINDS = (
                 "node_modules",
                 r"[^/]+\.egg-info",
             )
-            + r"|\.min\.[a-z]+$|\.map$|[.-]lock(?:\.[a-z]+)?$"
+            + r"|\.min\.[a-z]+$|\.map$|[.-]lockb?(?:\.(?:json5?|ya?ml|toml|hcl|txt))?$"
             + r"|\.pb\.[a-z]+$|_pb2(?:_grpc)?\.pyi?$|\.g\.[a-z]+$|\.generated\.[a-z]+$|/zz_generated[^/]*$"
         ),
         "Copies of source, and not what anyone edits.",

@@ -34,6 +34,8 @@ TOPICS = {
 }
 """Words by which a question asks for files that are otherwise put behind the others."""
 
+# An exception is no example, and a contest no test.
+_LOOKALIKES = re.compile("例外|例え|凡例|比例|慣例|(?:コン|プロ|ア)テスト")
 _TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()}
 
 
@@ -83,10 +85,11 @@ def read(query: str) -> Question:
     query = query[:LONGEST]
     folded = unicodedata.normalize("NFKC", query).casefold()
     plain = set(re.findall(r"[a-z]+", folded))
+    japanese = _LOOKALIKES.sub(" ", folded)
     topics = {
         topic
         for topic, asked in _TOPIC_WORDS.items()
-        if any(word in plain if word.isascii() else word in folded for word in asked)
+        if any(word in plain if word.isascii() else word in japanese for word in asked)
     }
     said = query_words(" ".join(_english(query, ALTERNATIVES)))
     terms = dict.fromkeys((*said, *query_words(query)))
@@ -98,6 +101,7 @@ def embedded(embedder: "Embedder", query: str) -> "NDArray[np.float32]":
 
     Raises:
         EmbeddingError: There is no model.
+        UsageError: There is nothing in it to embed.
     """
     query = query[:LONGEST]
     said = " ".join(_english(query, 1))

@@ -1,14 +1,19 @@
+import math
+from collections.abc import Callable
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.board import Board
+from code_intel.forest.board import Board, Situation
 from code_intel.forest.copies import derived, stem
+from code_intel.forest.dependencies import Graph, Links
 from code_intel.forest.evidence import File
 from code_intel.forest.measures import WHOLE, scale
 from code_intel.forest.paths import KINDS, kinds_of, relative
 from code_intel.forest.question import TOPICS, read
-from code_intel.forest.search import rank
+from code_intel.forest.search import Ranked, rank
 from code_intel.forest.signals import NAMES, RANKING
 from code_intel.index.rows import ChunkRow
 
@@ -55,6 +60,52 @@ def kinds(path: str, query: str = "how is it done") -> set[str]:
         ("pyproject.toml", {"settings"}),
         ("pkg/__init__.py", {"facade"}),
         ("web/types.d.ts", {"stub"}),
+        ("src/main/java/FooTest.java", {"test"}),
+        ("src/FooTests.kt", {"test"}),
+        ("lib/UserTest.php", {"test"}),
+        ("core/src/commonTest/kotlin/Flow.kt", {"test"}),
+        ("app/src/androidTest/Main.kt", {"test"}),
+        ("Foo.Tests/Parser.cs", {"test"}),
+        ("spec/models/user_spec.rb", {"test"}),
+        ("pkg/testdata/a.go", {"test"}),
+        ("internal/mocks/store.go", {"test"}),
+        ("src/latest.java", set()),
+        ("src/Contest.php", set()),
+        ("src/Fastest.kt", set()),
+        ("src/Shortest.java", set()),
+        ("src/Protest.cs", set()),
+        ("src/Attest.swift", set()),
+        ("src/Request.java", set()),
+        ("src/TestHandler.php", set()),
+        ("src/TestCase.java", set()),
+        ("src/manifest.kt", set()),
+        ("src/latest/a.go", set()),
+        ("specification/a.rs", set()),
+        ("api/user.pb.go", {"built"}),
+        ("api/user_pb2.py", {"built"}),
+        ("api/user_pb2_grpc.py", {"built"}),
+        ("api/user_pb2.pyi", {"built", "stub"}),
+        ("pkg/zz_generated.deepcopy.go", {"built"}),
+        ("lib/model.g.dart", {"built"}),
+        ("Form.generated.cs", {"built"}),
+        ("vendor/x/a.go", {"built"}),
+        ("third_party/x/a.cc", {"built"}),
+        ("bun.lockb", {"built"}),
+        ("pnpm-lock.yaml", {"built", "settings"}),
+        (".terraform.lock.hcl", {"built", "settings"}),
+        ("src/file-lock.ts", set()),
+        ("src/read-write-lock.js", set()),
+        ("src/generator.py", set()),
+        ("src/builder/a.py", set()),
+        ("src/pb.go", set()),
+        ("cookbook/a.py", {"example"}),
+        ("fuzz/fuzz_targets/parse.rs", {"example"}),
+        ("benches/parse.rs", {"example"}),
+        ("src/fuzzy/match.py", set()),
+        ("src/benchmark.py", set()),
+        ("src/com/shop/package-info.java", {"facade"}),
+        ("src/history.py", set()),
+        ("src/notice.go", set()),
     ],
 )
 def test_a_path_says_what_kind_of_file_it_is(path: str, names: set[str]) -> None:
@@ -70,11 +121,37 @@ def test_a_path_says_what_kind_of_file_it_is(path: str, names: set[str]) -> None
         ("what does the readme say", "README.md"),
         ("legacy cookie handling", "src/legacy/cookies.py"),
         ("yaml settings of the workflow", "ci.yaml"),
+        ("プラグインの使用例", "examples/plugin.py"),
+        ("非推奨の関数", "src/legacy/cookies.py"),
+        ("ｻﾝﾌﾟﾙはどこ", "samples/a.py"),
     ],
 )
 def test_what_a_question_asks_for_is_not_put_behind(query: str, path: str) -> None:
     assert kinds(path, query) == set()
     assert kinds(path) != set()
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("例外を投げる場所", "examples/plugin.py"),
+        ("例えば、どの設定か", "examples/plugin.py"),
+        ("凡例を描く", "examples/plugin.py"),
+        ("コンテストの順位", "tests/test_login.py"),
+        ("the latest contest", "tests/test_login.py"),
+        ("attest the greatest", "tests/test_login.py"),
+    ],
+)
+def test_what_only_looks_like_a_topic_asks_for_nothing(query: str, path: str) -> None:
+    assert read(query).topics == frozenset()
+    assert kinds(path, query) == kinds(path) != set()
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "/", "test_", "_test.", "/v1", ".lock", "lib/", "\0", "\ud800"]
+)
+def test_a_path_of_any_length_is_judged(unit: str) -> None:
+    assert kinds(unit * 10_000 + "/a.py") <= {kind.name for kind in KINDS}
 
 
 def test_the_tables_are_complete() -> None:
@@ -212,3 +289,140 @@ def test_a_file_that_is_put_behind_anyway_is_never_the_original() -> None:
     files = [file("dist/api.js", LINES), file("lib/core/deep/api.js", LINES)]
     standing = {"dist/api.js": 0.1, "lib/core/deep/api.js": 1.0}
     assert derived(files, standing) == {"dist/api.js"}
+
+
+def test_each_row_can_be_left_out() -> None:
+    assert set(ROWS_SEEN) == NAMES
+    for name, made in ROWS_SEEN.items():
+        whole, less = rank(made()), rank(made(), [name])
+        tags = {tag.removeprefix("-") for each in whole for tag in each.why}
+        assert name in tags
+        assert name not in {tag.removeprefix("-") for each in less for tag in each.why}
+        assert shown(whole) != shown(less)
+
+
+def shown(ranked: list[Ranked]) -> list[tuple[str, float]]:
+    return [(each.file.path, each.score) for each in ranked]
+
+
+def seen(path: str, query: str = "how is it done", **situation: float) -> Callable[[], Board]:
+    """Return how to make a board of one file, found by its words, and a plain one that it imports."""
+
+    def made() -> Board:
+        at_hand = Situation(**{name: {path: value} for name, value in situation.items()})
+        graph = Graph({path: Links(outbound=("z.py",))})
+        files = [file(path, "alpha beta", body=1.0), file("z.py", body=0.5)]
+        return Board(files, read(query), graph=graph, situation=at_hand)
+
+    return made
+
+
+ROWS_SEEN: dict[str, Callable[[], Board]] = {
+    "meaning": lambda: Board([file("a.py", cosines=0.9, body=1.0)], PLAIN),
+    "words": seen("a.py"),
+    "coverage": seen("a.py", "alpha gamma"),
+    "names": lambda: Board([file("a.py", names=0.9, body=1.0)], PLAIN),
+    "defines": lambda: Board([file("a.py", defines=1.0, body=1.0)], PLAIN),
+    "stem": seen("cache.py", "cache"),
+    "test": seen("tests/a.py"),
+    "built": seen("dist/a.js"),
+    "example": seen("examples/a.py"),
+    "docs": seen("docs/a.py"),
+    "legacy": seen("legacy/a.py"),
+    "settings": seen("a.toml"),
+    "facade": seen("a/__init__.py"),
+    "stub": seen("a.pyi"),
+    "older": lambda: Board([file("v1/a.py", body=1.0), file("v2/b.py", body=1.0)], PLAIN),
+    "used": seen("a.py"),
+    "editing": seen("a.py", editing=1.0),
+    "needed": seen("a.py", needed=1.0),
+    "near": seen("a.py", near=1.0),
+    "recent": seen("a.py", recent=1.0),
+    "copy": lambda: Board(
+        [file("src/api.ts", LINES, body=1.0), file("api.js", LINES, body=1.0)], PLAIN
+    ),
+}
+"""Of each row of the table, a board on which it does something."""
+
+PATHS = st.sampled_from(
+    "a.py b.py src/api.ts api.js dist/api.js tests/test_a.py v1/a.py v2/a.py docs/a.md a.h cache.py".split()  # noqa: SIM905 - easier to read
+)
+FOUND = st.dictionaries(st.integers(1, 4), st.floats(0, 1e6), max_size=4)
+FILES = st.builds(
+    lambda path, body, names, cosines, defines, text: File(
+        path,
+        [
+            ChunkRow(chunk, 1, path, chunk, 1, 1, text, (), "python", "")
+            for chunk in sorted({1, *body, *names, *cosines, *defines})
+        ],
+        body,
+        names,
+        cosines,
+        defines,
+    ),
+    PATHS,
+    FOUND,
+    FOUND,
+    st.dictionaries(st.integers(1, 4), st.floats(-1, 1), max_size=4),
+    st.dictionaries(st.integers(1, 4), st.floats(0, 1), max_size=2),
+    st.sampled_from(["", "cache test", LINES]),
+)
+LINKS = st.builds(
+    lambda pairs: Graph({path: Links(outbound=tuple(targets)) for path, targets in pairs.items()}),
+    st.dictionaries(PATHS, st.lists(PATHS, max_size=3), max_size=6),
+)
+AT_HAND = st.builds(
+    Situation,
+    editing=st.dictionaries(PATHS, st.floats(0, 1), max_size=2),
+    near=st.dictionaries(PATHS, st.floats(0, 1), max_size=2),
+)
+BOARDS = st.builds(
+    lambda files, query, graph, situation: (
+        lambda order: Board(order(files), read(query), (), graph, situation)
+    ),
+    st.lists(FILES, max_size=8, unique_by=lambda each: each.path),
+    st.sampled_from(["how is it done", "cache test", "v1 api", "キャッシュ", ""]),
+    st.none() | LINKS,
+    AT_HAND,
+)
+MakeBoard = Callable[[Callable[[list[File]], list[File]]], Board]
+
+
+@given(BOARDS)
+def test_scores_are_finite_fall_and_are_never_below_nothing(made: MakeBoard) -> None:
+    ranked = rank(made(list))
+    assert all(math.isfinite(each.score) and each.score > 0 for each in ranked)
+    assert all(0 < each.standing <= 1 and each.why for each in ranked)
+    order = [(-each.score, each.file.path) for each in ranked]
+    assert order == sorted(order)
+
+
+@given(BOARDS, st.randoms(use_true_random=False))
+def test_the_order_in_which_files_were_found_says_nothing(made: MakeBoard, random: Random) -> None:
+    ranked = rank(made(list))
+    assert rank(made(lambda files: random.sample(files, len(files)))) == ranked
+    assert rank(made(list)) == ranked
+
+
+@given(BOARDS, st.sets(st.sampled_from(sorted(NAMES)), max_size=len(NAMES)))
+def test_leaving_rows_out_finds_no_other_file(made: MakeBoard, without: set[str]) -> None:
+    found = {each.file.path for each in rank(made(list))}
+    assert {each.file.path for each in rank(made(list), without)} <= found
+    assert rank(made(list), NAMES) == []
+
+
+@given(BOARDS)
+def test_a_file_without_any_evidence_is_no_hit(made: MakeBoard) -> None:
+    board = made(list)
+    at_hand = {*board.situation.editing, *board.situation.near}
+    for each in rank(board):
+        evidence = (each.file.body, each.file.names, each.file.cosines, each.file.defines)
+        found = any(value > 0 for values in evidence for value in values.values())
+        assert found or each.file.path in at_hand or each.file.path == "cache.py"
+
+
+@given(BOARDS, st.sampled_from(sorted(kind.name for kind in KINDS)))
+def test_a_row_that_multiplies_never_lifts(made: MakeBoard, name: str) -> None:
+    scores = {each.file.path: each.score for each in rank(made(list), ["used"])}
+    for each in rank(made(list), [name, "used"]):
+        assert each.score >= scores[each.file.path] * (1 - 1e-9)

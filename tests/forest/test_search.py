@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.errors import UsageError
+from code_intel.forest.question import embedded as vector_of
 from code_intel.forest.search import search
 from code_intel.index.store import Store
 from code_intel.records import Hit
@@ -91,6 +93,70 @@ def test_a_project_below_a_folder_of_tests_has_no_tests_for_that(tmp_path: Path)
         hits = search(store, "AuthService login password", None, top_k=20, bases=bases)
     tagged = {hit.document for hit in hits if "-test" in hit.why}
     assert tagged == {"/home/me/tests/project/tests/auth/test_service.py"}
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("割引はどこで引かれるか", "src/shop/cart.py"),
+        ("ログインのパスワード検証", "src/auth/service.py"),
+        ("トークンの有効期限切れ", "src/auth/tokens.py"),
+        ("金額の書式", "web/src/format.ts"),
+        ("ﾌｫｰﾑの処理", "src/web/routes.py"),
+        ("TokenStoreの定義", "src/auth/tokens.py"),
+    ],
+)
+def test_a_japanese_question_finds_english_code_by_words_alone(
+    store: Store, query: str, best: str
+) -> None:
+    hit = search(store, query, None, top_k=3)[0]
+    assert hit.document == best
+    assert {"words", "names", "defines"} & set(hit.why)
+
+
+def test_a_japanese_question_finds_japanese_comments_too(tmp_path: Path) -> None:
+    files = {"a.py": "# 割引を計算する\nx = 1\n", "b.py": "# 送料を計算する\ny = 1\n"}
+    with plant(tmp_path / "f.db", files) as store:
+        assert found(search(store, "割引を計算する", None, top_k=2))[0] == "a.py"
+        assert found(search(store, "送料を計算する", None, top_k=2))[0] == "b.py"
+
+
+@pytest.mark.parametrize("name", ["words", "test", "copy"])
+def test_a_row_of_the_ranking_can_be_left_out(store: Store, name: str) -> None:
+    query = "login password session token, format an amount of money"
+    tags = {tag for hit in search(store, query, None, top_k=20) for tag in hit.why}
+    left = search(store, query, None, top_k=20, without=[name])
+    assert tags & {name, f"-{name}"}
+    assert not {tag for hit in left for tag in hit.why} & {name, f"-{name}"}
+
+
+def test_the_vector_of_a_japanese_question_lies_between_it_and_its_english_words() -> None:
+    embedder = HashEmbedder()
+    asked, english = embedder.queries(["設定を検証する", "config validate"])
+    vector = vector_of(HashEmbedder(), "設定を検証する")
+    assert float(vector @ vector) == pytest.approx(1.0, abs=1e-5)
+    assert float(vector @ asked) == pytest.approx(float(vector @ english), abs=1e-5)
+    assert float(vector @ english) > float(asked @ english) + 0.3
+
+
+@pytest.mark.parametrize("query", ["validate the config", "validateConfig", "これは、どこ"])
+def test_a_question_without_japanese_terms_is_embedded_as_it_is(query: str) -> None:
+    embedder = HashEmbedder()
+    vector = vector_of(embedder, query)
+    assert embedder.embedded == 1
+    assert vector == pytest.approx(HashEmbedder().queries([query])[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["キー", "ホゲ", "型", "a\0", "\ud800設定", "\0設定"])
+def test_an_endless_question_has_a_vector(unit: str) -> None:
+    vector = vector_of(HashEmbedder(), unit * (100_000 // len(unit)))
+    assert float(vector @ vector) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("query", ["", " ", "\0", "\ud800", "\u200b"])
+def test_a_question_of_nothing_has_no_vector(query: str) -> None:
+    with pytest.raises(UsageError, match="nothing to embed"):
+        vector_of(HashEmbedder(), query)
 
 
 def test_vectors_find_what_no_word_does(embedded: Store) -> None:

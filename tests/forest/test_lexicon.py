@@ -1,0 +1,250 @@
+import re
+import sys
+import unicodedata
+from collections.abc import Callable
+from importlib import resources
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.chunking.words import STOP_WORDS
+from code_intel.forest import lexicon
+from code_intel.forest.lexicon import ALTERNATIVES, LONGEST, dictionary, english
+from code_intel.forest.question import read
+
+LINES = resources.files(lexicon.__package__).joinpath("japanese.tsv").read_text("utf-8")
+TERMS = st.sampled_from(sorted(dictionary()))
+
+
+def said(query: str) -> list[str]:
+    """Return the most usual word of each term."""
+    return [words[0] for words in english(query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("認証", ["authentication"]),
+        ("木構造の走査", ["tree traversal"]),
+        ("文字列の解析", ["string", "parse"]),
+        ("送信者名", ["sender"]),
+        ("アクセストークンの有効期限", ["access token", "expiry"]),
+    ],
+)
+def test_the_longest_term_at_a_place_is_read(query: str, words: list[str]) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("レート制限", ["rate limit"]),
+        ("ファイルの一括ダウンロード", ["file", "bulk download"]),
+        ("サーバー側のエラー処理", ["server side", "error handling"]),
+        ("サーバーレス側", ["serverless"]),
+        ("一括ダウンロードタスク", ["bulk", "download", "task"]),
+    ],
+)
+def test_a_term_may_mix_scripts_but_cuts_no_loan_word(query: str, words: list[str]) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("ファイルサーバー", ["file", "server"]),
+        ("アクセストークン", ["access token"]),
+        ("ソートキー", ["sort", "key"]),
+        ("チャレンジ", []),
+        ("ホゲトークン", ["token"]),
+        ("ホゲキー", []),
+        ("ー", []),
+    ],
+)
+def test_loan_words_are_read_within_longer_ones(query: str, words: list[str]) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("型", ["type"]),
+        ("型の", ["type"]),
+        ("その型を", ["type"]),
+        ("配列型", ["array", "type"]),
+        ("親ディレクトリ", ["parent dir"]),
+        ("親配列", ["parent", "array"]),
+        ("模型飛", ["model"]),
+        ("の型紙飛", ["pattern"]),
+        ("型鬱", []),
+        ("の型鬱", []),
+        ("鬱型", []),
+        ("鬱型の", []),
+    ],
+)
+def test_a_single_kanji_is_a_term_where_no_unknown_kanji_touches_it(
+    query: str, words: list[str]
+) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("この処理の仕組みを使う方法", []),
+        ("認証を行う処理", ["authentication"]),
+        ("設定に応じて、例えば", ["config"]),
+        ("合わない値", ["value"]),
+        ("変更したどのファイルか", ["change", "file"]),
+        ("値が指す先", ["value", "point"]),
+    ],
+)
+def test_what_a_question_says_for_grammar_is_no_term(query: str, words: list[str]) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("get_userの認証", ["get_user", "authentication"]),
+        ("Store.openでエラー", ["Store.open", "error"]),
+        ("HTTP2サーバー", ["HTTP2", "server"]),
+        ("認証 middleware", ["authentication", "middleware"]),
+        ("_private と 型", ["_private", "type"]),
+    ],
+)
+def test_names_and_english_words_stand_for_themselves(query: str, words: list[str]) -> None:
+    assert said(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "plain"),
+    [
+        ("ｻｰﾊﾞｰ", "サーバー"),
+        ("ﾊﾞｯﾌｧ", "バッファ"),
+        ("１０進数", "10進数"),
+        ("ｇｅｔの型", "getの型"),
+        ("サーハ\u3099ー", "サーバー"),
+    ],
+)
+def test_width_and_form_make_no_difference(query: str, plain: str) -> None:
+    assert english(query) == english(plain) != []
+
+
+@pytest.mark.parametrize(
+    "query", ["", " ", "where is the cache", "get_user", "naïve", "о кэше", "캐시"]
+)
+def test_a_question_without_japanese_has_no_terms(query: str) -> None:
+    assert english(query) == []
+
+
+def test_a_japanese_question_is_looked_up_as_english_first() -> None:
+    terms = read("設定を検証する").terms
+    assert terms[: terms.index("設定")] == ("config", "set", "configurat", "validat", "verifi")
+    assert "検証" in terms
+
+
+def test_a_japanese_question_of_particles_alone_is_itself() -> None:
+    assert read("これはどこですか").terms == (
+        "これ",
+        "れは",
+        "はど",
+        "どこ",
+        "こで",
+        "です",
+        "すか",
+    )
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=80))
+def test_ascii_is_never_japanese(query: str) -> None:
+    assert english(query) == []
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_as_known_words_or_names(query: str) -> None:
+    known = set(dictionary().values())
+    for words in english(query):
+        assert words in known or (len(words) == 1 and words[0].isascii())
+
+
+@given(TERMS)
+def test_every_term_is_read_whole(term: str) -> None:
+    words = dictionary()[term]
+    assert english(term) == ([words] if words else [])
+
+
+@given(st.lists(TERMS, max_size=6))
+def test_terms_apart_are_read_apart(terms: list[str]) -> None:
+    found = [dictionary()[term] for term in terms]
+    assert english("、".join(terms)) == [words for words in found if words]
+
+
+def test_every_line_of_the_dictionary_is_well_formed() -> None:
+    line = re.compile(r"[^\sA-Za-z]+\t(?:[a-z0-9]+(?:_[a-z0-9]+)*(?: |$)){0,3}")
+    lines = LINES.splitlines()
+    assert [text for text in lines if not line.fullmatch(text) or text.endswith(" ")] == []
+    assert "\r" not in LINES
+    assert LINES.endswith("\n")
+
+
+def test_the_dictionary_is_sorted_and_says_each_term_once() -> None:
+    terms = [line.split("\t")[0] for line in LINES.splitlines()]
+    assert terms == sorted(set(terms))
+
+
+def test_terms_are_spelled_as_questions_are_read() -> None:
+    terms = dictionary()
+    assert [term for term in terms if unicodedata.normalize("NFKC", term) != term] == []
+    assert max(map(len, terms)) <= LONGEST
+
+
+def test_a_term_says_no_word_twice_and_no_more_than_are_looked_up() -> None:
+    said = dictionary().values()
+    assert all(len(set(words)) == len(words) <= ALTERNATIVES for words in said)
+
+
+def test_a_word_that_questions_leave_out_stands_first_or_nowhere() -> None:
+    wasted = {term: words for term, words in dictionary().items() if STOP_WORDS & set(words[1:])}
+    assert wasted == {}
+
+
+HOSTILE = ["キー", "サーバー", "型", "の型", "エラー処理", "ア", "ー", "漢", "\ud800", "\0", "ぁ", "get_", "型a", "ﾊﾞ", "々", "⺀"]  # fmt: skip
+
+
+def steps(task: Callable[[], object]) -> int:
+    """Return how many lines of the dictionary reader a task executes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if frame.f_code.co_filename != lexicon.__file__:
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        task()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_work_grows_with_the_length_alone(unit: str) -> None:
+    dictionary()
+    text = (unit * 4000)[:4000] + "。"
+    assert steps(lambda: english(text)) <= 100 * len(text)
+
+
+@pytest.mark.parametrize("unit", HOSTILE[:9])
+def test_endless_text_is_read(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    found = read(text)
+    assert len(found.terms) <= 64
+    assert len(english(text)) <= len(text)

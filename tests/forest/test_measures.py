@@ -1,0 +1,231 @@
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from code_intel.forest import measures
+from code_intel.forest.board import Board, Situation
+from code_intel.forest.dependencies import Graph, Links
+from code_intel.forest.evidence import File
+from code_intel.forest.measures import FEW, READ, TOP
+from code_intel.forest.question import read
+from code_intel.forest.search import rank
+from code_intel.forest.signals import weight
+from code_intel.index.rows import ChunkRow
+
+PLAIN = read("how is it done")
+
+
+def file(path: str, *texts: str, **found: float) -> File:
+    """Return a file with a chunk a text; `found` is of the first chunk."""
+    rows = [
+        ChunkRow(place + 1, 1, path, place, 1, 1, text, (), "python", "")
+        for place, text in enumerate(texts or ("",))
+    ]
+    made = File(path, rows=rows)
+    for name, value in found.items():
+        getattr(made, name)[1] = value
+    return made
+
+
+def board(files: Sequence[File], query: str = "how is it done", *bases: str) -> Board:
+    return Board(files, read(query), bases)
+
+
+# --- meaning, body, names, defines, stem
+
+
+@pytest.mark.parametrize(
+    ("cosines", "expected"),
+    [
+        ([], 0.0),
+        ([0.8], 0.8),
+        ([0.8, 0.8, 0.8], 0.8),
+        ([0.9, 0.6], 0.8),
+        ([0.9, 0.9, 0.9, 0.1, 0.1], 0.9),
+    ],
+)
+def test_meaning_is_the_mean_of_the_best_chunks(cosines: list[float], expected: float) -> None:
+    given = File("a.py", cosines=dict(enumerate(cosines)))
+    assert measures.meaning(given, PLAIN) == pytest.approx(expected)
+
+
+def test_one_good_place_is_worth_more_than_many_poor_ones() -> None:
+    good, poor = File("a.py", body={1: 9.0}), File("b.py", body=dict.fromkeys(range(50), 5.0))
+    assert measures.body(good, PLAIN) == 9.0
+    assert measures.body(poor, PLAIN) == pytest.approx(8.75)
+
+
+def test_names_and_definitions_count_by_their_best_chunk() -> None:
+    given = File("a.py", names={1: 2.0, 2: 3.0}, defines={1: 0.3, 2: 0.7})
+    assert (measures.names(given, PLAIN), measures.defines(given, PLAIN)) == (3.0, 0.7)
+    assert (measures.names(File("b.py"), PLAIN), measures.defines(File("b.py"), PLAIN)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "expected"),
+    [
+        ("src/session_store.py", "session store", 1.0),
+        ("src/sessionStore.test.ts", "session store", 1.0),
+        ("src/sessions.py", "where is the session validated", 0.5),
+        ("session/store.py", "session", 0.0),
+        ("src/.env", "env", 0.0),
+        ("src/store.py", "?!", 0.0),
+        ("src/session.py", "セッション", 1.0),
+    ],
+)
+def test_stem_is_the_share_of_the_question_that_names_the_file(
+    path: str, query: str, expected: float
+) -> None:
+    question = read(query)
+    english = [term for term in question.terms if term.isascii()]
+    found = measures.stem(File(path), question) * len(question.terms) / max(len(english), 1)
+    assert found == pytest.approx(expected)
+
+
+# --- coverage
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("parse the header", "def parse_header(): ...", 1.0),
+        ("parse the header", "def parse(): ...", 0.5),
+        ("parse the header", "", 0.0),
+        ("validation of folders", "validate(FOLDER)", 1.0),
+        ("cached tokens", "tokenCache", 1.0),
+        ("io of x", "io x", 0.0),
+    ],
+)
+def test_coverage_is_the_share_of_words_that_the_best_chunk_has(
+    query: str, text: str, expected: float
+) -> None:
+    given = board([file("a.py", text, body=3.0)], query)
+    assert measures.coverage(given).get("a.py", 0.0) == pytest.approx(expected)
+
+
+def test_coverage_reads_the_best_chunk_alone() -> None:
+    given = file("a.py", "parse", "parse header", body=9.0)
+    given.body[2] = 1.0
+    assert measures.coverage(board([given], "parse header")) == {"a.py": 0.5}
+
+
+def test_coverage_reads_the_files_with_the_most_words() -> None:
+    files = [file(f"{n:03}.py", "parse", body=float(n)) for n in range(1, READ + 11)]
+    read_from = measures.coverage(board(files, "parse"))
+    assert min(read_from) == "011.py"
+    assert len(read_from) == READ
+
+
+def test_what_has_no_words_has_no_coverage() -> None:
+    assert measures.coverage(board([file("a.py", "parse", cosines=0.9)], "parse")) == {}
+
+
+# --- older versions
+
+
+@pytest.mark.parametrize(
+    ("paths", "older"),
+    [
+        (["v3/a.py", "v4/a.py"], {"v3/a.py"}),
+        (["src/v1/deep/a.py", "src/v2/b.py", "src/v10/c.py"], {"src/v1/deep/a.py", "src/v2/b.py"}),
+        (["one/v1/a.py", "two/v2/a.py"], set()),
+        (["v2/a.py", "a.py", "latest/a.py"], set()),
+        (["v1/api/v2/a.py", "v1/api/v1/a.py"], {"v1/api/v1/a.py"}),
+        (["V3/a.py", "v4/a.py"], {"V3/a.py"}),
+        (["v3.py", "v4.py"], set()),
+        (["view1/a.py", "v/a.py", "v2x/a.py", "v9/a.py"], set()),
+    ],
+)
+def test_a_version_beside_a_later_one_is_older(paths: list[str], older: set[str]) -> None:
+    assert set(measures.older(board([file(path) for path in paths]))) == older
+
+
+def test_who_asks_for_a_version_gets_it() -> None:
+    files = [file("v3/a.py"), file("v4/a.py")]
+    assert measures.older(board(files, "the parser of v3")) == {}
+
+
+def test_versions_above_what_was_indexed_say_nothing() -> None:
+    files = [file("/x/v1/p/a.py"), file("/x/v2/q/b.py")]
+    assert set(measures.older(board(files))) == {"/x/v1/p/a.py"}
+    assert measures.older(board(files, "how", "/x/v1/p", "/x/v2/q")) == {}
+
+
+# --- used by the best
+
+
+def used(scores: dict[str, float], imports: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    graph = Graph({path: Links(outbound=targets) for path, targets in imports.items()})
+    given = Board([file(path) for path in scores], PLAIN, graph=graph)
+    given.scores = dict(scores)
+    return dict(measures.used(given))
+
+
+def test_what_the_best_file_imports_is_worth_its_score_less_where_more_import_it() -> None:
+    imports = {"a.py": ("core.py",), "b.py": ("core.py",)}
+    once = used({"a.py": 2.0, "core.py": 1.0}, {"a.py": ("core.py",)})
+    twice = used({"a.py": 2.0, "b.py": 1.0, "core.py": 1.0}, imports)
+    assert once == {"core.py": pytest.approx(2.0 / (1 + 1 / FEW) ** 0.5)}
+    assert twice == {"core.py": pytest.approx(2.0 / (1 + 2 / FEW) ** 0.5)}
+
+
+def test_what_everybody_imports_is_worth_little() -> None:
+    crowd = {f"x{n}.py": ("core.py",) for n in range(300)}
+    assert used({"x0.py": 1.0, "core.py": 0.5}, crowd)["core.py"] < 0.1
+
+
+@pytest.mark.parametrize("path", ["a.h", "a.hpp", "include/a.hh", "a.hxx"])
+def test_a_header_is_used_by_everybody_and_says_nothing(path: str) -> None:
+    assert used({"main.cc": 2.0, path: 1.0}, {"main.cc": (path,)}) == {}
+
+
+def test_what_no_search_found_is_not_found_by_being_used() -> None:
+    assert used({"a.py": 2.0, "core.py": 0.0}, {"a.py": ("core.py", "other.py")}) == {}
+
+
+def test_imports_are_followed_from_the_top_alone() -> None:
+    scores = {f"{n:02}.py": 20.0 - n for n in range(TOP + 1)}
+    last = f"{TOP:02}.py"
+    assert used(scores, {last: ("00.py",)}) == {}
+    assert set(used(scores, {"00.py": (last,)})) == {last}
+
+
+def test_without_a_graph_nothing_is_used() -> None:
+    assert measures.used(board([file("a.py")])) == {}
+
+
+# --- kinds and copies
+
+
+def test_a_copy_is_looked_for_among_the_best() -> None:
+    text = "".join(f"const value_{n} = compute({n})\n" for n in range(10))
+    given = board([file("src/api.ts", text), file("dist/api.js", text), file("far/api.ts", text)])
+    given.scores = {"src/api.ts": 1.0, "dist/api.js": 2.0}
+    assert dict(measures.copy(given)) == {"dist/api.js": 1.0}
+
+
+# --- what the caller has at hand, and where there are no vectors
+
+
+@pytest.mark.parametrize("name", ["editing", "needed", "near", "recent"])
+def test_what_is_at_hand_lifts_a_file_by_its_row(name: str) -> None:
+    files = [file("a.py", body=1.0), file("b.py", body=1.0)]
+    situation = Situation(**{name: {"b.py": 1.0, "not/found.py": 1.0}})
+    ranked = rank(Board(files, PLAIN, situation=situation))
+    assert [each.file.path for each in ranked] == ["b.py", "a.py"]
+    assert ranked[0].score - ranked[1].score == pytest.approx(weight(name))
+    assert name in ranked[0].why
+
+
+def test_a_profile_weighs_a_row() -> None:
+    situation = Situation(weights={"words": 2.0})
+    alone = rank(Board([file("a.py", body=1.0)], PLAIN))
+    doubled = rank(Board([file("a.py", body=1.0)], PLAIN, situation=situation))
+    assert doubled[0].score == pytest.approx(2 * alone[0].score)
+
+
+def test_names_weigh_more_where_no_vector_knows_them() -> None:
+    alone = rank(Board([file("a.py", names=1.0)], PLAIN))
+    beside = rank(Board([file("a.py", names=1.0), file("b.py", cosines=0.9)], PLAIN))
+    score = {each.file.path: each.score for each in beside}
+    assert alone[0].score > score["a.py"] > 0
