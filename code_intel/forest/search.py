@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
     from numpy.typing import NDArray
 
-POOL = 600
+POOL = 300
 """Chunks asked of each search; the right file is nearly always among them (recall@10 is .97)."""
 
 
