@@ -100,6 +100,8 @@ def test_a_single_kanji_is_a_term_where_no_unknown_kanji_touches_it(
         ("合わない値", ["value"]),
         ("変更したどのファイルか", ["change", "file"]),
         ("値が指す先", ["value", "point"]),
+        ("認証している場所", ["authentication"]),
+        ("設定の場所", ["config", "location"]),
     ],
 )
 def test_what_a_question_says_for_grammar_is_no_term(query: str, words: list[str]) -> None:

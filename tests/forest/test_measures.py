@@ -190,6 +190,14 @@ def test_imports_are_followed_from_the_top_alone() -> None:
     assert set(used(scores, {"00.py": (last,)})) == {last}
 
 
+def test_who_asks_for_tests_does_not_want_what_they_import() -> None:
+    graph = Graph({"tests/test_a.py": Links(outbound=("a.py",))})
+    for query, expected in (("how is it tested", set()), ("how is it done", {"a.py"})):
+        given = Board([file("tests/test_a.py"), file("a.py")], read(query), graph=graph)
+        given.scores = {"tests/test_a.py": 2.0, "a.py": 1.0}
+        assert set(measures.used(given)) == expected
+
+
 def test_without_a_graph_nothing_is_used() -> None:
     assert measures.used(board([file("a.py")])) == {}
 
