@@ -26,12 +26,10 @@ READ = 40
 """Files whose best chunk is read for the words of the question."""
 SHORTEST = 3
 """Letters of a word that is looked for within a text."""
-NEAR = 60
+NEAR = 40
 """Files from the top that are looked at for copies: below them nobody looks."""
-TOP = 7
+TOP = 10
 """Files from the top whose imports are followed."""
-FEW = 2
-"""Importers up to which being imported says much."""
 
 _VERSION = re.compile(r"v(\d+)")
 _HEADER = re.compile(r"\.h(?:h|pp|xx)?$")
@@ -152,7 +150,7 @@ def used(board: Board) -> Values:
     for file in board.best(TOP):
         for target in board.graph.outbound(file.path):
             if board.scores.get(target, 0.0) > 0 and not _HEADER.search(target):
-                common = math.sqrt(1 + len(board.graph.inbound(target)) / FEW)
+                common = math.sqrt(1 + len(board.graph.inbound(target)))
                 value = board.scores[file.path] / common
                 values[target] = max(values.get(target, 0.0), value)
     return values

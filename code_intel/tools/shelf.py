@@ -18,6 +18,7 @@ from code_intel.config import (
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
+from code_intel.forest.lexicon import english
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
@@ -153,8 +154,8 @@ class Shelf:
             return question
         exactly = self.index.config.corpus == "map"
         if in_use == identity if exactly else self.embedder.reads(in_use):
-            few = not exactly and question.text.isascii()
-            if few and generations.covered(generations.active()) < ENOUGH:
+            has_words = question.text.isascii() or english(question.text)
+            if not exactly and has_words and generations.covered(generations.active()) < ENOUGH:
                 return Question(degraded=(TOO_FEW,))
             return question
         made, total = generations.progress(identity)

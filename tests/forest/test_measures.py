@@ -6,7 +6,7 @@ from code_intel.forest import measures
 from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import Graph, Links
 from code_intel.forest.evidence import File
-from code_intel.forest.measures import FEW, READ, TOP
+from code_intel.forest.measures import READ, TOP
 from code_intel.forest.question import read
 from code_intel.forest.search import rank
 from code_intel.forest.signals import weight
@@ -165,8 +165,8 @@ def test_what_the_best_file_imports_is_worth_its_score_less_where_more_import_it
     imports = {"a.py": ("core.py",), "b.py": ("core.py",)}
     once = used({"a.py": 2.0, "core.py": 1.0}, {"a.py": ("core.py",)})
     twice = used({"a.py": 2.0, "b.py": 1.0, "core.py": 1.0}, imports)
-    assert once == {"core.py": pytest.approx(2.0 / (1 + 1 / FEW) ** 0.5)}
-    assert twice == {"core.py": pytest.approx(2.0 / (1 + 2 / FEW) ** 0.5)}
+    assert once == {"core.py": pytest.approx(2.0 / (1 + 1) ** 0.5)}
+    assert twice == {"core.py": pytest.approx(2.0 / (1 + 2) ** 0.5)}
 
 
 def test_what_everybody_imports_is_worth_little() -> None:
