@@ -17,6 +17,7 @@ from served import make_shop, settings_of
 MODEL = HashEmbedder(identity="multilingual-e5-small/int8/one")
 ENGLISH = "how is the shipping fee computed"
 JAPANESE = "送料の計算はどこ"
+KOREAN = "할인은 어디에서 계산되나요"
 
 
 @pytest.fixture
@@ -80,6 +81,16 @@ def test_enough_vectors_join_in_while_the_rest_is_made(settings: Settings) -> No
     assert answer.index.pending > 0
 
 
-def test_a_question_in_another_script_takes_the_vectors_there_are(settings: Settings) -> None:
+def test_a_japanese_question_has_words_and_waits_for_vectors_as_an_english_one(
+    settings: Settings,
+) -> None:
     embed(settings, ENOUGH / 2)
-    assert by_vectors(ask(settings, JAPANESE))
+    answer = ask(settings, JAPANESE)
+    assert answer.hits
+    assert not by_vectors(answer)
+    assert answer.index.degraded == (TOO_FEW,)
+
+
+def test_a_question_that_has_no_words_takes_the_vectors_there_are(settings: Settings) -> None:
+    embed(settings, ENOUGH / 2)
+    assert by_vectors(ask(settings, KOREAN))
