@@ -7,13 +7,14 @@ the index found; an unchanged index gives the same answer (docs/decisions/0010).
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from code_intel.errors import UsageError
 from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.globs import matches
 from code_intel.forest.question import read
 from code_intel.forest.recency import recent_of
-from code_intel.forest.signals import RANKING, Signal, weight
+from code_intel.forest.signals import NAMES, RANKING, Signal, weight
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.records import Hit
@@ -86,7 +87,13 @@ def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
     Args:
         board: What was found, and what is known besides; its scores are made here.
         without: Names of rows of `RANKING` to leave out, to see what they are worth.
+
+    Raises:
+        UsageError: No row has such a name.
     """
+    if unknown := sorted(set(without) - NAMES):
+        raise UsageError(f"The ranking has no row {unknown[0]}.", details={"field": "without"})
+    board.scores, board.why = {}, {}
     for signal in RANKING:
         if signal.name not in without:
             _apply(signal, board)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.errors import UsageError
 from code_intel.forest.board import Board, Situation
 from code_intel.forest.copies import derived, stem
 from code_intel.forest.dependencies import Graph, Links
@@ -426,3 +427,13 @@ def test_a_row_that_multiplies_never_lifts(made: MakeBoard, name: str) -> None:
     scores = {each.file.path: each.score for each in rank(made(list), ["used"])}
     for each in rank(made(list), [name, "used"]):
         assert each.score >= scores[each.file.path] * (1 - 1e-9)
+
+
+def test_a_row_that_is_not_there_cannot_be_left_out() -> None:
+    with pytest.raises(UsageError, match="no row wrods"):
+        rank(Board([file("a.py", body=1.0)], PLAIN), without={"wrods"})
+
+
+def test_a_board_that_is_ranked_again_has_the_same_scores() -> None:
+    board = Board([file("a.py", body=1.0), file("b.py", body=0.5)], PLAIN)
+    assert rank(board) == rank(board)
