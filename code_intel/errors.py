@@ -45,9 +45,9 @@ class CodeIntelError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint or self.remedy
         self.error = code or self.code
         self.details = dict(details or {})
+        self.hint = hint or self.remedy.format_map({"field": "the named field", **self.details})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the wire form: `error`, `message`, `hint` and any details."""
@@ -58,7 +58,7 @@ class UsageError(CodeIntelError):
     """An argument is missing, of the wrong type, or out of its bounds."""
 
     code = "invalid_argument"
-    remedy = "Correct the named field and call again."
+    remedy = "Correct {field} and call again."
     exit_code = 2
 
 

@@ -319,6 +319,7 @@ def test_a_bad_variable_is_named(tmp_path: Path, variable: str, value: str) -> N
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path, {variable: value})
     assert variable in caught.value.message
+    assert variable in caught.value.hint
     assert len(caught.value.message) < 500
 
 

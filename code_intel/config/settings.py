@@ -26,6 +26,7 @@ TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
 
 MOST = 1_000_000
 """Days, hours or minutes of a setting; beyond it dates overflow."""
+UNSET = "Correct the variable {}, or unset it."
 
 
 class Setting(NamedTuple):
@@ -232,17 +233,21 @@ def _parse(row: Setting, text: str, variable: str) -> object:
         if isinstance(row.default, bool):
             return {"1": True, "true": True, "0": False, "false": False}[text.lower()]
         if isinstance(row.default, int):
-            return _bounded(row, int(text), variable)
+            return _bounded(row, int(text), variable, UNSET.format(variable))
     except (KeyError, ValueError):
         expected = type(row.default).__name__
-        raise ConfigError(f"{variable} is {text[:100]!r}; expected a {expected}.") from None
-    return _bounded(row, text, variable)
+        raise ConfigError(
+            f"{variable} is {text[:100]!r}; expected a {expected}.", hint=UNSET.format(variable)
+        ) from None
+    return _bounded(row, text, variable, UNSET.format(variable))
 
 
-def _bounded(row: Setting, value: object, where: str) -> object:
+def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
     if row.choices and value not in row.choices:
         expected = ", ".join(row.choices)
-        raise ConfigError(f"{where}: {row.name} is {value!r}; expected one of {expected}.")
+        raise ConfigError(
+            f"{where}: {row.name} is {value!r}; expected one of {expected}.", hint=hint
+        )
     if isinstance(value, int) and not 0 <= value <= MOST:
-        raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.")
+        raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.", hint=hint)
     return value

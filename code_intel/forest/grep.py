@@ -96,7 +96,11 @@ def confined(root: Path, path: str, field: str = "path") -> str:
             details={"field": field},
         )
     if not os.path.exists(real):  # noqa: PTH110 - unlike Path.exists it takes a name too long
-        raise UsageError(f"{path[:200]} does not exist.", details={"field": field})
+        raise UsageError(
+            f"{path[:200]} does not exist.",
+            hint=f"Give {field} relative to the project's root, as answers name files.",
+            details={"field": field},
+        )
     return real.relative_to(top).as_posix()
 
 
