@@ -9,6 +9,7 @@ from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.files import FileHit, search_files
 from code_intel.forest.fragments import best_place, source_of
 from code_intel.forest.search import within
+from code_intel.index.store import NEIGHBOURS
 from code_intel.index.walk import bases
 from code_intel.session import steps
 from code_intel.text import visible
@@ -42,12 +43,13 @@ async def files_search(
     """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
 
     Use it when you know the words; search_smart finds by meaning, search_text exact text. Returns file,
-    score, language and the line that fits best.
+    score, language and the line that fits best; total counts the files with any of the words.
     """
     check_query(query)
     only = Only(directory, file_pattern, language.lower())
     async with desk.perhaps(session_id, "files_search") as held:
-        found = await thread(_found, desk, query, top_k, boost_profile, only)
+        every = await thread(_found, desk, query, boost_profile, only)
+        found = every[:top_k]
         missed = "" if found else await thread(_missed, desk, only)
         index = await thread(desk.forest.freshness)
         if held is not None:
@@ -61,8 +63,8 @@ async def files_search(
         "query": query,
         "boost_profile": boost_profile,
         "results": rows,
-        "total": len(found),
-        "truncated": len(rows) < len(found),
+        "total": len(every),
+        "truncated": len(rows) < len(every),
         "index": index_data(index),
     }
     lines = [note_of(rows)] if note_of(rows) else []
@@ -70,8 +72,9 @@ async def files_search(
         f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
         for place, row in enumerate(rows, 1)
     ]
-    if len(rows) < len(found):
-        lines.append(f"… {len(found) - len(rows)} more; narrow with directory or language.")
+    if rows and len(rows) < len(every):
+        more = "narrow with directory or language, or raise top_k."
+        lines.append(f"… {len(every) - len(rows)} more; {more}")
     if not found:
         data["message"] = missed or "No file has any of these words."
     text = "\n".join(lines) or str(data["message"])
@@ -91,12 +94,12 @@ class Only(NamedTuple):
         return in_language and within(path, self.directory, self.file_pattern)
 
 
-def _found(desk: Desk, query: str, top_k: int, boost: BoostProfile, only: Only) -> list[FileHit]:
+def _found(desk: Desk, query: str, boost: BoostProfile, only: Only) -> list[FileHit]:
     desk.forest.poke()
     return search_files(
         desk.forest.store,
         query,
-        top_k=top_k,
+        top_k=NEIGHBOURS,
         boost=boost,
         strategy=desk.settings.tokenization_strategy,
         bases=bases(desk.forest.config),

@@ -112,6 +112,8 @@ async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) 
         ("files_search", {"query": "x", "top_k": 0}, "top_k"),
         ("semantic_rerank", {"query": "x", "candidates": []}, "candidates"),
         ("semantic_rerank", {"query": "x", "candidates": ["../a.py"]}, "candidates"),
+        ("semantic_rerank", {"query": "x", "candidates": ["  "]}, "candidates"),
+        ("semantic_rerank", {"query": "x", "candidates": [{"start_line": 3}]}, "candidates"),
     ],
 )
 async def test_a_bad_argument_names_its_field(
@@ -128,6 +130,7 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
         below = await call("files_search", query="cart", directory="web")
         go = await call("files_search", query="stock", language="go")
         nothing = await call("files_search", query="qqqzzz")
+        two = await call("files_search", query="cart total", top_k=2)
         nowhere = await call("files_search", query="cart", directory="sources", language="Go")
     scores = {row["file"]: (row["score"], row["bm25"]) for row in source["results"]}
     assert source["results"][0]["file"] == "src/cart/cart.py"
@@ -139,6 +142,8 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
     assert {row["file"].split("/")[0] for row in below["results"]} == {"web"}
     assert [row["file"] for row in go["results"]] == ["src/inventory/stock.go"]
     assert (nothing["results"], nothing["total"]) == ([], 0)
+    assert (len(two["results"]), two["total"]) == (2, source["total"])
+    assert (two["truncated"], source["truncated"]) == (True, False)
     assert nothing["message"] == "No file has any of these words."
     assert "fits directory sources, language go" in nowhere["message"]
 
