@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from code_intel.errors import UsageError
 from code_intel.forest.rerank import Place, Reranked, rerank
 from code_intel.records import Freshness
 from code_intel.session import steps
@@ -67,15 +68,17 @@ async def semantic_rerank(
             )
     compared = any(each.cosine is not None for each in ordered)
     rows = [_row(each) for each in shown]
+    unknown = [each.place.path for each in ordered if each.chunk is None]
     data = {
         "query": query,
         "results": rows,
         "reranked": compared,
-        "not_indexed": [each.place.path for each in ordered if each.chunk is None],
+        "not_indexed": unknown,
         "index": index_data(index),
     }
     lines = [_text(place, row) for place, row in enumerate(rows, 1)]
     lines += [] if compared else [AS_GIVEN]
+    lines += [f"Not in the index: {visible(', '.join(unknown))[:1000]}"] if unknown else []
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
@@ -83,7 +86,7 @@ def _place(desk: Desk, given: str | Hit) -> Place:
     """Return a candidate as the index names it.
 
     Raises:
-        UsageError: It is outside the project.
+        UsageError: It names no file, or one outside the project.
     """
     if isinstance(given, Hit):
         path, lines = given.document or given.file, (given.start_line, given.end_line)
@@ -91,6 +94,12 @@ def _place(desk: Desk, given: str | Hit) -> Place:
         path, lines = found[1], (int(found[2]), int(found[3] or found[2]))
     else:
         path, lines = given, (0, 0)
+    if not path.strip():
+        raise UsageError(
+            "A candidate names no file.",
+            hint="Give each as `path`, `path:12-40`, or a hit with `document` or `file`.",
+            details={"field": "candidates"},
+        )
     return Place(document_name(desk, path, "candidates"), lines[0], max(lines))
 
 
