@@ -52,8 +52,10 @@ SIGNALS: Mapping[str, str] = MappingProxyType(
 """Rows of the ranking that a profile weighs: by as much as its weight is of the one in `default`."""
 MOST_MORE = 3.0
 """How many times the default a row may weigh."""
-TYPE_UNIT = 0.1
-"""The same for the kind of file that is wanted."""
+TYPE_UNITS: Mapping[BoostProfile, float] = MappingProxyType(
+    {"default": 0.1, "docs": 0.4, "none": 0.0}
+)
+"""The same for the kind of file that is wanted; who asks for documents by name wants them in front."""
 LOOKED_AT = 40
 """Files of the ranking whose text is looked at."""
 JOINING = 12
@@ -265,10 +267,13 @@ def _score(
     kind = boosts.file_type(path, rows[0].language if rows else "")
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
-    tags += [*joined.why, *standing.why, path_tag, *matched.tags]
+    phrases, words = matched.tags[: matched.phrases], matched.tags[matched.phrases :]
+    tags += [*joined.why, path_tag, *phrases, *standing.why, *words]
     parts = terms(request.weights, found)
     score = standing.score + sum(unit * parts[name] for name, unit in UNITS.items())
-    return boosts.added(score, kind, request.boost, TYPE_UNIT), list(filter(None, tags))
+    return boosts.added(score, kind, request.boost, TYPE_UNITS[request.boost]), list(
+        filter(None, tags)
+    )
 
 
 def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str, _Standing]]:

@@ -161,7 +161,7 @@ def _answer(
         "left_out": dict(bundle.left_out),
         "message": VERIFY
         if packed.files
-        else "Nothing found; try other words, or boost_profile none.",
+        else f"Nothing found; try other words{', or boost_profile none' if bundle.left_out else ''}.",
         "index": index_data(index),
     }
     if warnings:

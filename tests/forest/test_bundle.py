@@ -6,7 +6,7 @@ import pytest
 
 from code_intel.forest.artifacts import Artifacts
 from code_intel.forest.boosts import BoostProfile
-from code_intel.forest.bundle import TYPE_UNIT, UNITS, Bundle, Request, gather_bundle
+from code_intel.forest.bundle import TYPE_UNITS, UNITS, Bundle, Request, gather_bundle
 from code_intel.forest.profiles import KEYS, PROFILES, Profile
 from code_intel.index.store import Store
 from doubles import HashEmbedder
@@ -49,6 +49,12 @@ def test_terms_that_were_found_are_named(store: Store) -> None:
     assert "phrase:session tokens" in why["src/auth/tokens.py"]
 
 
+def test_a_phrase_and_a_place_are_told_however_many_other_tags_there_are(store: Store) -> None:
+    found = bundle(store, Request('"session tokens" of auth/tokens expire'), vectors=True)
+    why = {each.path: each.why for each in found.files}["src/auth/tokens.py"]
+    assert {"path-segment:auth", "phrase:session tokens"} <= set(why)
+
+
 def test_without_vectors_nothing_is_structural(store: Store) -> None:
     found = bundle(store, Request("check a password at login"))
     assert paths(found)[0] == "src/auth/service.py"
@@ -78,6 +84,7 @@ def test_documents_stand_in_front_when_they_are_wanted_and_tests_are_tests_to_no
     goal = "checks a password and returns a session token"
     docs, plain = (bundle(store, Request(goal, boost=boost)) for boost in BOTH)
     assert paths(docs).index("docs/login.md") == 0
+    assert paths(bundle(store, Request("password", boost="docs")))[0] == "docs/login.md"
     assert not any(tag in {"-docs", "-test"} for each in plain.files for tag in each.why)
     assert "-example" not in {tag for each in plain.files for tag in each.why}
 
@@ -137,7 +144,7 @@ def test_a_profile_moves_a_file_by_its_weights_at_most(store: Store) -> None:
     assert share(nothing) < share(Profile(0, 0, 1, 0, 0, 0)) < share(Profile(0, 0, 2, 0, 0, 0))
     for weights in PROFILES.values():
         most = (unit * getattr(weights, KEYS[name]) for name, unit in UNITS.items())
-        assert sum(most) + TYPE_UNIT < 0.25
+        assert sum(most) + TYPE_UNITS["default"] < 0.25
 
 
 def test_what_has_nothing_to_do_with_the_goal_is_no_file_to_read(store: Store) -> None:
