@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer; 1 when there is no such file."""
+    """Answer; 1 when no file is joined to it."""
     given = {
         "path": args.path,
         "direction": args.direction,

@@ -145,7 +145,9 @@ def _text(name: str, found: Closure, data: dict[str, Any]) -> str:
     if len(found.nodes) > LINES:
         lines.append(f"… {len(found.nodes) - LINES} more, in `nodes` as far as they fit.")
     if found.truncated:
-        lines.append("There are more: ask with a smaller max_depth, or for one of these files.")
+        lines.append(
+            "There are more: ask with a larger limit or a smaller max_depth, or for one of these."
+        )
     if not found.nodes:
         said = {"outbound": "imports no file", "inbound": "is imported by no file"}
         none = said.get(data["direction"], "is joined to no other file")
