@@ -6,6 +6,7 @@ What a measure is worth is not said here but in the table of `signals`.
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from posixpath import basename
 
 from code_intel.chunking.words import words
@@ -91,8 +92,13 @@ def defines(file: File, _: Question) -> float:
 
 def stem(file: File, question: Question) -> float:
     """Return the share of the question's words that the file's own name is made of."""
-    named = set(words(basename(file.path).partition(".")[0]))
-    return len(named & set(question.terms)) / len(question.terms) if question.terms else 0.0
+    named = _words_of(basename(file.path).partition(".")[0])
+    return len(named.intersection(question.terms)) / len(question.terms) if question.terms else 0.0
+
+
+@lru_cache(maxsize=1 << 14)
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(words(name))
 
 
 def _best(values: Collection[float]) -> float:

@@ -157,5 +157,10 @@ def _kinds(judged: str) -> tuple[Kind, ...]:
 
 def relative(path: str, bases: Sequence[str]) -> str:
     """Return a path below the longest of the bases that holds it."""
+    return _relative(path, tuple(bases))
+
+
+@lru_cache(maxsize=1 << 14)
+def _relative(path: str, bases: tuple[str, ...]) -> str:
     holding = (base.rstrip("/") + "/" for base in bases if path.startswith(base.rstrip("/") + "/"))
     return path[len(max(holding, key=len, default="")) :].lstrip("/")

@@ -68,11 +68,9 @@ def search(
     ):  # any vector is near some other: `?!` is about nothing
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
-    files = [
-        file
-        for file in gather(store, question, vector, limit)
-        if within(file.path, directory, file_pattern)
-    ]
+    files = gather(store, question, vector, limit)
+    if directory or file_pattern:
+        files = [file for file in files if within(file.path, directory, file_pattern)]
     if situation is None:
         situation = Situation(recent=recent_of(store))
     board = Board(files, question, bases, graph_of(store, bases), situation)
