@@ -32,13 +32,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--hint", action="append", default=[], metavar="TEXT", help="a symbol, word or file"
     )
     parser.add_argument(
-        "--profile", default="default", help="default, bugfix, testfail, typeerror, feature, …"
+        "--profile",
+        default="default",
+        help="default, bugfix, testfail, typeerror, feature, refactor",
     )
     parser.add_argument(
-        "--boost", choices=get_args(BoostProfile), default="default", help="which kind of file"
+        "--boost",
+        choices=get_args(BoostProfile),
+        default="default",
+        help="which kind of file stands in front: source (default), documents (docs), none",
     )
-    parser.add_argument("--limit", type=int, default=7, help="files of which lines are shown")
-    parser.add_argument("--budget", type=int, default=BUDGET, help="tokens that files may take")
+    parser.add_argument(
+        "--limit", type=int, default=7, metavar="N", help="files shown, 20 at most (default 7)"
+    )
+    parser.add_argument(
+        "--budget", type=int, default=BUDGET, metavar="N", help=f"tokens to fill (default {BUDGET})"
+    )
     parser.add_argument("--compact", action="store_true", help="only where to look")
     add_project(parser)
 

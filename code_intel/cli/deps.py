@@ -6,7 +6,7 @@ from typing import get_args
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
-from code_intel.forest.dependencies import CAP, DEPTH, Direction
+from code_intel.forest.dependencies import CAP, DEEPEST, DEPTH, Direction
 from code_intel.tools.deps_closure import deps_closure
 
 
@@ -24,9 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=DEPTH,
         metavar="N",
-        help=f"imports in between (default {DEPTH})",
+        help=f"imports from one file to the next (default {DEPTH}, at most {DEEPEST})",
     )
-    parser.add_argument("--limit", type=int, default=CAP, metavar="N", help="most files")
+    parser.add_argument(
+        "--limit", type=int, default=CAP, metavar="N", help=f"most files (default {CAP})"
+    )
     add_project(parser)
 
 

@@ -15,7 +15,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words; quote what belongs together")
     parser.add_argument("--top-k", type=int, default=20, metavar="N", help="files (default 20)")
     parser.add_argument(
-        "--boost", choices=get_args(BoostProfile), default="default", help="which kind of file"
+        "--boost",
+        choices=get_args(BoostProfile),
+        default="default",
+        help="which kind of file stands in front: source (default), documents (docs), none",
     )
     parser.add_argument("--directory", default="", metavar="FOLDER", help="only below this folder")
     parser.add_argument("--pattern", default="", metavar="GLOB", help="only names of this glob")

@@ -42,6 +42,7 @@ COMMANDS = (
     Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
     Command("files", "code_intel.cli.files", "find files by the words in them"),
     Command("context", "code_intel.cli.context", "gather what to read for a goal"),
+    Command("rerank", "code_intel.cli.rerank", "order files by what they are about"),
     Command("deps", "code_intel.cli.deps", "what a file imports, and who imports it"),
     Command("snippets", "code_intel.cli.snippets", "read lines of a file, or a symbol"),
     Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),

@@ -1,7 +1,6 @@
 """Show lines of a file, or a symbol, cut where symbols begin and end.
 
-code-intel snippets src/auth/service.py:10-40
-code-intel snippets --symbol AuthService.login
+`code-intel snippets src/auth/service.py:10-40`, or `code-intel snippets --symbol AuthService.login`.
 """
 
 import argparse

@@ -43,6 +43,25 @@ def test_files_lists_files_with_the_line_that_fits(shop: Project) -> None:
     )
 
 
+def test_files_of_another_program_are_ordered_or_named_as_unknown(shop: Project) -> None:
+    arguments = ["rerank", "what delivery costs", "-", "--json"]
+    done = subprocess.run(
+        [str(BIN / "code-intel"), *arguments],
+        cwd=shop.root,
+        env=dict(shop.env),
+        input="src/cart/cart.py\n\nsrc/cart/shipping.py:1-20\ngone.py\n",
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    data = json.loads(done.stdout)
+    assert done.returncode == (0 if data["reranked"] else 1)
+    assert [row["given_at"] for row in data["results"]][-1] == 3
+    assert data["not_indexed"] == ["gone.py"]
+    nothing = shop.run("code-intel", "rerank", "x", " ", "--json", check=False)
+    assert (nothing.returncode, json.loads(nothing.stdout)["field"]) == (2, "candidates")
+
+
 def test_nothing_found_is_code_1_and_bad_usage_code_2(shop: Project) -> None:
     assert shop.run("code-intel", "files", "qqqzzz", check=False).returncode == 1
     assert shop.run("code-intel", "context", "qqqzzz", check=False).returncode == 1
