@@ -13,6 +13,7 @@ import functools
 import inspect
 import json
 import math
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -25,6 +26,8 @@ from code_intel.redaction import masked_data
 MAX_ITEMS = 1000
 MAX_CALL_BYTES = 1 << 20
 MAX_DEPTH = 32
+_BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
+"""What pydantic calls one of several types, within the place of an error; parameters begin in lower case."""
 
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
@@ -196,7 +199,8 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
 
 def _usage(tool: Tool, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "arguments"
+    parts = (str(part) for part in first["loc"])
+    where = ".".join(part for part in parts if not _BRANCH.search(part)) or "arguments"
     problem = ": " + first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         problem = " is required"
