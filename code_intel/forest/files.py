@@ -6,11 +6,11 @@ No vectors, no dependencies: the same words find the same files in an unchanged 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from code_intel.chunking.words import query_words
 from code_intel.config import TokenizationStrategy
 from code_intel.forest import boosts
 from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.paths import relative
+from code_intel.forest.question import read
 from code_intel.forest.tokens import fold, tokenise
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
@@ -45,16 +45,18 @@ def search_files(
 
     Args:
         store: The forest's index.
-        query: Words; a quoted or compound one counts more where it stands as it is.
+        query: Words, Japanese ones also as code calls it; a quoted or compound one counts more where it
+            stands as it is.
         top_k: Most files.
         boost: Which kind of file.
         strategy: How compounds are read.
         bases: Folders that were indexed, as documents name them.
         wanted: Whether a file of that path and language may be found.
     """
+    terms = read(query).terms
     scores: dict[int, float] = {}
     for column, weight in (("body", 1.0), ("names", NAMES)):
-        for chunk, bm25 in store.word_hits(query_words(query), column, NEIGHBOURS):  # type: ignore[arg-type]  # the two columns
+        for chunk, bm25 in store.word_hits(terms, column, NEIGHBOURS):  # type: ignore[arg-type]  # the two columns
             scores[chunk] = scores.get(chunk, 0.0) + weight * bm25
     phrases = tokenise(query, strategy).phrases
     best: dict[str, FileHit] = {}

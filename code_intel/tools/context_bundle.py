@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from code_intel.config.reading import unknown_keys
 from code_intel.forest import artifacts as at_hand
 from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.bundle import Bundle, Request, gather_bundle
@@ -33,6 +34,8 @@ Words = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length
 class Artifacts(BaseModel):
     """What is at hand."""
 
+    model_config = ConfigDict(extra="allow")  # so that a key nobody reads can be told
+
     failing_tests: Annotated[Words, Field(description="Names or files of tests that fail.")] = []
     last_diff: Annotated[
         str, Field(max_length=200_000, description="A unified diff of what was changed last.")
@@ -41,6 +44,14 @@ class Artifacts(BaseModel):
         str | list[str], Field(max_length=2000, description="The file (or files) being edited.")
     ] = ""
     hints: Annotated[Words, Field(description="Symbols, words or files to look for as well.")] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: Any) -> Any:
+        """Take what is null as not given, as at the top of a call."""
+        if not isinstance(values, Mapping):
+            return values
+        return {key: value for key, value in values.items() if value is not None}
 
 
 async def context_bundle(
@@ -77,7 +88,8 @@ async def context_bundle(
     shows more of a file. Returns files with why and fragments, and tokens_estimate.
     """
     check_query(goal, "goal")
-    given = _artifacts(desk, artifacts or Artifacts())
+    artifacts = artifacts or Artifacts()
+    given = _artifacts(desk, artifacts)
     chosen = await thread(choose, profile, desk.settings.state)
     request = Request(
         goal, given, chosen.weights, boost_profile, desk.settings.tokenization_strategy
@@ -95,7 +107,8 @@ async def context_bundle(
                 symbols=filter(None, symbols),
             )
             await held.append(step)
-    warnings = [*chosen.warnings, *await thread(_unknown, desk, given)]
+    ignored = unknown_keys("artifacts", artifacts.model_extra or (), list(Artifacts.model_fields))
+    warnings = [*chosen.warnings, *ignored, *await thread(_unknown, desk, given)]
     return _answer(goal, chosen, bundle, packed, index, warnings)
 
 

@@ -4,10 +4,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from code_intel.chunking.words import query_words
 from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.files import FileHit, search_files
 from code_intel.forest.fragments import best_place, source_of
+from code_intel.forest.question import read
 from code_intel.forest.search import within
 from code_intel.index.store import NEIGHBOURS
 from code_intel.index.walk import bases
@@ -42,8 +42,9 @@ async def files_search(
 ) -> Answer:
     """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
 
-    Use it when you know the words; search_smart finds by meaning, search_text exact text. Returns file,
-    score, language and the line that fits best; total counts the files with any of the words.
+    Use it when you know the words; search_smart finds by meaning, search_text exact text. Japanese words
+    find what code calls it in English, too. Returns file, score, language and the line that fits best;
+    total counts the files with any of the words.
     """
     check_query(query)
     only = Only(directory, file_pattern, language.lower())
@@ -58,7 +59,8 @@ async def files_search(
             await held.append(
                 steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
             )
-    rows = fitting((_row(hit, query) for hit in found), BUDGET)
+    terms = frozenset(read(query).terms)
+    rows = fitting((_row(hit, terms) for hit in found), BUDGET)
     data: dict[str, Any] = {
         "query": query,
         "boost_profile": boost_profile,
@@ -118,9 +120,9 @@ def _missed(desk: Desk, only: Only) -> str:
     return f"None of {len(documents)} documents fits {wanted}."
 
 
-def _row(hit: FileHit, query: str) -> dict[str, Any]:
+def _row(hit: FileHit, terms: frozenset[str]) -> dict[str, Any]:
     source = source_of([hit.chunk], ())
-    line = best_place(source, hit.chunk, frozenset(query_words(query))).line
+    line = best_place(source, hit.chunk, terms).line
     preview = source.lines.get(line, "").strip()[:PREVIEW]
     return {
         "file": hit.path,

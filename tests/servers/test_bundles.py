@@ -100,6 +100,15 @@ async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) 
     )
 
 
+async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Path) -> None:
+    artifacts = {"failing_test": "tests/test_cart.py", "hints": None, "editing_path": None}
+    async with gateway(shop) as call:
+        answer = await call("context_bundle", goal="cart total", artifacts=artifacts)
+    assert answer["warnings"] == [
+        "artifacts.failing_test is not known and ignored; did you mean failing_tests?"
+    ]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "field"),
     [
@@ -113,6 +122,7 @@ async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) 
         ("semantic_rerank", {"query": "x", "candidates": []}, "candidates"),
         ("semantic_rerank", {"query": "x", "candidates": ["../a.py"]}, "candidates"),
         ("semantic_rerank", {"query": "x", "candidates": ["  "]}, "candidates"),
+        ("semantic_rerank", {"query": "x", "candidates": [3]}, "candidates.0"),
         ("semantic_rerank", {"query": "x", "candidates": [{"start_line": 3}]}, "candidates"),
     ],
 )
@@ -130,6 +140,7 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
         below = await call("files_search", query="cart", directory="web")
         go = await call("files_search", query="stock", language="go")
         nothing = await call("files_search", query="qqqzzz")
+        japanese = await call("files_search", query="送料の計算")
         two = await call("files_search", query="cart total", top_k=2)
         nowhere = await call("files_search", query="cart", directory="sources", language="Go")
     scores = {row["file"]: (row["score"], row["bm25"]) for row in source["results"]}
@@ -142,6 +153,7 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
     assert {row["file"].split("/")[0] for row in below["results"]} == {"web"}
     assert [row["file"] for row in go["results"]] == ["src/inventory/stock.go"]
     assert (nothing["results"], nothing["total"]) == ([], 0)
+    assert japanese["results"][0]["file"] == "src/cart/shipping.py"
     assert (len(two["results"]), two["total"]) == (2, source["total"])
     assert (two["truncated"], source["truncated"]) == (True, False)
     assert nothing["message"] == "No file has any of these words."
