@@ -16,7 +16,9 @@ from code_intel.tools.answers import tokens
 from code_intel.tools.suspicion import flags_of, is_instruction
 
 PACE = ((3, 0.25), (6, 0.6))
-"""How many files the first part of a budget must hold when files grow."""
+"""How many files the first part of a budget must hold when files grow, if there are more."""
+MOST_OF_ONE = 1.25
+"""Even shares of the budget up to which a file grows: what is left over is not all for the last one."""
 LINE = 120
 """Characters of a file that is one line."""
 FRAGMENT_LINE = 240
@@ -72,16 +74,18 @@ def _start(bundle: Bundle, limit: int, budget: int, *, compact: bool) -> list[di
 def _grow(bundle: Bundle, shown: list[dict[str, Any]], budget: int) -> None:
     """Show more of files, the best first, where what comes after them stays near enough."""
     costs = [_cost(item) for item in shown]
+    most = MOST_OF_ONE * budget / max(len(shown), 1)
     for size in (Size.SYMBOL, Size.SYMBOLS):
         for place, candidate in enumerate(bundle.files[: len(shown)]):
             item = _item(candidate, bundle.terms, size)
             tried = [*costs[:place], _cost(item), *costs[place + 1 :]]
-            if sum(tried) <= budget and _keeps_pace(tried, budget):
+            fits = tried[place] <= most and sum(tried) <= budget
+            if fits and _keeps_pace(tried, budget):
                 shown[place], costs = item, tried
 
 
 def _keeps_pace(costs: Sequence[int], budget: int) -> bool:
-    return all(sum(costs[:files]) <= share * budget for files, share in PACE)
+    return all(sum(costs[:files]) <= share * budget for files, share in PACE if len(costs) > files)
 
 
 def _item(

@@ -10,7 +10,7 @@ from code_intel.forest.bundle import Bundle, Candidate
 from code_intel.forest.fragments import source_of
 from code_intel.index.rows import ChunkRow
 from code_intel.tools.answers import tokens
-from code_intel.tools.packing import PACE, pack
+from code_intel.tools.packing import MOST_OF_ONE, PACE, pack
 
 
 def candidate(place: int, text: str) -> Candidate:
@@ -65,6 +65,18 @@ def test_files_grow_into_the_budget_but_the_next_ones_stay_near() -> None:
     spent = [tokens(json.dumps(file) + ", ") for file in large.files]
     for files, share in PACE:
         assert sum(spent[:files]) <= share * 4000
+
+
+def test_the_last_file_does_not_get_all_that_is_left() -> None:
+    long = "\n\n".join(FUNCTION.replace("login(", f"login_{n}(") for n in range(3))
+    packed = pack(bundle(*[FUNCTION] * 6, long), 7, 2000)
+    assert len(packed.files) == 7
+    assert tokens(json.dumps(packed.files[6])) <= MOST_OF_ONE * 2000 / 7
+
+
+def test_a_file_that_is_wanted_alone_has_the_budget_alone() -> None:
+    packed = pack(bundle(FUNCTION, FUNCTION), 1, 400)
+    assert packed.files[0]["fragments"][0]["end_line"] == 21
 
 
 def test_what_does_not_fit_is_one_line_and_not_gone() -> None:
