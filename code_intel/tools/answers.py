@@ -17,6 +17,7 @@ BUDGET = 2000
 """Tokens a search answer may take."""
 CAP = 8000
 """Tokens the rows of any answer may take, so that all of it stays below 10,000."""
+NONE_YET = "Nothing found in what is indexed so far; ask again in some seconds."
 HARD_CAP = 10_000
 """Tokens no answer of any tool exceeds."""
 LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))

@@ -15,7 +15,7 @@ from code_intel.index.walk import bases
 from code_intel.records import Freshness
 from code_intel.session import steps
 from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, CAP, index_data, index_text
+from code_intel.tools.answers import BUDGET, CAP, NONE_YET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.forest_shelf import document_name, forest_shelf
@@ -164,6 +164,8 @@ def _answer(
     index: Freshness,
     warnings: Sequence[str],
 ) -> Answer:
+    lifting = ", or boost_profile none" if bundle.left_out else ""
+    nothing = NONE_YET if index.state == "building" else f"Nothing found; try other words{lifting}."
     data: dict[str, Any] = {
         "goal": goal,
         "profile": chosen.name,
@@ -172,9 +174,7 @@ def _answer(
         "tokens_estimate": packed.tokens,
         "truncated": packed.truncated,
         "left_out": dict(bundle.left_out),
-        "message": VERIFY
-        if packed.files
-        else f"Nothing found; try other words{', or boost_profile none' if bundle.left_out else ''}.",
+        "message": VERIFY if packed.files else nothing,
         "index": index_data(index),
     }
     if warnings:

@@ -36,6 +36,8 @@ UNFOLLOWED = (
     "Imports of {language} are not followed to files: that nothing is listed proves nothing."
 )
 
+UNREAD = "The index is being built: files that are not read yet are missing here."
+
 
 async def deps_closure(
     desk: Desk,
@@ -75,8 +77,10 @@ async def deps_closure(
         "truncated": found.truncated or len(rows) < len(found.nodes),
         "index": index_data(index),
     }
-    if not follows(language):
-        data["warnings"] = [UNFOLLOWED.format(language=language)]
+    warnings = [] if follows(language) else [UNFOLLOWED.format(language=language)]
+    warnings += [UNREAD] if index.state == "building" else []
+    if warnings:
+        data["warnings"] = warnings
     return Answer(
         data, _text(name, found, data) + ("" if index.state == "fresh" else index_text(index))
     )

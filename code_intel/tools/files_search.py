@@ -13,7 +13,7 @@ from code_intel.index.store import NEIGHBOURS
 from code_intel.index.walk import bases
 from code_intel.session import steps
 from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, index_data, index_text
+from code_intel.tools.answers import BUDGET, NONE_YET, index_data, index_text
 from code_intel.tools.answers import within as fitting
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -78,7 +78,8 @@ async def files_search(
         more = "narrow with directory or language, or raise top_k."
         lines.append(f"… {len(every) - len(rows)} more; {more}")
     if not found:
-        data["message"] = missed or "No file has any of these words."
+        building = index.state == "building"
+        data["message"] = NONE_YET if building else missed or "No file has any of these words."
     text = "\n".join(lines) or str(data["message"])
     return Answer(data, text + index_text(index))
 

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.tools.answers import tokens
+from code_intel.cli.init import apply, setup
+from code_intel.index.facade import Index
+from code_intel.index.role import Role
+from code_intel.tools.answers import NONE_YET, tokens
+from code_intel.tools.deps_closure import UNREAD
 from projects import ERAS
-from served import gateway
+from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +102,29 @@ async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) 
         "structural",
         "review",
     )
+
+
+async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "cart.py").write_text("import tax\n", encoding="utf-8")
+    apply(setup(root))
+    forest = settings_of(root).forest
+    with Index(forest) as index:
+        index.refresh("cart.py")
+    elsewhere = Role(forest.db_path)
+    assert elsewhere.take()
+    async with gateway(root) as call:
+        files = await call("files_search", query="tax")
+        words = await call("files_search", query="shipping")
+        bundle = await call("context_bundle", goal="shipping")
+        imports = await call("deps_closure", path="cart.py")
+    elsewhere.give_up()
+    assert files["results"][0]["file"] == "cart.py"
+    assert words["message"] == bundle["message"] == NONE_YET
+    assert (imports["nodes"], imports["warnings"]) == ([], [UNREAD])
 
 
 async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Path) -> None:
