@@ -17,9 +17,10 @@ MOST_FILES = 20
 MOST_WORDS = 12
 """Words taken from a diff: those that changed lines use most."""
 
-_DIFF_FILE = re.compile(
-    r"^(?:\+\+\+|---|rename to|rename from) (?:[ab]/)?(.+?)(?:\t.*)?$", re.MULTILINE
-)
+_DIFF_FILE = re.compile(r"^(?:\+\+\+|---|rename to|rename from) (.+?)(?:\t.*)?$", re.MULTILINE)
+_ESCAPED = re.compile(rb"\\(?:([0-3][0-7]{2})|(.))")
+_SIDE = re.compile("^[ab]/")
+_LINES = re.compile(r":\d+(?:[-:]\d+)?$")
 _DIFF_LINE = re.compile(r"^[+-](?![+-]{2} )(.*)$", re.MULTILINE)
 _BETWEEN = re.compile(r"[\s:\"'()\[\]<>,|]+")
 """What stands between the names of files in a text."""
@@ -62,7 +63,7 @@ def read_artifacts(given: Artifacts, documents: Collection[str]) -> AtHand:
     for test in given.failing_tests:
         note("failing_test", known.all_in(test))
     diff = given.last_diff[:LONGEST]
-    note("last_diff", filter(None, map(known.find, _DIFF_FILE.findall(diff))))
+    note("last_diff", filter(None, map(known.find, map(_spelled, _DIFF_FILE.findall(diff)))))
     hints = []
     for hint in given.hints:
         path = known.find(hint)
@@ -77,6 +78,15 @@ def read_artifacts(given: Artifacts, documents: Collection[str]) -> AtHand:
         tuple(hints),
         tuple(dict.fromkeys((*tests, *_changed(diff)))),
     )
+
+
+def _spelled(name: str) -> str:
+    """Return a file of a diff as it is on disk; git quotes what is not ASCII, byte by byte in octal."""
+    if name.startswith('"') and name.endswith('"'):
+        quoted = name[1:-1].encode("utf-8", "replace")
+        plain = _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if m[1] else m[2], quoted)
+        name = plain.decode("utf-8", "replace")
+    return _SIDE.sub("", name)
 
 
 def _changed(diff: str) -> Sequence[str]:
@@ -94,8 +104,10 @@ class _Names:
             self._last.setdefault(path.rpartition("/")[2], []).append(path)
 
     def find(self, name: str) -> str:
-        """Return the one document that a name means, or empty."""
+        """Return the one document that a name means, or empty; `a.py:12` means `a.py`."""
         asked = composed(name.strip().replace("\\", "/")).removeprefix("./")
+        if asked not in self._documents:
+            asked = _LINES.sub("", asked)
         if asked in self._documents:
             return self._documents[asked]
         alike = [

@@ -24,6 +24,14 @@ diff --git a/src/auth/service.py b/src/auth/service.py
 +    audit(new_token)
 """
 
+QUOTED = r"""diff --git "a/src/\350\252\215\350\250\274/\343\203\255\343\202\260\343\202\244\343\203\263.py" "b/x"
+--- "a/src/\350\252\215\350\250\274/\343\203\255\343\202\260\343\202\244\343\203\263.py"
++++ "b/src/\350\252\215\350\250\274/\343\203\255\343\202\260\343\202\244\343\203\263.py"
+@@ -1 +1 @@
+-old
++new
+"""
+
 
 @pytest.mark.parametrize(
     ("given_", "expected"),
@@ -45,6 +53,9 @@ diff --git a/src/auth/service.py b/src/auth/service.py
             {"src/auth/service.py": ("failing_test",)},
         ),
         (Artifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
+        (Artifacts(last_diff=QUOTED), {"src/認証/ログイン.py": ("last_diff",)}),
+        (Artifacts(last_diff="--- /dev/null\n+++ b/a/index.ts\n"), {"a/index.ts": ("last_diff",)}),
+        (Artifacts(hints=("src/auth/service.py:8-12",)), {"src/auth/service.py": ("hint",)}),
         (Artifacts(hints=("service.py", "a token")), {"src/auth/service.py": ("hint",)}),
         (Artifacts(hints=("index.ts",)), {}),
         (Artifacts(hints=("b\\index.ts",)), {"b/index.ts": ("hint",)}),
@@ -73,7 +84,7 @@ def test_words_come_from_tests_and_from_changed_lines_alone() -> None:
     assert at_hand.hints == ("期限切れ",)
 
 
-texts = st.text(alphabet='ab./\\:-+ \n"語é\u0301', max_size=80)
+texts = st.text(alphabet='ab./\\:-+ 0378\n"語é\u0301', max_size=80)
 
 
 @given(
