@@ -14,6 +14,7 @@ from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.records import Freshness
 from code_intel.session import steps
+from code_intel.session.paths import plain_path
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, CAP, NONE_YET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
@@ -120,7 +121,7 @@ def _artifacts(desk: Desk, given: Artifacts) -> at_hand.Artifacts:
     """
     paths = [given.editing_path] if isinstance(given.editing_path, str) else given.editing_path
     field = "artifacts.editing_path"
-    editing = [document_name(desk, path, field) for path in paths if path.strip()]
+    editing = [document_name(desk, plain_path(path), field) for path in paths if path.strip()]
     return at_hand.Artifacts(
         tuple(given.failing_tests), given.last_diff, tuple(editing), tuple(given.hints)
     )

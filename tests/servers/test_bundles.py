@@ -69,7 +69,12 @@ async def test_the_file_being_edited_may_have_any_name(shop: Path) -> None:
         outside = await call.refused(
             "context_bundle", goal="送料", artifacts={"editing_path": "../secret.py"}
         )
+        line = await call(
+            "context_bundle", goal="送料", artifacts={"editing_path": "src/cart/cart.py:12"}
+        )
     assert "src/まだない.py" in missing["warnings"][0]
+    assert "warnings" not in line
+    assert "src/cart/cart.py" in {file["file"] for file in line["files"]}
     assert outside["error"] == "path_outside_root"
     assert outside["field"] == "artifacts.editing_path"
 
