@@ -26,7 +26,7 @@ from code_intel.forest.profiles import Profile
 from code_intel.forest.question import Question, read
 from code_intel.forest.reach import Reach, reach
 from code_intel.forest.recency import recent_of
-from code_intel.forest.search import POOL, rank
+from code_intel.forest.search import POOL, best_chunks, rank
 from code_intel.forest.tokens import Terms, fold, tokenise
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
@@ -162,7 +162,7 @@ def gather_bundle(
             each.score,
             each.why,
             source_of(texts.get(path, ()), symbols.get(path, ())),
-            _chunks(each.file) or texts.get(path, ()),
+            best_chunks(each.file) or texts.get(path, ()),
         )
         for path, each in best
     )
@@ -283,17 +283,6 @@ def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str,
         (path, each._replace(score=each.score / ordered[0][1].score))
         for path, each in ordered[:most]
     ]
-
-
-def _chunks(file: File) -> tuple[ChunkRow, ...]:
-    """Return a file's chunks that were found, best first, by its own evidence."""
-    parts = ((file.cosines, 2.0), (file.body, 1.0), (file.names, 0.5), (file.defines, 2.0))
-    total = dict.fromkeys((row.id for row in file.rows), 0.0)
-    for values, weight in parts:
-        most = max(values.values(), default=0.0)
-        for chunk, value in values.items():
-            total[chunk] += weight * value / most if most > 0 else 0.0
-    return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
 
 
 def _grouped(rows: Iterable[T], path_of: Callable[[T], str]) -> dict[str, tuple[T, ...]]:

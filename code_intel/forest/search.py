@@ -123,7 +123,7 @@ def _apply(signal: Signal, board: Board) -> None:
 
 
 def _hit(ranked: Ranked, score: float) -> Hit:
-    row = _best_chunk(ranked.file)
+    row = best_chunks(ranked.file)[0]
     cosine = ranked.file.cosines.get(row.id)
     return Hit(
         document=row.path,
@@ -138,8 +138,8 @@ def _hit(ranked: Ranked, score: float) -> Hit:
     )
 
 
-def _best_chunk(file: File) -> ChunkRow:
-    """Return the chunk to show: by the file's own evidence, weighed as files are."""
+def best_chunks(file: File) -> tuple[ChunkRow, ...]:
+    """Return the chunks of a file that were found, best first: by its own evidence, weighed as files are."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight("meaning")),
         (file.body, weight("words")),
@@ -151,7 +151,7 @@ def _best_chunk(file: File) -> ChunkRow:
         most = max(values.values(), default=0.0)
         for chunk, value in values.items():
             total[chunk] += share * value / most if most > 0 else 0.0
-    return min(file.rows, key=lambda row: (-total[row.id], row.position))
+    return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
 
 
 def within(path: str, directory: str, file_pattern: str) -> bool:

@@ -100,9 +100,9 @@ RANKING = (
     Signal(
         "editing",
         "adds",
-        0.6,
+        1.2,
         lambda board: board.situation.editing,
-        "Who edits a file asks about it; enough to lift it over near ties, not over an answer.",
+        "Who edits a file asks about it, though a clear answer elsewhere stays first.",
     ),
     Signal(
         "needed",
