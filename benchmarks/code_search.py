@@ -32,7 +32,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, OWN, OWN_MANIFEST, Questions, manifest_of, repositories
+from benchmarks.labels import HERE, Questions, add_options, asked_about, checked
 from benchmarks.quality_tables import Built, show, show_ablation, show_paired
 from benchmarks.scoring import DEPTH, Score, ndcg
 from code_intel.config import IndexConfig, load_settings
@@ -46,8 +46,6 @@ from code_intel.forest.signals import RANKING
 from code_intel.index.facade import open_index
 from code_intel.index.store import Store
 from code_intel.records import Hit
-
-__all__ = ["DEPTH", "HERE", "OWN", "OWN_MANIFEST", "measure", "ndcg"]
 
 SIGNALS = tuple(signal.name for signal in RANKING)
 
@@ -161,15 +159,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=OWN, help="JSONL; by default about us")
-    parser.add_argument(
-        "--manifest", type=Path, help="by default DATA.manifest.json, beside --data"
-    )
-    parser.add_argument("--sources", type=Path, help="the folder of the repositories")
-    parser.add_argument("--scope", choices=["root", "full"], default="root")
-    parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
-    parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
-    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    add_options(parser)
     parser.add_argument(
         "--without",
         action="append",
@@ -182,18 +172,9 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--paired", action="store_true", help="implies --vectors; compare with words"
     )
-    parser.add_argument("--json", type=Path, help="also write everything here")
     args = parser.parse_args(arguments)
     args.vectors |= args.paired
-    if args.data != OWN and args.sources is None:
-        parser.error(
-            "--sources is missing: the folder with the repositories that --data asks about"
-        )
-    if args.sources is not None:
-        args.manifest = args.manifest or manifest_of(args.data)
-        if not args.manifest.is_file():
-            parser.error(f"there is no {args.manifest}: --manifest says where it is")
-    return args
+    return checked(parser, args)
 
 
 def ways_of(args: argparse.Namespace) -> dict[str, list[Way]]:
@@ -217,8 +198,7 @@ def ways_of(args: argparse.Namespace) -> dict[str, list[Way]]:
 def main() -> None:
     """Command line."""
     args = parsed()
-    manifest = json.loads(args.manifest.read_text()) if args.manifest else OWN_MANIFEST
-    asked = repositories(args.data, manifest, args.sources, args.scope, args.repo or ())
+    asked = asked_about(args)
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
     ways = ways_of(args)

@@ -6,6 +6,7 @@ gives each repository's `root`, the folder that scope `root` indexes, and may sa
 ranking were set on it: `tuned`.
 """
 
+import argparse
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,44 @@ class Repository(NamedTuple):
     prefix: str
     questions: Questions
     tuned: bool | None
+
+    @property
+    def queries(self) -> list[str]:
+        """What is asked."""
+        return [str(question["query"]) for question in self.questions]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every benchmark over labelled questions is told."""
+    parser.add_argument("--data", type=Path, default=OWN, help="JSONL; by default about us")
+    parser.add_argument(
+        "--manifest", type=Path, help="by default DATA.manifest.json, beside --data"
+    )
+    parser.add_argument("--sources", type=Path, help="the folder of the repositories")
+    parser.add_argument("--scope", choices=["root", "full"], default="root")
+    parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
+    parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
+    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    parser.add_argument("--json", type=Path, help="also write everything here")
+
+
+def checked(parser: argparse.ArgumentParser, args: argparse.Namespace) -> argparse.Namespace:
+    """Find the manifest, or end with what is missing."""
+    if args.data != OWN and args.sources is None:
+        parser.error(
+            "--sources is missing: the folder with the repositories that --data asks about"
+        )
+    if args.sources is not None:
+        args.manifest = args.manifest or manifest_of(args.data)
+        if not args.manifest.is_file():
+            parser.error(f"there is no {args.manifest}: --manifest says where it is")
+    return args
+
+
+def asked_about(args: argparse.Namespace) -> list[Repository]:
+    """Return the repositories that the options name."""
+    manifest = json.loads(args.manifest.read_text()) if args.manifest else OWN_MANIFEST
+    return repositories(args.data, manifest, args.sources, args.scope, args.repo or ())
 
 
 def manifest_of(data: Path) -> Path:

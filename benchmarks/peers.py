@@ -19,10 +19,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from benchmarks import code_search
+from benchmarks.code_search import measure
 from benchmarks.indexing import Peers
+from benchmarks.labels import HERE, Repository, add_options, asked_about, checked
+from benchmarks.scoring import DEPTH, ndcg
 from code_intel.chunking.languages import row_of
 from code_intel.chunking.words import STOP_WORDS
 from code_intel.config import load_settings
@@ -30,24 +32,10 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.grep import find_program
 
-Questions = Sequence[Mapping[str, Any]]
 Found = Sequence[Sequence[str]]
 
 
-class Corpus(NamedTuple):
-    """One repository's folder, what labels put before its names, and its questions."""
-
-    folder: Path
-    prefix: str
-    questions: Questions
-
-    @property
-    def queries(self) -> list[str]:
-        """What is asked."""
-        return [str(question["query"]) for question in self.questions]
-
-
-def by_words(corpus: Corpus) -> Found:
+def by_words(corpus: Repository) -> Found:
     """Ask ripgrep for each word alone; files with more of them come first."""
     return [_by_words(corpus.folder, query) for query in corpus.queries]
 
@@ -71,7 +59,7 @@ def _by_words(folder: Path, query: str) -> list[str]:
             distinct[path.removeprefix("./")] += 1
             lines[path.removeprefix("./")] += int(count)
     ranked = sorted(filter(_is_code, distinct), key=lambda p: (-distinct[p], -lines[p], p))
-    return ranked[: code_search.DEPTH]
+    return ranked[:DEPTH]
 
 
 def files_of(folder: Path) -> list[str]:
@@ -87,11 +75,11 @@ def _is_code(path: str) -> bool:
     return row_of(path).complete
 
 
-def rivals(peers: Peers) -> dict[str, Callable[[Corpus], Found]]:
+def rivals(peers: Peers) -> dict[str, Callable[[Repository], Found]]:
     """Return who takes part beside us, and how they are asked."""
 
-    def asked(peer: str) -> Callable[[Corpus], Found]:
-        def ask(corpus: Corpus) -> Found:
+    def asked(peer: str) -> Callable[[Repository], Found]:
+        def ask(corpus: Repository) -> Found:
             files = files_of(corpus.folder) if peer.startswith("bm25s") else []
             request = {"folder": str(corpus.folder), "queries": corpus.queries, "files": files}
             found: Found = peers.ask(peer=peer, **request)["found"]
@@ -99,7 +87,7 @@ def rivals(peers: Peers) -> dict[str, Callable[[Corpus], Found]]:
 
         return ask
 
-    there: dict[str, Callable[[Corpus], Found]] = {"rg words": by_words}
+    there: dict[str, Callable[[Repository], Found]] = {"rg words": by_words}
     if peers.has("bm25s"):
         there |= {peer: asked(peer) for peer in ("bm25s file", "bm25s chunk")}
     if peers.has("semble", "wordllama"):
@@ -107,13 +95,11 @@ def rivals(peers: Peers) -> dict[str, Callable[[Corpus], Found]]:
     return there
 
 
-def scores_of(corpus: Corpus, found: Found) -> list[float]:
+def scores_of(corpus: Repository, found: Found) -> list[float]:
     """Return NDCG@10 of each question, the files found being named as labels name them."""
     before = f"{corpus.prefix}/" if corpus.prefix else ""
     return [
-        code_search.ndcg(
-            [before + path for path in paths], [target["path"] for target in question["relevant"]]
-        )
+        ndcg([before + path for path in paths], [target["path"] for target in question["relevant"]])
         for question, paths in zip(corpus.questions, found, strict=True)
     ]
 
@@ -124,56 +110,31 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--peers", type=Path, help="interpreter in which the peers are")
-    parser.add_argument("--data", type=Path, default=code_search.OWN)
-    parser.add_argument("--manifest", type=Path)
-    parser.add_argument("--sources", type=Path)
-    parser.add_argument("--scope", choices=["root", "full"], default="root")
-    parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
-    parser.add_argument("--vectors", action="store_true", help="a column of ours with vectors")
-    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    if (args.manifest is None) != (args.sources is None):
-        parser.error("--manifest and --sources go together")
+    add_options(parser)
+    args = checked(parser, parser.parse_args())
     table: dict[str, dict[str, list[float]]] = defaultdict(dict)
     with ExitStack() as stack:
         peers = stack.enter_context(Peers(args.peers))
         there = rivals(peers)
-        for repo, corpus in corpora(args).items():
+        for corpus in asked_about(args):
             for name, ask in there.items():
-                table[repo][name] = scores_of(corpus, ask(corpus))
-            table[repo] |= ours(repo, corpus, args)
-            print(f"{time.strftime('%H:%M:%S')} {repo}", flush=True)
+                table[corpus.name][name] = scores_of(corpus, ask(corpus))
+            table[corpus.name] |= ours(corpus, args)
+            print(f"{time.strftime('%H:%M:%S')} {corpus.name}", flush=True)
     report = show(table, f"{args.data.name}, scope {args.scope}")
     if args.json:
         args.json.write_text(json.dumps({"peers": peers.versions, **report}, indent=1))
 
 
-def corpora(args: argparse.Namespace) -> dict[str, Corpus]:
-    """Return the repositories that are asked about."""
-    manifest = json.loads(args.manifest.read_text()) if args.manifest else code_search.OWN_MANIFEST
-    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in args.data.read_text(encoding="utf-8").splitlines():
-        question = json.loads(line)
-        if not args.repo or question["repo"] in args.repo:
-            questions[question["repo"]].append(question)
-    found = {}
-    for repo, mine in questions.items():
-        prefix = (manifest[repo].get("root") or "") if args.scope == "root" else ""
-        base = args.sources / repo if args.sources else code_search.HERE.parent
-        found[repo] = Corpus(base / prefix, prefix, mine)
-    return found
-
-
-def ours(repo: str, corpus: Corpus, args: argparse.Namespace) -> dict[str, list[float]]:
+def ours(corpus: Repository, args: argparse.Namespace) -> dict[str, list[float]]:
     """Return the scores of the product's own search, without and with vectors."""
-    place = (repo, corpus.folder, corpus.prefix, corpus.questions)
-    _, words = code_search.measure(*place, None, None)
+    place = (corpus.name, corpus.folder, corpus.prefix, corpus.questions)
+    _, words = measure(*place, None, None)
     columns = {"ours, words": [score.ndcg for score in words]}
     if args.vectors:
-        embedder = LazyEmbedder(load_settings(code_search.HERE.parent), corpus="forest")
+        embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
         cache = VectorCache(args.cache) if args.cache else None
-        _, both = code_search.measure(*place, embedder, cache)
+        _, both = measure(*place, embedder, cache)
         columns["ours"] = [score.ndcg for score in both]
     return columns
 

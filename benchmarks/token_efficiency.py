@@ -23,8 +23,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import code_search
-from benchmarks.peers import Corpus, by_words, corpora
+from benchmarks.labels import HERE, Repository, add_options, asked_about, checked
+from benchmarks.peers import by_words
 from code_intel.config import IndexConfig, Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
@@ -60,7 +60,7 @@ def desk_of(folder: Path, database: Path, settings: Settings, cache: VectorCache
     return Desk(here, None, Index(here.map, readonly=True), index, embedder)
 
 
-def ours(repo: str, corpus: Corpus, desk: Desk) -> list[Answered]:
+def ours(repo: str, corpus: Repository, desk: Desk) -> list[Answered]:
     """Ask the tool every question."""
     answers = []
     for question in corpus.questions:
@@ -75,7 +75,7 @@ def ours(repo: str, corpus: Corpus, desk: Desk) -> list[Answered]:
     return answers
 
 
-def reading(repo: str, corpus: Corpus) -> list[Answered]:
+def reading(repo: str, corpus: Repository) -> list[Answered]:
     """Read whole files in the order of ripgrep's words."""
     answers = []
     for question, paths in zip(corpus.questions, by_words(corpus), strict=True):
@@ -106,7 +106,7 @@ def _until(text: str, item: object) -> int:
     return tokens(text[: text.index(said) + len(said)])
 
 
-def _wanted(corpus: Corpus, question: Mapping[str, Any]) -> set[str]:
+def _wanted(corpus: Repository, question: Mapping[str, Any]) -> set[str]:
     """Return the relevant files as the index names them."""
     before = f"{corpus.prefix}/" if corpus.prefix else ""
     return {str(target["path"]).removeprefix(before) for target in question["relevant"]}
@@ -152,27 +152,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=code_search.OWN)
-    parser.add_argument("--manifest", type=Path)
-    parser.add_argument("--sources", type=Path)
-    parser.add_argument("--scope", choices=["root", "full"], default="root")
-    parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
-    parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
-    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
-    parser.add_argument("--json", type=Path, help="also write everything here")
-    args = parser.parse_args()
-    if (args.manifest is None) != (args.sources is None):
-        parser.error("--manifest and --sources go together")
-    settings = load_settings(code_search.HERE.parent)
+    add_options(parser)
+    args = checked(parser, parser.parse_args())
+    settings = load_settings(HERE.parent)
     settings = settings if args.vectors else replace(settings, embedding="off")
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
     answers: dict[str, list[Answered]] = {"context_bundle": [], "ripgrep, then reading": []}
-    for repo, corpus in corpora(args).items():
+    for corpus in asked_about(args):
         with tempfile.TemporaryDirectory() as scratch:
             desk = desk_of(corpus.folder, Path(scratch) / "forest.db", settings, cache)
-            answers["context_bundle"] += ours(repo, corpus, desk)
+            answers["context_bundle"] += ours(corpus.name, corpus, desk)
             desk.forest.close()
-        answers["ripgrep, then reading"] += reading(repo, corpus)
+        answers["ripgrep, then reading"] += reading(corpus.name, corpus)
     how = "words and vectors" if args.vectors else "words only"
     result = show(answers, f"{args.data.name}, scope {args.scope}, {how}")
     if args.json:

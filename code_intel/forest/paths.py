@@ -55,7 +55,7 @@ KINDS = (
             + r"|/(?!(?:la|con|at|pro|fas|shor|grea)tests?\.)[^/]+tests?\.(?:java|kt|scala|groovy|cs|php|swift|dart)$"
             + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)\.[^/.]+$"
         ),
-        "Repeats the words of what it tests, often more of them; worth .09 on whole checkouts.",
+        "Repeats the words of what it tests, often more of them; worth .03 on whole checkouts.",
     ),
     Kind(
         "built",
@@ -95,7 +95,7 @@ KINDS = (
                 "bench(?:es|marks?)?",
             )
         ),
-        "Uses what is asked about; .02 on whole checkouts, together with the next two.",
+        "Uses what is asked about; worth .01 on whole checkouts.",
     ),
     Kind(
         "docs",
@@ -105,7 +105,7 @@ KINDS = (
             _folders("docs?", "documentation", "changelogs?")
             + r"|/(?:licen[cs]e|notice|authors|changelog|changes|history|pkg-info)[^/.]*$|\.(?:md|mdx|rst|markdown|txt)$"
         ),
-        "Speaks about the code in the words of the question.",
+        "Speaks about the code in the words of the question; worth .07 on whole checkouts.",
     ),
     Kind(
         "legacy",

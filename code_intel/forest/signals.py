@@ -70,7 +70,7 @@ RANKING = (
         "adds",
         1.0,
         plain(measures.defines),
-        "Who names a symbol wants its definition; worth .08 to .10 on such questions.",
+        "Who names a symbol wants its definition; worth .02 to .05 on such questions.",
     ),
     Signal(
         "stem",
@@ -130,7 +130,7 @@ RANKING = (
         "multiplies",
         0.3,
         measures.copy,
-        "Of two that say the same the original is what people edit; worth .04 on whole checkouts.",
+        "Of two that say the same the original is what people edit; worth .01 on whole checkouts.",
     ),
 )
 """In the order in which they are applied."""

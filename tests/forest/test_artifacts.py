@@ -49,7 +49,9 @@ QUOTED = r"""diff --git "a/src/\350\252\215\350\250\274/\343\203\255\343\202\260
             {"tests/auth/test_service.py": ("failing_test",)},
         ),
         (
-            Artifacts(failing_tests=('File "/work/shop/src/auth/service.py", line 8, in login',)),
+            Artifacts(
+                failing_tests=('File "/home/me/shop/src/auth/service.py", line 8, in login',)
+            ),
             {"src/auth/service.py": ("failing_test",)},
         ),
         (Artifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
