@@ -144,9 +144,14 @@ RULES: tuple[Rule, ...] = (
         r"://[^\s/:@\"'`<>{}$]{0,80}:(?P<s>[^\s/:@\"'`<>{}$]{3,200})@(?=[\w.\[-])", _chosen,
     ),
     # Azure Storage, Service Bus, Cosmos DB: a part of a connection string; signatures of SAS URLs.
+    # A key is base 64 and ends with it: what comes behind, such as the next string's URL, is none of it.
     _rule(
-        "Azure key", ("AccountKey=", "SharedAccessKey=", "SharedAccessSignature="),
-        r"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=(?P<s>[A-Za-z0-9+/%&=_.:-]{20,400})",
+        "Azure key", ("AccountKey=", "SharedAccessKey="),
+        r"(?:AccountKey|SharedAccessKey)=(?P<s>[A-Za-z0-9+/%_-]{20,400}={0,2})",
+    ),
+    _rule(
+        "Azure signature", ("SharedAccessSignature=",),
+        r"SharedAccessSignature=(?P<s>[A-Za-z0-9+/%&=_.-]{20,400})",
     ),
     _rule("shared access signature", ("sig=",), r"(?<=[?&;])sig=(?P<s>[A-Za-z0-9%+/=]{30,120})"),
     # RFC 6750 and RFC 7617: what follows the scheme of an Authorization header.

@@ -91,6 +91,16 @@ def test_the_kind_and_what_is_around_can_still_be_read() -> None:
     assert lines[-1] == "-----END PRIVATE KEY-----"
 
 
+def test_a_key_ends_where_the_next_string_begins() -> None:
+    key = "7qssnZO1URHVeiFHYKkjvI0kqKHEAmJ9gMAjORLrez2="
+    string = (
+        f"Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={key}"
+    )
+    hidden, found = mask(string + string)
+    assert (found, key[4:] in hidden) == (2, False)
+    assert mask(hidden) == (hidden, 0)
+
+
 NEAR = st.sampled_from([plant.text for plant in KINDS.values()] + list(NO_SECRETS.values()))
 TEXTS = st.lists(
     st.one_of(
