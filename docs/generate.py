@@ -82,7 +82,7 @@ def _default(name: str, schema: dict[str, object], required: Sequence[str]) -> s
     return "**required**" if name in required else f"`{schema.get('default')!r}`"
 
 
-def _command(program: str, command: Command) -> str:
+def _command(program: str, command: Command, level: str = "##") -> str:
     module = importlib.import_module(command.module)
     about = inspect.getdoc(module) or ""
     parser = parser_of(command, program)
@@ -93,7 +93,9 @@ def _command(program: str, command: Command) -> str:
         "arguments:" + options if "positional arguments:" in usage[2] else "options:" + options
     )
     block = f"```\n{usage[0]}\n\n{heading.rstrip()}\n```"
-    return f"## {program} {command.name}\n\n{about}\n\n{block}"
+    name = f"{program} {command.name}"
+    words = [_command(name, word, f"{level}#") for word in getattr(module, "WORDS", ())]
+    return "\n\n".join([f"{level} {name}", about, block, *words])
 
 
 PAGES = {"tools.md": tools_page, "commands.md": commands_page}

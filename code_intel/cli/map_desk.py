@@ -1,0 +1,28 @@
+"""The desk at which a word of `code-intel map` works: the project's own indexes, no session."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from code_intel.config import Settings
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
+from code_intel.tools.shelf import open_project
+
+
+def at_desk(
+    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool = False
+) -> Answer:
+    """Do a piece of work and close what it opened; with `readonly` nothing of the project is written."""
+    return asyncio.run(_done(settings, work, readonly=readonly))
+
+
+async def _done(
+    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool
+) -> Answer:
+    map_shelf, forest_shelf = open_project(settings, readonly=readonly)
+    desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    try:
+        return await work(desk)
+    finally:
+        map_shelf.index.close()
+        forest_shelf.index.close()

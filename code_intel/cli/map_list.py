@@ -1,0 +1,46 @@
+"""List what the project has agreed, with the status of each and why it has it.
+
+Exits 1 when there is nothing to list.
+"""
+
+import argparse
+from typing import get_args
+
+from code_intel.cli.map_desk import at_desk
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.records import Validity
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
+from code_intel.tools.list_agreements import list_agreements
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--status", choices=get_args(Validity), default="", help="only those of it")
+    parser.add_argument("--term", default="", metavar="TEXT", help="only terms with it")
+    parser.add_argument("--symbol", default="", metavar="TEXT", help="only symbols with it")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List; 1 when there is nothing."""
+    answer = at_desk(project_of(args), lambda desk: _everything(desk, args), readonly=True)
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["total"] else 1
+
+
+async def _everything(desk: Desk, args: argparse.Namespace) -> Answer:
+    """Return all pages of the list as one: a terminal has no budget."""
+    rows: list[object] = []
+    texts: list[str] = []
+    cursor = ""
+    while True:
+        page = await list_agreements(
+            desk, args.term, args.symbol, status=args.status, limit=500, cursor=cursor
+        )
+        rows += page.data["agreements"]
+        texts.append(page.text)
+        cursor = page.data["next_cursor"]
+        if not cursor:
+            return Answer({**page.data, "agreements": rows}, "\n".join(texts))
