@@ -29,6 +29,8 @@ class Symbol:
         doc: First sentence of its documentation, or empty.
         digest: Hex SHA-256 (first 16 digits) of the definition's own text; what an agreement
             compares to know whether the symbol has changed underneath it.
+        body: The same of its text without its name, or empty where that is too little to tell it by;
+            what a symbol is known by after it was renamed.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Symbol:
     signature: str = ""
     doc: str = ""
     digest: str = ""
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Definition:
     signature: str
     language: str
     digest: str
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class Agreement:
         confirmed: What the file itself claims; see `learned.validity` for what that is worth.
         aliases: Other words that were confirmed to mean it, sorted.
         digest: `Symbol.digest` at learning time, or empty when it was not known.
+        body: `Symbol.body` at learning time, or empty when it was not known, or not this symbol's alone.
         frame: (slot, value) pairs of the query frame it was learned from.
         extra: Unknown front-matter keys, kept as they were, as (key, YAML scalar) pairs.
     """
@@ -134,6 +139,7 @@ class Agreement:
     confirmed: bool = False
     aliases: tuple[str, ...] = ()
     digest: str = ""
+    body: str = ""
     frame: tuple[tuple[str, str], ...] = ()
     extra: tuple[tuple[str, object], ...] = ()
 
@@ -146,7 +152,10 @@ Validity = Literal[
 
 @dataclass(frozen=True, slots=True)
 class AgreementHit:
-    """What a map answer says about the agreement behind a hit."""
+    """What a map answer says about the agreement behind a hit.
+
+    `renamed_to` is what its symbol is called now, as far as the index proves it.
+    """
 
     nl_term: str
     symbol: str
@@ -154,6 +163,7 @@ class AgreementHit:
     files: tuple[FileReference, ...] = ()
     reasons: tuple[str, ...] = ()
     learned_at: str = ""
+    renamed_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ NAME_BYTES = 60
 
 _KNOWN = frozenset({
     "doc_type", "schema", "nl_term", "symbol", "symbol_normalized", "similarity", "intent",
-    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest",
+    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body",
 })  # fmt: skip
 _UNSAFE_IN_NAMES = re.compile(r'[<>:"/\\|?*\s]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.IGNORECASE)
@@ -75,6 +75,7 @@ def canonical(agreement: Agreement) -> Agreement:
         session_id=_said(agreement.session_id),
         aliases=tuple(sorted(alias for alias in aliases if alias.strip())),
         digest=_said(agreement.digest),
+        body=_said(agreement.body),
         frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
     )
 
@@ -175,6 +176,7 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
         "session_id": agreement.session_id,
         "learned_at": agreement.learned_at,
         "symbol_digest": agreement.digest,
+        **({"symbol_body": agreement.body} if agreement.body else {}),
         "confirmed": agreement.confirmed,
     }
     values |= {key: value for key, value in agreement.extra if key not in _KNOWN}
@@ -201,6 +203,7 @@ def _from_values(values: dict[str, Any], body: str) -> Agreement:
         confirmed=_truth(values),
         aliases=_aliases(values),
         digest=_word(values, "symbol_digest"),
+        body=_word(values, "symbol_body"),
         frame=frame,
         extra=tuple((key, _plain(value)) for key, value in values.items() if key not in _KNOWN),
     )

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from code_intel.chunking.documentation import comment_text, first_sentence, is_legal
 from code_intel.chunking.languages import Language
-from code_intel.chunking.outline import Block, Outline, Unit, digest
-from code_intel.chunking.spans import Lines
+from code_intel.chunking.outline import Block, Outline, Unit, body_digest, digest
+from code_intel.chunking.spans import Lines, Span
 from code_intel.records import Symbol
 
 SIGNATURE = 200
@@ -65,6 +65,7 @@ class _Created(NamedTuple):
     end: int
     kind: str
     name: str
+    named: Span
 
 
 def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: ARG001 - what every reader is handed
@@ -113,7 +114,7 @@ def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
             done = _batch_end(text, tokens, i)
         else:
             done = _statement_end(text, tokens, i)
-        yield _Created(token.start, max(done, match.end()), kind, match["name"])
+        yield _Created(token.start, max(done, match.end()), kind, match["name"], match.span("name"))
 
 
 def _batch_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
@@ -143,7 +144,7 @@ def _at_line_start(text: str, token: _Token) -> bool:
 
 
 def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Created) -> Unit:
-    start, end, kind, spelled = created
+    start, end, kind, spelled, _ = created
     parts = [part.strip('"`[] ') for part in re.findall(_NAME, spelled, re.IGNORECASE)]
     first, last = lines.number(start), lines.number(max(end - 1, start))
     above, said = first, list[str]()
@@ -166,5 +167,6 @@ def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Create
         signature=" ".join(head.split()).rstrip(" (;")[:SIGNATURE],
         doc=first_sentence("\n".join(reversed(said))),
         digest=digest(text[start:end]),
+        body=body_digest(text, (start, end), [created.named], kind),
     )
     return Unit(symbol, Block(0, above, last))

@@ -5,9 +5,11 @@ nested a hundred thousand levels deep costs memory and nothing else.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from code_intel.chunking import naming
 from code_intel.chunking.documentation import (
     comment_text,
     first_sentence,
@@ -16,7 +18,7 @@ from code_intel.chunking.documentation import (
 )
 from code_intel.chunking.imports import targets
 from code_intel.chunking.languages import KINDS, SCOPES, Language
-from code_intel.chunking.outline import Block, Outline, Unit, digest
+from code_intel.chunking.outline import Block, Outline, Unit, body_digest, digest
 from code_intel.chunking.spans import Lines, Offsets, Span
 from code_intel.chunking.tree import parse
 from code_intel.records import Symbol
@@ -35,10 +37,6 @@ DEEPEST = 8
 PREFIX = 200
 """Characters before a definition on its line that may be its modifiers."""
 
-_NO_SCOPE = frozenset({"exports", "module", "prototype", "this", "window", "globalThis"})
-_SCOPE = re.compile(r"[\w.$*\[\]<>?, ]+")
-_SCOPE_PART = re.compile(r"[\w$]+")
-_ARGUMENTS = re.compile(r"(?<=\w)<[^<>]*>")
 _MODIFIERS = re.compile(r"[\w\s]*")
 _TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
 _VALUES = frozenset({"constant", "variable", "selector"})
@@ -46,7 +44,7 @@ _ROUTINES = frozenset({"function", "method"})
 
 
 class _Found(NamedTuple):
-    """One match of a row's query that names a symbol."""
+    """One match of a row's query that names a symbol; `owner` is where it spells its scope."""
 
     node: "Node"
     name: "Node"
@@ -54,6 +52,7 @@ class _Found(NamedTuple):
     scope: str
     body: "Node | None"
     declared: bool
+    owner: "Node | None" = None
 
 
 class _Names(NamedTuple):
@@ -128,7 +127,8 @@ class _Source:
         owners: list[Block] = []
         assigned: set[str] = set()
         opened: list[_Scope] = []
-        for found in self._by_place():
+        places = self._by_place()
+        for place, found in enumerate(places):
             start, end = self.span(found.node)
             while opened and opened[-1].end <= start:
                 opened.pop()
@@ -148,7 +148,8 @@ class _Source:
             depth = sum(scope.kind != "package" for scope in opened)
             if kind not in SCOPES:
                 names = _Names(name, qualified)
-                units.append((self._unit(found, names, kind, depth), found.declared))
+                marks = self._marks(found, islice(places, place + 1, None))
+                units.append((self._unit(found, names, kind, depth, marks), found.declared))
             elif kind == "owner":
                 owners.append(self._block(found.node, depth)[0])
             if kind == "package" and not _body(found.node):
@@ -179,12 +180,15 @@ class _Source:
             node, name = match[kind][0], match["name"][0]
             known = best.get(name.start_byte)
             if known is None or KINDS.index(kind) < KINDS.index(known.kind):
-                scope = _scope(self.text(match["scope"][0])) if "scope" in match else ""
+                owner = match["scope"][0] if "scope" in match else None
+                scope = naming.scope(self.text(owner)) if owner else ""
                 body = match["body"][0] if "body" in match else None
-                best[name.start_byte] = _Found(node, name, kind, scope, body, "declared" in match)
+                declared = "declared" in match
+                best[name.start_byte] = _Found(node, name, kind, scope, body, declared, owner)
             elif "scope" in match and not known.scope:
-                scope = _scope(self.text(match["scope"][0]))
-                best[name.start_byte] = known._replace(scope=scope)
+                owner = match["scope"][0]
+                scope = naming.scope(self.text(owner))
+                best[name.start_byte] = known._replace(scope=scope, owner=owner)
         return sorted(best.values(), key=lambda f: (f.node.start_byte, -f.node.end_byte))
 
     def _spelled(self, found: _Found) -> list[str]:
@@ -194,7 +198,7 @@ class _Source:
         if row.spelled:
             return [row.spelled.format(text.strip(row.quotes))]
         if row.separator == "::":
-            text = _plain(text)
+            text = naming.plain(text)
         parts = re.split(row.separator, text) if row.separator else [text]
         names = [" ".join(part.split()).strip(row.quotes) for part in parts]
         return [name for name in (found.scope, *names) if name] or [text]
@@ -207,7 +211,18 @@ class _Source:
         apart = kind in _TYPES
         return [scope.name for scope in opened if not (apart and scope.kind == "type")]
 
-    def _unit(self, found: _Found, names: _Names, kind: str, depth: int) -> Unit:
+    def _marks(self, found: _Found, later: Iterable[_Found]) -> list[Span]:
+        """Return where a definition says what it is called: its name, its scope, a type's constructors."""
+        marks = [found.name, *([found.owner] if found.owner else [])]
+        if found.kind in _TYPES:
+            inside = takewhile(lambda f: f.node.start_byte < found.node.end_byte, later)
+            own = (found.name.text or b"").strip()
+            marks += [f.name for f in inside if (f.name.text or b"").strip(b"~ ") == own]
+        return [self.span(node) for node in marks]
+
+    def _unit(
+        self, found: _Found, names: _Names, kind: str, depth: int, marks: Sequence[Span]
+    ) -> Unit:
         start, end = self._start(found.node), self._end(found.node)
         block, comment = self._block(found.node, depth)
         body = found.body or _body(found.node)
@@ -223,6 +238,7 @@ class _Source:
             signature=self._signature(found, start, body),
             doc=docstring or comment,
             digest=digest(self._text[start:end]),
+            body="" if self._language.most else body_digest(self._text, (start, end), marks, kind),
         )
         return Unit(symbol, block)
 
@@ -316,22 +332,6 @@ def _kind(found: _Found, inside: str, attached: str, name: str) -> str:
     if found.kind == "function" and (inside in _TYPES or attached[:1].isupper()):
         return "method"
     return "constant" if found.kind == "variable" and name.isupper() else found.kind
-
-
-def _scope(text: str) -> str:
-    """Return what a name is attached to: `Foo.prototype` is `Foo`, `*Server[T]` is `Server`."""
-    if not _SCOPE.fullmatch(text):
-        return ""
-    parts = _SCOPE_PART.findall(re.split(r"[\[<]", text, maxsplit=1)[0])
-    return ".".join(part for part in parts if part not in _NO_SCOPE)
-
-
-def _plain(name: str) -> str:
-    """Return a name without arguments of templates, and without a type that a macro made part of it."""
-    plain, *operator = re.split(r"(?=\boperator\b)", name, maxsplit=1)
-    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
-        plain = shorter
-    return "".join([*plain.split()[-1:], *operator])
 
 
 def _body(node: "Node") -> "Node | None":

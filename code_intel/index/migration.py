@@ -96,5 +96,18 @@ ALTER TABLE chunks DROP COLUMN problem;
 DELETE FROM meta WHERE key IN ('model', 'dimensions');
 """
 
-MIGRATIONS: Mapping[int, Callable[[apsw.Connection], None]] = MappingProxyType({1: _generations})
+
+def _bodies(connection: apsw.Connection) -> None:
+    """2 to 3: symbols are known by their text without their name; the next sync says it of each."""
+    connection.execute(BODIES)
+
+
+BODIES = """
+ALTER TABLE symbols ADD COLUMN body TEXT NOT NULL DEFAULT '';
+CREATE INDEX symbols_body ON symbols(body) WHERE body != '';
+"""
+
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection], None]] = MappingProxyType(
+    {1: _generations, 2: _bodies}
+)
 """From version to the next."""

@@ -1,7 +1,7 @@
 """The tables of an index database, its statements and its invariants (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-VERSION = 2
+VERSION = 3
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
 """`passages.state`: waits for a vector; has one; the model gave no usable one."""
@@ -21,8 +21,10 @@ CREATE TABLE chunks(
 CREATE TABLE symbols(
   id INTEGER PRIMARY KEY, document_id INTEGER NOT NULL, name TEXT NOT NULL, qualified TEXT NOT NULL,
   folded TEXT NOT NULL, kind TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-  signature TEXT NOT NULL, doc TEXT NOT NULL, digest TEXT NOT NULL);
+  signature TEXT NOT NULL, doc TEXT NOT NULL, digest TEXT NOT NULL,
+  body TEXT NOT NULL DEFAULT '');
 CREATE INDEX symbols_name ON symbols(name);
+CREATE INDEX symbols_body ON symbols(body) WHERE body != '';
 CREATE INDEX symbols_document ON symbols(document_id);
 CREATE TABLE imports(document_id INTEGER NOT NULL, position INTEGER NOT NULL, target TEXT NOT NULL,
   PRIMARY KEY(document_id, position)) WITHOUT ROWID;
@@ -137,7 +139,7 @@ READABLE = (
 """Every text: SQLite does not see damage that leaves the pages in order and the text no UTF-8."""
 
 DEFINITION = """SELECT s.name, s.qualified, s.kind, d.path, s.start_line, s.end_line, s.signature,
-  d.language, s.digest FROM symbols s JOIN documents d ON d.id = s.document_id"""
+  d.language, s.digest, s.body FROM symbols s JOIN documents d ON d.id = s.document_id"""
 DOCUMENT = """SELECT path, digest, size, mtime_ns, inode, language, lines, problem, indexed_at,
   priority, id FROM documents"""
 CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_line, c.text,
@@ -151,6 +153,8 @@ DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
+SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''
+  ORDER BY d.priority, d.path, s.start_line LIMIT ?2"""
 DEFINITION_CHUNKS = """SELECT c.id FROM symbols s JOIN chunks c ON c.document_id = s.document_id
   AND s.start_line BETWEEN c.start_line AND c.end_line
   WHERE s.name = ? GROUP BY c.id ORDER BY c.priority, c.id"""
@@ -171,7 +175,7 @@ INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line
 INSERT_WORDS = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
 INSERT_IMPORT = "INSERT INTO imports VALUES (?, ?, ?)"
 INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kind, start_line,
-  end_line, signature, doc, digest) VALUES (?,?,?,?,?,?,?,?,?,?)"""
+  end_line, signature, doc, digest, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)"""
 
 CLEAR = (
     "DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document_id = ?)",

@@ -151,6 +151,10 @@ class Store:
             found = list(dict.fromkeys([*found, *similar]))
         return found[:limit]
 
+    def of_body(self, body: str, limit: int) -> list[Definition]:
+        """Return the definitions that say the same, whatever they are called; see `Symbol.body`."""
+        return [Definition(*row) for row in self._db.rows(schema.SAME_BODY, (body, limit))]
+
     def has_symbols(self) -> bool:
         """Whether any document defines any symbol."""
         return bool(self._db.rows("SELECT 1 FROM symbols LIMIT 1"))
@@ -320,10 +324,9 @@ def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, .
     return (*place, chunk.text, "\n".join(chunk.symbols), chunk.card, digest, row.priority)
 
 
-def _symbol_values(document: int, symbol: Symbol) -> tuple[Any, ...]:
-    names = (symbol.name, symbol.qualified, symbol.qualified.casefold(), symbol.kind)
-    place = (symbol.start_line, symbol.end_line)
-    return (document, *names, *place, symbol.signature, symbol.doc, symbol.digest)
+def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
+    names = (s.name, s.qualified, s.qualified.casefold(), s.kind)
+    return (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest, s.body)
 
 
 def _said(path: str, chunk: Chunk) -> tuple[str, str]:

@@ -30,9 +30,9 @@ from code_intel.records import ParsedFile
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-CHUNKER = "3"
-"""Raise it when the same bytes give other chunks, cards or words: everything is parsed again, as it
-is after an upgrade; vectors of cards that stay the same are kept."""
+CHUNKER = "4"
+"""Raise it when the same bytes give other chunks, cards, words or symbols: everything is parsed again,
+as it is after an upgrade; vectors of cards that stay the same are kept."""
 
 UNFIT = "index_failed"
 """Code of the error that a file may not or cannot be indexed, as devrag calls it."""

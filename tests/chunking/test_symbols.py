@@ -359,3 +359,113 @@ def test_an_import_of_any_length_is_read_in_the_time_of_its_length() -> None:
     assert parse_file("a.js", f"require('./{'a/' * 600}')\nrequire('./b')\n").imports == ("./b",)
     many = "from a import " + ", \\\n".join(f"b{n}" for n in range(5000))
     assert len(parse_file("a.py", many).imports) == MOST
+
+
+BODY = """
+def {name}(user, password):
+    account = accounts.find(user)
+    if account is None or not matches(password, account.hash):
+        raise Refused(user)
+    return sessions.open(account)
+"""
+RENAMED = {
+    "a function": ("a.py", BODY, "login", "sign_in"),
+    "a class with its constructor": (
+        "A.java",
+        (
+            "class {name} {{\n  private final Store store;\n  {name}(Store store) {{ this.store = store; }}\n"
+            "  int size() {{ return store.all().size(); }}\n}}\n"
+        ),
+        "Cart",
+        "Basket",
+    ),
+    "a class with its destructor": (
+        "a.cpp",
+        (
+            "class {name} {{\npublic:\n  {name}(int size) : buffer(new char[size]) {{}}\n"
+            "  ~{name}() {{ delete[] buffer; }}\nprivate:\n  char *buffer;\n}};\n"
+        ),
+        "Buffer",
+        "Block",
+    ),
+    "a function of Go": (
+        "a.go",
+        (
+            "package a\n\nfunc {name}(user string, key []byte) (string, error) {{\n"
+            "\thash := sign(user, key)\n\treturn encode(hash), nil\n}}\n"
+        ),
+        "Token",
+        "Ticket",
+    ),
+    "an arrow function": (
+        "a.ts",
+        (
+            "export const {name} = (items: Item[], rate: number): number => {{\n"
+            "  const sum = items.reduce((all, item) => all + item.price, 0);\n  return sum * rate;\n}};\n"
+        ),
+        "total",
+        "grandTotal",
+    ),
+    "a procedure": (
+        "a.sql",
+        (
+            "CREATE PROCEDURE {name}(IN customer INT)\nBEGIN\n  UPDATE orders SET state = 'closed'"
+            " WHERE customer_id = customer AND paid = 1;\nEND;\n"
+        ),
+        "close_orders",
+        "finish_orders",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "text", "before", "after"), RENAMED.values(), ids=RENAMED)
+def test_a_renamed_symbol_keeps_its_body_and_no_other_name_does(
+    path: str, text: str, before: str, after: str
+) -> None:
+    old = symbols(path, text.format(name=before))[before]
+    new = symbols(path, text.format(name=after))[after]
+    assert old.body == new.body != ""
+    assert old.digest != new.digest
+
+
+def test_a_method_keeps_its_body_when_its_class_is_renamed() -> None:
+    go = "package a\n\nfunc (s *{name}) Save(key string, data []byte) error {{\n\treturn s.disk.Write(key, data)\n}}\n"
+    old = symbols("a.go", go.format(name="Store"))["Store.Save"]
+    assert old.body == symbols("a.go", go.format(name="Shelf"))["Shelf.Save"].body != ""
+    inner = BODY.replace("\n", "\n    ")
+    found = [
+        symbols("a.py", f"class {name}:{inner.format(name='login')}\n") for name in ("Auth", "Door")
+    ]
+    assert found[0]["Auth.login"].body == found[1]["Door.login"].body != ""
+
+
+def test_wrappers_named_after_what_they_wrap_stay_apart() -> None:
+    text = "def {name}(self, key, value, owner):\n    audit(owner, key)\n    return self.store.{name}(key, value)\n"
+    add, remove = (symbols("a.py", text.format(name=name))[name] for name in ("add", "remove"))
+    assert add.body
+    assert remove.body
+    assert add.body != remove.body
+
+
+def test_equal_texts_of_two_kinds_have_two_bodies() -> None:
+    fields = (
+        "  name: string;\n  price: number;\n  tax: number;\n  stock: number;\n  until: Date;\n}\n"
+    )
+    kinds = [
+        symbols("a.ts", f"{kind} Item {{\n{fields}")["Item"] for kind in ("interface", "class")
+    ]
+    assert kinds[0].body
+    assert kinds[0].body != kinds[1].body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    pass\n",
+        "class F(Base):\n    pass\n",
+        "def f(self):\n    return self._f\n",
+        "F = 3\n",
+    ],
+)
+def test_a_trivial_definition_has_no_body_to_be_known_by(text: str) -> None:
+    assert [symbol.body for symbol in symbols("a.py", text).values()] == [""]

@@ -55,6 +55,7 @@ AGREEMENTS = st.builds(
     confirmed=st.booleans(),
     aliases=st.lists(NAME, max_size=3).map(tuple),
     digest=TEXT,
+    body=TEXT,
     frame=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
     extra=st.dictionaries(KEYS, VALUES, max_size=3).map(lambda d: tuple(d.items())),
 )
