@@ -18,6 +18,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair
+from code_intel.learned.recall import fold
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import is_confirmed
@@ -122,7 +123,7 @@ def reconfirm(
     with _opened(settings, now) as state:
         entry, old = _existing(settings, key)
         known = old.aliases
-        if _folded(alias) != _folded(old.nl_term):
+        if fold(alias) != fold(old.nl_term):
             state.see_alias(agreements.key_of(old), alias, session_id, now)
             known = known if len(known) >= MOST_ALIASES else (*known, alias)
         if digest in {"", old.digest} and is_confirmed(settings, entry, state):
@@ -226,10 +227,6 @@ def _bounded(field: str, text: str) -> str:
     return text
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 def _store_earned(
     settings: Settings, state: State, entry: Entry | None, earned: Agreement, now: datetime
 ) -> Learned:
@@ -241,7 +238,8 @@ def _store_earned(
         new = replace(_united(old, earned), confirmed=True)
     elif entry and old:
         seen = state.alias_sessions().get(agreements.key_of(old), {})
-        aliases = (*earned.aliases, *(alias for alias in old.aliases if alias in seen))
+        kept = (alias for alias in old.aliases if fold(alias) in seen)
+        aliases = (*earned.aliases, *kept)
         new = canonical(replace(new, aliases=aliases))
         replaced = agreements.adds(old, new)
         if replaced:

@@ -55,11 +55,7 @@ def search(
         if standing.validity in SERVED and standing.entry.agreement is not None
     }
     rows = [row for row in index.store.cards(identity) if row[1] in served]
-    cards = [
-        Card(agreement, row[3], served[row[1]].certain_aliases)
-        for row in rows
-        if (agreement := served[row[1]].entry.agreement) is not None
-    ]
+    cards = [_card(served[row[1]], row[3]) for row in rows]
     found = recall(query, vector, cards, identity) if cards else []
     hits = [
         _hit(index, rows[item.card][:2], served[rows[item.card][1]], item)
@@ -77,6 +73,12 @@ def _document(index: Index, standing: Standing) -> str:
         return path.relative_to(folder).as_posix()
     real = Path(path).resolve()
     return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
+
+
+def _card(standing: Standing, vector: "NDArray[np.float32] | None") -> Card:
+    agreement = standing.entry.agreement
+    assert agreement is not None  # noqa: S101 - only readable ones are served
+    return Card(agreement, vector, standing.certain_aliases, standing.objections.wordings)
 
 
 def _hit(index: Index, row: tuple[int, str], standing: Standing, found: Recalled) -> Hit:

@@ -42,6 +42,9 @@ OPPOSITE = 0.69
 DIFFERENT = 0.79
 """Most that an agreement can score whose term the question repeats but for a word: to be verified."""
 
+REJECTED = 0.69
+"""Most that an agreement can score in words in which it was rejected, be they its own term: a miss."""
+
 WORDS_ONLY = 0.69
 """Most that words alone can reach: without vectors nothing short-circuits."""
 
@@ -71,11 +74,13 @@ class Card:
         agreement: What was agreed.
         vector: Its card embedded as a passage, shape (dimensions,); None while it is missing.
         aliases_certain: Those of its aliases that were confirmed in two sessions or more.
+        rejected: Words, folded, in which it was rejected (docs/decisions/0027).
     """
 
     agreement: Agreement
     vector: "NDArray[np.float32] | None" = None
     aliases_certain: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +237,8 @@ def _by_rules(
 ) -> _Judged:
     score, reason = least(query, card)
     bound, objection = most(query, said) if score < EXACT else (EXACT, "")
+    if _forms(query).folded in card.rejected:
+        score, reason, bound, objection = 0.0, "", REJECTED, "rejected in these words"
     if reason:
         judged.exact = score == EXACT and with_model
         judged.score = max(judged.score, score)

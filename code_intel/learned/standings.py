@@ -8,6 +8,8 @@ from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.agreements import Entry, Key, load_all
+from code_intel.learned.experience import NONE, Objections, weigh
+from code_intel.learned.recall import fold
 from code_intel.learned.reconcile import refresh
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import NO_FACTS, SymbolFacts, confirmed_paths, judge, lookup_name
@@ -20,13 +22,17 @@ CERTAIN_SESSIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An agreement's file, its validity with reasons, whether it is confirmed, its certain aliases."""
+    """An agreement's file, its validity with reasons, whether it is confirmed, its certain aliases.
+
+    Its aliases are folded; `objections` is what sessions and people have against it.
+    """
 
     entry: Entry
     validity: Validity
     reasons: tuple[str, ...]
     confirmed: bool
     certain_aliases: frozenset[str] = frozenset()
+    objections: Objections = NONE
 
 
 def standings(
@@ -54,6 +60,7 @@ def _judged(
 ) -> list[Standing]:
     confirmed = confirmed_paths(settings, entries, state)
     uses, sightings = state.last_uses(), state.alias_sessions()
+    contested = weigh(state.contested(), now)
     complete = forest.freshness().state in {"fresh", "stale"}
     found = []
     for entry in entries:
@@ -65,8 +72,11 @@ def _judged(
             expire_days=settings.expire_days,
             last_confirmed_use=uses.get(entry.key) if entry.key else None,
         )
-        certain = _certain(sightings, entry.key)
-        found.append(Standing(entry, validity, reasons, entry.path in confirmed, certain))
+        certain = _certain(sightings, entry)
+        against = contested.get(entry.key, NONE) if entry.key else NONE
+        reasons += (against.doubt,) if against.doubt else ()
+        is_agreed = entry.path in confirmed
+        found.append(Standing(entry, validity, reasons, is_agreed, certain, against))
     return found
 
 
@@ -86,6 +96,14 @@ def _facts(forest: Index, entry: Entry, *, complete: bool) -> SymbolFacts:
     return SymbolFacts(complete=True, definitions=tuple(found))
 
 
-def _certain(sightings: dict[Key, dict[str, int]], key: Key | None) -> frozenset[str]:
-    seen = sightings.get(key, {}) if key else {}
-    return frozenset(alias for alias, sessions in seen.items() if sessions >= CERTAIN_SESSIONS)
+def _certain(sightings: dict[Key, dict[str, int]], entry: Entry) -> frozenset[str]:
+    """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
+    seen = sightings.get(entry.key, {}) if entry.key else {}
+    if entry.agreement is None or not seen:
+        return frozenset()
+    written = set(map(fold, entry.agreement.aliases))
+    return frozenset(
+        alias
+        for alias, sessions in seen.items()
+        if sessions >= CERTAIN_SESSIONS and alias in written
+    )

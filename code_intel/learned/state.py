@@ -1,23 +1,29 @@
 """What this machine alone remembers about agreements: `.code-intel/state.db`.
 
 The bases of the last sync, which contents were confirmed here, when each agreement was last used, in
-which sessions an alias was seen, and what was being learned if the process died. Git does not carry
-it; without it agreements are merely unconfirmed and the two sides of each pair are united again.
+which sessions an alias was seen, what came of it when it was offered, and what was being learned if the
+process died. Git does not carry it; without it agreements are merely unconfirmed, what was rejected is
+offered again, and the two sides of each pair are united again.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
 from code_intel.errors import BusyError, StorageError
-from code_intel.learned.agreements import Key
+from code_intel.learned.agreements import Key, when
+from code_intel.learned.experience import Experience
+from code_intel.learned.recall import fold
 
-VERSION = 1
-_SCHEMA = """
+VERSION = 2
+MOST_EXPERIENCES = 100_000
+"""Rows kept; the oldest go first, and with them their share of the counts."""
+_PRUNE_EVERY = 1000
+_FIRST = """
 CREATE TABLE base (
     nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
     PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
@@ -29,6 +35,26 @@ CREATE TABLE sighting (
 CREATE TABLE pending (
     nl_term TEXT, symbol TEXT, text TEXT NOT NULL, confirmed INTEGER NOT NULL,
     PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+"""
+_SECOND = """
+CREATE TABLE experience (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, nl_term TEXT NOT NULL, symbol TEXT NOT NULL, kind TEXT NOT NULL,
+    wording TEXT NOT NULL, session_id TEXT NOT NULL, detail TEXT NOT NULL, at TEXT NOT NULL,
+    UNIQUE (nl_term, symbol, kind, wording, session_id));
+CREATE INDEX objection ON experience (nl_term, symbol) WHERE kind IN ('rejected', 'failed');
+"""
+_NOTE = """
+INSERT OR REPLACE INTO experience (nl_term, symbol, kind, wording, session_id, detail, at)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_EXPERIENCES = (
+    "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience ORDER BY seq"
+)
+_CONTESTED = """
+SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience
+WHERE kind <> 'offered' AND (nl_term, symbol) IN
+    (SELECT nl_term, symbol FROM experience WHERE kind IN ('rejected', 'failed'))
+ORDER BY seq
 """
 
 
@@ -97,22 +123,43 @@ class State:
     def last_uses(self) -> dict[Key, datetime]:
         """Return the last confirmed use of each agreement that had one."""
         rows = self._rows("SELECT nl_term, symbol, at FROM used")
-        return {(row[0], row[1]): datetime.fromisoformat(row[2]) for row in rows}
+        return {(row[0], row[1]): when(row[2]) for row in rows}
 
     def see_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
-        """Remember that a session confirmed the alias; twice in one session is once."""
+        """Remember that a session confirmed the alias, however it wrote it; twice in one session is once."""
         self._rows(
             "INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)",
-            (*key, alias, session_id, now.isoformat()),
+            (*key, fold(alias), session_id, now.isoformat()),
         )
 
+    def withdraw_alias(self, key: Key, alias: str) -> None:
+        """Forget every session that confirmed the alias."""
+        sql = "DELETE FROM sighting WHERE nl_term = ? AND symbol = ? AND alias = ?"
+        self._rows(sql, (*key, fold(alias)))
+
     def alias_sessions(self) -> dict[Key, dict[str, int]]:
-        """Return for each agreement its aliases and in how many sessions each was confirmed."""
+        """Return for each agreement its aliases, folded, and in how many sessions each was confirmed."""
         found: dict[Key, dict[str, int]] = {}
         sql = "SELECT nl_term, symbol, alias, count(*) FROM sighting GROUP BY 1, 2, 3"
         for row in self._rows(sql):
             found.setdefault((row[0], row[1]), {})[row[2]] = int(row[3])
         return found
+
+    def note(self, found: Experience) -> None:
+        """Remember what came of an agreement; the same of the same session again only moves it up."""
+        row = (*found.key, *found[1:-1], found.at.isoformat())
+        self._rows(_NOTE, row)
+        last = self._db.last_insert_rowid()
+        if last % _PRUNE_EVERY == 0:
+            self._rows("DELETE FROM experience WHERE seq <= ?", (last - MOST_EXPERIENCES,))
+
+    def contested(self) -> list[Experience]:
+        """Return everything but the offers of those agreements that somebody has objected to, in order."""
+        return self._experiences(_CONTESTED)
+
+    def experiences(self) -> list[Experience]:
+        """Return all that is kept, in order."""
+        return self._experiences(_EXPERIENCES)
 
     def begin(self, pending: Pending) -> None:
         """Remember what is about to be written, so that it can be finished after a crash."""
@@ -128,7 +175,13 @@ class State:
         """Forget a pending agreement: everything about it is written."""
         self._rows("DELETE FROM pending WHERE nl_term = ? AND symbol = ?", key)
 
-    def _rows(self, sql: str, values: Iterable[object] = ()) -> list[tuple[str, ...]]:
+    def _experiences(self, sql: str) -> list[Experience]:
+        return [
+            Experience((term, symbol), kind, wording, session, detail, when(at))
+            for term, symbol, kind, wording, session, detail, at in self._rows(sql)
+        ]
+
+    def _rows(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
         with _translated():
             return list(self._db.execute(sql, tuple(values)))
 
@@ -168,18 +221,28 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         if create:
             raise
-        uri = f"{path.absolute().as_uri()}?immutable=1"
-        return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        return _prepared(_in_memory(path))
+
+
+def _in_memory(path: Path) -> apsw.Connection:
+    """Return a copy of a store on a disk that cannot be written, so that an old one can be migrated."""
+    uri = f"{path.absolute().as_uri()}?immutable=1"
+    copy = apsw.Connection(":memory:")
+    stored = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        with copy.backup("main", stored, "main") as backup:
+            backup.step()
+    finally:
+        stored.close()
+    return copy
 
 
 def _prepared(db: apsw.Connection) -> apsw.Connection:
     try:
         db.set_busy_timeout(5000)
         db.pragma("journal_mode", "wal")
-        if (version := db.pragma("user_version")) == 0:
-            _create(db)
-        else:
-            _require_known(int(version))
+        if int(db.pragma("user_version")) != VERSION:
+            _migrate(db)
         db.execute("SELECT count(*) FROM confirmed").fetchall()
     except BaseException:
         db.close()
@@ -187,20 +250,41 @@ def _prepared(db: apsw.Connection) -> apsw.Connection:
     return db
 
 
+def _migrate(db: apsw.Connection) -> None:
+    """Bring a new store, or one of an older version, to this version: whole, or not at all."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(db.pragma("user_version"))
+        _require_known(version)
+        if version < 1:
+            db.execute(_FIRST)
+        if version < VERSION:
+            db.execute(_SECOND)
+            _fold_aliases(db)
+            db.pragma("user_version", VERSION)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
 def _require_known(version: int) -> None:
-    if version != VERSION:
+    if version > VERSION:
         raise StorageError(
             f"state.db has version {version}; this program knows {VERSION}.",
             hint="Use the newer code-intel, or move state.db away: agreements stay.",
         )
 
 
-def _create(db: apsw.Connection) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    if db.pragma("user_version") == 0:
-        db.execute(_SCHEMA)
-        db.pragma("user_version", VERSION)
-    db.execute("COMMIT")
+def _fold_aliases(db: apsw.Connection) -> None:
+    """Version 1 counted an alias by how it was written."""
+    rows = list(
+        db.execute("SELECT nl_term, symbol, alias, session_id, at FROM sighting ORDER BY at")
+    )
+    db.execute("DELETE FROM sighting")
+    for nl_term, symbol, alias, session_id, at in rows:
+        row = (nl_term, symbol, fold(str(alias)), session_id, at)
+        db.execute("INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)", row)
 
 
 def _set_aside(path: Path) -> None:

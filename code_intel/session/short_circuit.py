@@ -31,6 +31,7 @@ class MapFacts(NamedTuple):
         symbol_defined: Whether our own index defines its symbol now.
         risk: Risk of the session.
         intent: Intent of the session.
+        doubted: Whether sessions or people object to it (docs/decisions/0027).
     """
 
     score: float | None
@@ -41,6 +42,7 @@ class MapFacts(NamedTuple):
     symbol_defined: bool
     risk: Risk
     intent: Intent
+    doubted: bool = False
 
 
 class Guard(NamedTuple):
@@ -69,6 +71,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard("symbol_defined", lambda facts: facts.symbol_defined, "its symbol is not defined now"),
     Guard("risk", lambda facts: facts.risk is not Risk.HIGH, "the risk is HIGH"),
+    Guard("undisputed", lambda facts: not facts.doubted, "it was rejected, or work on it failed"),
     Guard("intent", lambda facts: facts.intent is not Intent.DELETE, "the intent deletes"),
 )
 """What READY needs beside its score, in the order in which failures are told."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.learned.agreements import make_key
-from code_intel.learned.recall import EXACT, ready_margin
+from code_intel.learned.recall import EXACT, fold, ready_margin
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Definition, Hit, SearchAnswer
@@ -65,6 +65,7 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
+        doubted=standing is not None and _is_doubted(standing, session),
     )
     named = spelled_files(desk.root, [file.path for file in found.files if file.path])
     files = tuple(
@@ -103,6 +104,14 @@ def _is_ours(root: Path, file: str) -> bool:
 def _standing(desk: Desk, nl_term: str, symbol: str) -> Standing | None:
     key = make_key(nl_term, symbol)
     return next((s for s in standings(desk.settings, desk.forest) if s.entry.key == key), None)
+
+
+def _is_doubted(standing: Standing, session: Session | None) -> bool:
+    """Whether somebody objects to it; a team's server does not know who rejected what here."""
+    against = standing.objections
+    return bool(against.doubt) or (
+        session is not None and fold(session.own_words) in against.wordings
+    )
 
 
 def _needed_margin(desk: Desk) -> float:
