@@ -17,6 +17,8 @@ from code_intel.config import Settings
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.aliases import is_term, why_no_alias
+from code_intel.learned.feedback import note_in
 from code_intel.learned.pairs import Pair
 from code_intel.learned.recall import fold
 from code_intel.learned.reconcile import reconcile_locked
@@ -44,6 +46,7 @@ class Learned:
         created: Whether the key is new.
         digest: Content digest of the file.
         replaced: Whether claims that nobody had confirmed made room; a copy of them is in the trash.
+        refused: Why the words it was asked with became no other name of it, as a clause.
     """
 
     agreement_file: Path
@@ -51,6 +54,7 @@ class Learned:
     created: bool
     digest: str
     replaced: bool = False
+    refused: str = ""
 
 
 def learn(
@@ -77,9 +81,13 @@ def learn(
     now = now or datetime.now(UTC)
     agreement = _checked(agreement, now)
     with _opened(settings, now) as state:
-        entry = agreements.find(settings.agreements, agreements.key_of(agreement))
+        key = agreements.key_of(agreement)
+        entry = agreements.find(settings.agreements, key)
         if confirmed:
-            return _store_earned(settings, state, entry, agreement, now)
+            learned = _store_earned(settings, state, entry, agreement, now)
+            words, session_id = agreement.nl_term, agreement.session_id
+            note_in(state, key, "confirmed", words=words, session_id=session_id, now=now)
+            return learned
         new = _added(entry.agreement if entry else None, agreement)
         stored = journal.store(settings, state, new, confirmed=False, now=now)
     return Learned(stored.entry.path, stored.pair, entry is None, stored.entry.digest)
@@ -98,7 +106,7 @@ def reconfirm(
 ) -> Learned:
     """Confirm an agreement by a session that asked in other words, for the symbol as it is now.
 
-    The words become an alias, once a session; the term itself, however it is written, is none. An
+    The words become an alias, once a session, unless they are the term itself or `aliases` objects. An
     agreement that is confirmed and whose symbol is as agreed gets nothing but the alias, so that branches
     which each add one merge (docs/decisions/0007). Otherwise the session's evidence is learned as by `learn`.
 
@@ -122,24 +130,24 @@ def reconfirm(
     earned = _checked(earned, now)
     with _opened(settings, now) as state:
         entry, old = _existing(settings, key)
-        known = old.aliases
-        if fold(alias) != fold(old.nl_term):
-            state.see_alias(agreements.key_of(old), alias, session_id, now)
-            known = known if len(known) >= MOST_ALIASES else (*known, alias)
+        new, refused = _another_word(settings, state, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, state):
-            new = canonical(replace(old, aliases=known))
-            stored = journal.store(settings, state, new, confirmed=True, now=now)
-            return Learned(
+            same = canonical(replace(old, aliases=(*old.aliases, *new)))
+            stored = journal.store(settings, state, same, confirmed=True, now=now)
+            learned = Learned(
                 stored.entry.path, stored.pair, created=False, digest=stored.entry.digest
             )
-        earned = replace(earned, similarity=old.similarity, aliases=known[len(old.aliases) :])
-        return _store_earned(settings, state, entry, earned, now)
+        else:
+            earned = replace(earned, similarity=old.similarity, aliases=new)
+            learned = _store_earned(settings, state, entry, earned, now)
+        note_in(state, key, "confirmed", words=alias, session_id=session_id, now=now)
+        return replace(learned, refused=refused)
 
 
 def confirm(
     settings: Settings, key: Key, *, symbol_digest: str = "", now: datetime | None = None
 ) -> Learned:
-    """Confirm an agreement as it stands, for the symbol as it is now.
+    """Confirm an agreement as it stands, for the symbol as it is now; what stood against it is over.
 
     Args:
         settings: The project.
@@ -155,13 +163,8 @@ def confirm(
         _, old = _existing(settings, key)
         new = replace(old, confirmed=True, digest=symbol_digest or old.digest)
         stored = journal.store(settings, state, new, confirmed=True, now=now)
+        note_in(state, key, "confirmed", words="", session_id="", now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
-
-
-def record_use(settings: Settings, key: Key, *, now: datetime | None = None) -> None:
-    """Note that an agreement led to a confirmed success, so that it does not grow old."""
-    with open_state(settings.state) as state:
-        state.use(agreements.make_key(*key), now or datetime.now(UTC))
 
 
 @contextmanager
@@ -170,6 +173,21 @@ def _opened(settings: Settings, now: datetime) -> Iterator[State]:
     with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
         reconcile_locked(settings, state, now=now)
         yield state
+
+
+def _another_word(
+    settings: Settings, state: State, old: Agreement, alias: str, session_id: str, now: datetime
+) -> tuple[tuple[str, ...], str]:
+    """Count an alias; return those that the file does not have yet, and why it was refused."""
+    if is_term(alias, old):
+        return (), ""
+    everything = (entry.agreement for entry in agreements.load_all(settings.agreements))
+    refused = why_no_alias(alias, old, (other for other in everything if other))
+    if refused:
+        return (), refused
+    state.see_alias(agreements.key_of(old), alias, session_id, now)
+    is_new = fold(alias) not in map(fold, old.aliases) and len(old.aliases) < MOST_ALIASES
+    return ((alias,) if is_new else ()), ""
 
 
 def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:

@@ -5,35 +5,45 @@ from typing import NamedTuple
 
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
+from code_intel.session.wording import fold_symbol
 
 
 class Condition(NamedTuple):
-    """One condition of learning; `why` is the answer when it does not hold."""
+    """One condition of learning; when it does not hold, `why` says so and `then` what to do."""
 
     holds: Callable[[Session, bool | None], bool]
     why: str
+    then: str
 
 
 CONDITIONS: tuple[Condition, ...] = (
-    Condition(lambda session, _: session.intent.writes, "the intent only reads"),
+    Condition(
+        lambda session, _: session.intent.writes,
+        "the intent only reads",
+        "what it found is learned by a session that changes something",
+    ),
     Condition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached by understanding or verification",
+        "an agreement that led here counts as used, another one takes submit_understanding",
     ),
     Condition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),
         "the query frame names no target_feature",
+        "call set_query_frame with one before anything else in the next session",
     ),
     Condition(
         lambda session, _: bool(_earned(session)),
         "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
         "find_references in this session",
+        "do both for those that carry out the feature, then call record_outcome again",
     ),
     Condition(
         lambda _, git_changed: git_changed is not False,
         "git sees no change in the explored files",
+        "open the files that were changed with add_explored_files, then call record_outcome again",
     ),
 )
 """What a success must show before it teaches, in the order in which failures are told."""
@@ -48,7 +58,7 @@ def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]
     """
     for condition in CONDITIONS:
         if not condition.holds(session, git_changed):
-            return False, condition.why
+            return False, f"{condition.why}; {condition.then}"
     if not pairs_to_learn(session):
         return False, "everything this session confirmed has been learned already"
     return True, ""
@@ -64,6 +74,22 @@ def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tupl
     confirmed = [symbol.name for symbol in session.symbols if symbol.confirmed]
     pairs = ((term, name) for name in (_earned(session) if corroborated else confirmed) if term)
     return tuple(pair for pair in pairs if pair not in session.learned)
+
+
+def chose_another(session: Session, symbol: str) -> bool:
+    """Whether the session confirmed and found symbols of its feature, but nothing of `symbol`.
+
+    A method and its class are one choice.
+    """
+    name = _dotted(symbol)
+    found = [_dotted(other) for other in _earned(session)]
+    return bool(found) and not any(
+        other.startswith(name) or name.startswith(other) for other in found
+    )
+
+
+def _dotted(symbol: str) -> str:
+    return fold_symbol(symbol).replace("::", ".") + "."
 
 
 def _earned(session: Session) -> tuple[str, ...]:

@@ -1,19 +1,16 @@
 """Tool `record_outcome`."""
 
-import json
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from code_intel import durable
-from code_intel.errors import StorageError
+from code_intel.learned import outcomes
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.teaching import Taught, teach
 
 Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=50)]
@@ -56,13 +53,13 @@ async def record_outcome(
     """
     async with desk.session(session_id, "record_outcome") as held:
         session = held.session
-        taught = Taught(note="Only successes are learned.")
         if outcome == "success":
             taught = await teach(desk, session, insist=insist)
+        else:
+            taught = Taught(note=await _note_failure(desk, session, outcome))
         record = _record(session, outcome, analysis, trigger_message)
-        log = desk.settings.state / "logs" / "outcomes.jsonl"
-        await thread(_append, log, record)
-        learned = [steps.learned(*pair) for pair in taught.pairs]
+        log = await thread(outcomes.append, outcomes.folder_of(desk.settings.state), record)
+        learned = [steps.learned(*pair) for pair in taught.earned]
         noted: list[Step] = [*learned, steps.outcome(outcome, analysis.model_dump())]
         await held.append(*noted)
     files = [file.name for file in taught.files]
@@ -83,8 +80,18 @@ async def record_outcome(
     return Answer(data, message)
 
 
+async def _note_failure(desk: Desk, session: Session, outcome: str) -> str:
+    """A failure after a short-circuit counts against the agreement; one that was verified is not to blame."""
+    offer = offer_of(session)
+    if outcome != "failure" or offer is None or session.ready_by != "map":
+        return "Only successes are learned."
+    await tell(desk, session, "failed", offer)
+    return f"Only successes are learned. It counts against {offer.nl_term} → {offer.symbol}, which led here."
+
+
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    offer = offer_of(session)
     return {
         "record_id": f"outcome_{session.id}_{now}",
         "session_id": session.id,
@@ -96,21 +103,8 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
             call.tool in {"search_forest", "search_smart"} for call in session.calls
         ),
         "confidence_was": "low" if session.missing else "high",
+        "ready_by": session.ready_by,
+        "band": offer.band if offer else "forest",
         "trigger_message": trigger,
         "analysis": analysis.model_dump(),
     }
-
-
-def _append(log: Path, record: dict[str, Any]) -> None:
-    """Append one line, in one write, under the lock."""
-    line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-    with durable.locked(log.with_name(f"{log.name}.lock")):
-        try:
-            handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                os.write(handle, line)
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise StorageError(f"{log} cannot be written: {error.strerror or error}.") from error

@@ -8,6 +8,7 @@ from code_intel.session import steps
 from code_intel.session.guidance import next_step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+from code_intel.tools.offers import offer_of, tell
 
 
 async def revert_to_exploration(
@@ -17,7 +18,9 @@ async def revert_to_exploration(
 ) -> Answer:
     """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else."""
     async with desk.session(session_id, "revert_to_exploration") as held:
+        offer = offer_of(held.session)
         session = await held.append(steps.revert(reason or "no reason given"))
+        await tell(desk, session, "rejected", offer, "revert")
     message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,

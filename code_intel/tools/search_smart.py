@@ -15,6 +15,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
 from code_intel.tools.map_verdict import JUDGED, Judged, judge
+from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.search_forest import VERIFY, forest_call
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
@@ -82,7 +83,10 @@ async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | 
         symbol_defined=judged.symbol_defined,
         files=judged.files,
     )
-    return await held.append(*_steps(noted, step))
+    session = await held.append(*_steps(noted, step))
+    if step is not None:
+        await tell(held.desk, session, "offered", offer_of(session))
+    return session
 
 
 async def _note_miss(

@@ -6,9 +6,11 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import evidence
 from code_intel.session.guidance import next_step
+from code_intel.session.phases import Phase
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.offers import Offer, offer_of, tell
 from code_intel.tools.project_files import spelled_files
 
 
@@ -54,12 +56,16 @@ async def submit_verification(
     ]
     async with desk.session(session_id, "submit_verification") as held:
 
-        def judgement(session: Session) -> tuple[evidence.Verification, list[Step]]:
+        def judgement(
+            session: Session,
+        ) -> tuple[tuple[evidence.Verification, Offer | None], list[Step]]:
             verdict = evidence.submit_verification(session, answers)
-            return verdict, [verdict.step]
+            return (verdict, offer_of(session)), [verdict.step]
 
-        verdict = await held.decide(judgement)
+        verdict, offer = await held.decide(judgement)
         session = held.session
+        if verdict.next_phase is Phase.EXPLORATION:
+            await tell(desk, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,

@@ -5,21 +5,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError
-from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm, record_use
+from code_intel.learned.aliases import contradiction
+from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map, refresh_source
+from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.project_files import changed_in
 from code_intel.tools.symbol_facts import definitions_of, nearest
 
+Pair = tuple[str, str]
+"""Term and symbol."""
+
 
 class Taught(NamedTuple):
-    """What a success has written: pairs, files, and whether the map already finds them."""
+    """What a success has written: pairs (confirmed ones again as `earned`), files, whether the map finds them."""
 
-    pairs: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    earned: tuple[Pair, ...] = ()
     files: tuple[Path, ...] = ()
     map_sync: str = "nothing to sync"
     note: str = ""
@@ -29,30 +35,43 @@ async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
     """Learn what the session has earned; with `insist`, write what it has not as unconfirmed."""
     await refresh_source(desk, session.explored_files)
     changed = await thread(changed_in, desk.root, session)
-    may, reason = learning.may_learn(session, git_changed=changed)
     if changed is not False:
-        await _note_use(desk, session)
+        await _judge_offer(desk, session)
+    may, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
-    if not pairs or not (may or insist):
-        return Taught(note=f"Nothing learned: {reason}." if reason else NOTHING)
-    written = [await _write(desk, session, pair, confirmed=may) for pair in pairs]
+    absurd = {pair: why for pair in pairs if (why := contradiction(*pair))}
+    earned = tuple(pair for pair in pairs if may and pair not in absurd)
+    chosen = pairs if insist else earned
+    reasons = [reason] if reason else []
+    reasons += [
+        f"{term} → {symbol} contradicts itself ({why})" for (term, symbol), why in absurd.items()
+    ]
+    if not chosen:
+        return Taught(note=f"Nothing learned: {'; '.join(reasons)}.")
+    written = [await _write(desk, session, pair, confirmed=pair in earned) for pair in chosen]
     synced = [await refresh_map(desk, item.agreement_file) for item in written]
-    note = "The next question finds it at once." if may else f"Unconfirmed: {reason}."
-    if any(item.replaced for item in written):
-        note += " Unconfirmed claims were replaced; a copy is in .code-intel/trash."
     files = tuple(dict.fromkeys(item.agreement_file for item in written))
-    return Taught(pairs, files, next((s for s in synced if s != "done"), "done"), note)
+    notes = ["The next question finds it at once."] if earned else []
+    notes += [f"Unconfirmed: {'; '.join(reasons)}."] if set(chosen) - set(earned) else []
+    notes += [f"Not learned: {'; '.join(reasons)}."] if set(pairs) - set(chosen) else []
+    notes += _remarks(written)
+    sync = next((s for s in synced if s != "done"), "done")
+    return Taught(chosen, earned, files, sync, " ".join(notes))
 
 
-NOTHING = (
-    "Nothing learned: no symbol was confirmed. Call confirm_symbol_relevance with those that carry out "
-    "the feature, then record_outcome again."
-)
+def _remarks(written: list[Learned]) -> list[str]:
+    notes = []
+    if any(item.replaced for item in written):
+        notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
+    notes += [
+        f"The words asked with are no other name of it: {item.refused}."
+        for item in written
+        if item.refused
+    ]
+    return notes
 
 
-async def _write(
-    desk: Desk, session: Session, pair: tuple[str, str], *, confirmed: bool
-) -> Learned:
+async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -> Learned:
     """Write one pair: the agreement that answered this session once more, or one of its own."""
     term, symbol = pair
     mapped = session.symbol(symbol)
@@ -98,9 +117,14 @@ async def _once_more(desk: Desk, session: Session, agreement: Agreement) -> Lear
     )
 
 
-async def _note_use(desk: Desk, session: Session) -> None:
-    """A success on top of an agreement, with a change to show, keeps that agreement young."""
-    answered = session.short_circuit
-    if session.ready_by and answered.get("nl_term"):
-        key = (str(answered["nl_term"]), str(answered["symbol"]))
-        await thread(record_use, desk.settings, key)
+async def _judge_offer(desk: Desk, session: Session) -> None:
+    """A success, with a change to show, speaks for the agreement that led to it, or for another symbol."""
+    offer = offer_of(session)
+    if offer is None or not session.intent.writes:
+        return
+    if session.ready_by not in {"map", "verification"}:
+        return
+    if learning.chose_another(session, offer.symbol):
+        await tell(desk, session, "rejected", offer, "another symbol")
+    else:
+        await tell(desk, session, "accepted", offer)

@@ -17,7 +17,8 @@ from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.learned import journal
 from code_intel.learned.agreements import load, load_all, make_key, write
-from code_intel.learned.learn import Learned, confirm, learn, reconfirm, record_use
+from code_intel.learned.feedback import note
+from code_intel.learned.learn import Learned, confirm, learn, reconfirm
 from code_intel.learned.pairs import load as load_pairs
 from code_intel.learned.reconcile import reconcile
 from code_intel.learned.state import Pending, open_state
@@ -366,8 +367,8 @@ def test_an_edit_of_the_json_is_honoured_before_something_is_learned(tmp_path: P
 
 def test_a_use_is_remembered(tmp_path: Path) -> None:
     settings = project(tmp_path)
-    record_use(settings, KEY, now=NOW)
-    record_use(settings, KEY, now=LATER)
+    note(settings, KEY, "accepted", session_id="s1", now=NOW)
+    note(settings, KEY, "accepted", session_id="s2", now=LATER)
     with open_state(settings.state) as state:
         assert state.last_uses() == {KEY: LATER}
 

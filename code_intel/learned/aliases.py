@@ -1,0 +1,60 @@
+"""Which words may become another name of an agreement (docs/decisions/0027).
+
+An alias of two sessions is as good as the term, so words that say the opposite, mean another agreement
+or say nothing never become one, however often a session that used them succeeded. Pure.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+
+from code_intel.chunking.agreement import card, split_symbol
+from code_intel.learned.contrast import opposite
+from code_intel.learned.glossary import content_words
+from code_intel.learned.recall import fold
+from code_intel.learned.validity import lookup_name
+from code_intel.records import Agreement
+
+_READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDTH", "IDEOGRAPHIC")
+"""Scripts of which the glossary knows the words that say nothing."""
+
+
+def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) -> str:
+    """Return why words are no other name of an agreement, as a clause; empty when they may be.
+
+    The term itself is none, and needs none: see `is_term`.
+
+    Args:
+        alias: The words.
+        agreement: What they would name; its other aliases do not speak for one more.
+        others: The other agreements of the map.
+    """
+    if not _says_something(alias):
+        return "it says nothing by itself"
+    told = Agreement(agreement.nl_term, agreement.symbol, agreement.evidence)
+    action = f"{told.nl_term} {split_symbol(told.symbol)}"
+    if reason := opposite(alias, action, content_words(card(told))):
+        return f"it speaks against the term ({reason})"
+    for other in others:
+        same = lookup_name(other.symbol) == lookup_name(agreement.symbol)
+        if not same and is_term(alias, other):
+            return f"it is the term of {other.symbol}"
+    return ""
+
+
+def is_term(text: str, agreement: Agreement) -> bool:
+    """Whether a text is the agreement's term, however it is written."""
+    return fold(text) == fold(agreement.nl_term)
+
+
+def contradiction(nl_term: str, symbol: str) -> str:
+    """Return how a symbol's own name says the opposite of a term, as a short tag; "" if it does not."""
+    name = split_symbol(symbol)
+    return opposite(nl_term, name, content_words(name))
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text has a word of content; of scripts that nobody here reads, any letter will do."""
+    if content_words(text):
+        return True
+    letters = (char for char in unicodedata.normalize("NFKC", text) if char.isalnum())
+    return any(not unicodedata.name(char, "CJK").startswith(_READ) for char in letters)

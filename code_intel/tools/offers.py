@@ -1,0 +1,47 @@
+"""What the map offered a session, and what the session made of it (docs/decisions/0027)."""
+
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from code_intel.errors import CodeIntelError
+from code_intel.learned.experience import Kind
+from code_intel.learned.feedback import note
+from code_intel.session.state import Session
+from code_intel.tools.desk import Desk, thread
+
+
+class Offer(NamedTuple):
+    """The agreement that answered a session, the words it answered to, and the band of its score."""
+
+    nl_term: str
+    symbol: str
+    words: str
+    band: str
+
+
+def offer_of(session: Session) -> Offer | None:
+    """Return what the map has answered this session with and still stands; None after a miss."""
+    answered = session.short_circuit
+    if not answered.get("nl_term"):
+        return None
+    return Offer(*(str(answered[key]) for key in ("nl_term", "symbol", "query", "band")))
+
+
+async def tell(
+    desk: Desk, session: Session, kind: Kind, offer: Offer | None, detail: str = ""
+) -> None:
+    """Remember what came of an offer; what the disk refuses to remember fails no call."""
+    if offer is None:
+        return
+    work = partial(
+        note,
+        desk.settings,
+        (offer.nl_term, offer.symbol),
+        kind,
+        words=offer.words,
+        session_id=session.id,
+        detail=detail or offer.band,
+    )
+    with suppress(CodeIntelError):
+        await thread(work)
