@@ -7,12 +7,12 @@ import hashlib
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from code_intel import durable
 from code_intel.chunking.agreement import (
@@ -25,6 +25,7 @@ from code_intel.chunking.agreement import (
 )
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import StorageError
+from code_intel.learned.folder import NOW, Folder
 from code_intel.records import Agreement
 from code_intel.redaction import masked
 
@@ -78,19 +79,62 @@ def load_all(folder: Path) -> list[Entry]:
     Raises:
         StorageError: The folder is there but cannot be listed: unreadable is not empty.
     """
+    return list(look(folder).entries)
+
+
+def look(folder: Path, since: float = NOW) -> "Known":
+    """Return what `load_all` returns, with a revision, and by key; see `Folder.look` about `since`.
+
+    Raises:
+        StorageError: The folder is there but cannot be listed.
+    """
+    return _remembered(folder).look(since)
+
+
+class Known(NamedTuple):
+    """The agreements of a folder; another `revision` than before means that some are others."""
+
+    revision: int
+    entries: tuple[Entry, ...]
+    by_key: Mapping[Key, Entry]
+
+
+class _Remembered:
+    """What this process knows of a folder of agreements."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = Folder(folder, load, lambda entry: bool(entry.digest))
+        self._known = Known(0, (), {})
+
+    def look(self, since: float) -> Known:
+        found = self._files.look(since)
+        known = self._known
+        if known.revision != found.revision:
+            known = self._known = _known(found.revision, found.items)
+        return known
+
+
+_remembered = lru_cache(maxsize=8)(_Remembered)
+
+
+def _known(revision: int, entries: Iterable[Entry]) -> Known:
     by_key: dict[Key, list[Entry]] = {}
     unreadable = []
-    for path in _files(folder):
-        entry = load(path)
+    for entry in entries:
         if entry.key is None:
             unreadable.append(entry)
         else:
             by_key.setdefault(entry.key, []).append(entry)
-    return sorted([*unreadable, *map(_united, by_key.values())], key=lambda entry: entry.path)
+    united = {key: _united(found) for key, found in by_key.items()}
+    everything = sorted([*unreadable, *united.values()], key=lambda entry: entry.path)
+    return Known(revision, tuple(everything), united)
 
 
-def load(path: Path) -> Entry:
-    """Return the entry of one file; whatever is wrong with it is said in the entry."""
+def load(path: Path, before: Entry | None = None) -> Entry:
+    """Return the entry of one file; whatever is wrong with it is said in the entry.
+
+    `before` is what it said before: of the same bytes it is returned again.
+    """
     if encodable(path.name) != path.name:
         return Entry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
     try:
@@ -102,12 +146,14 @@ def load(path: Path) -> Entry:
         data = path.read_bytes()
     except OSError as error:
         return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
+    if before and before.digest == hashlib.sha256(data).hexdigest():
+        return before
     return replace(_parsed(data), path=path)
 
 
 def find(folder: Path, key: Key) -> Entry | None:
     """Return the entry of `key`, whatever its file is called."""
-    return next((entry for entry in load_all(folder) if entry.key == key), None)
+    return look(folder).by_key.get(key)
 
 
 def lock_path(folder: Path) -> Path:
@@ -191,25 +237,9 @@ def when(learned_at: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the Markdown files below `folder`; hidden files and folders are none of ours."""
-    found: list[Path] = []
-    try:
-        for path in sorted(folder.iterdir()) if folder.exists() else []:
-            if path.name.startswith("."):
-                continue
-            if path.is_dir() and not path.is_symlink():
-                found += _files(path)
-            elif path.suffix.lower() == ".md":
-                found.append(path)
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be listed: {error.strerror or error}.") from error
-    return found
-
-
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def _parsed(data: bytes) -> Entry:
-    """Return the entry of a file's bytes, its path still empty; a search reads every file anew.
+    """Return the entry of a file's bytes, its path still empty.
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
