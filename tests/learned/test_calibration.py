@@ -53,7 +53,7 @@ def test_incomplete_constants_are_refused(key: str) -> None:
 
 
 def test_constants_say_which_data_they_were_fitted_on() -> None:
-    data = (ROOT / "benchmarks" / "data" / "map_labels.json").read_bytes()
+    data = (ROOT / "benchmarks" / "data" / "map_labels" / "general.json").read_bytes()
     assert calibration.load(IDENTITY).data_sha256 == hashlib.sha256(data).hexdigest()
 
 
@@ -96,7 +96,7 @@ def test_the_background_has_both_languages_and_forms() -> None:
 
 
 def test_the_background_holds_no_labelled_question() -> None:
-    labelled = json.loads((ROOT / "benchmarks/data/map_labels.json").read_text(encoding="utf-8"))
+    labelled = json.loads((ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8"))
     known = {row["query"] for row in labelled["queries"]} | {
         row["nl_term"] for row in labelled["store"]
     }
@@ -104,7 +104,7 @@ def test_the_background_holds_no_labelled_question() -> None:
 
 
 def test_the_labelled_set_is_large_and_well_formed() -> None:
-    labelled = json.loads((ROOT / "benchmarks/data/map_labels.json").read_text(encoding="utf-8"))
+    labelled = json.loads((ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8"))
     ids = {row["id"] for row in labelled["store"]}
     queries = labelled["queries"]
     assert len(ids) == len(labelled["store"]) >= 44
