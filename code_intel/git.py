@@ -1,13 +1,25 @@
 """Questions to git: an argument vector, no stdin, a deadline, and None for a git that cannot say."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 DEADLINE = 5.0
 """Seconds a question may take."""
-_NEUTRAL = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+_NEUTRAL = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""No lock, no network, no question, no translation."""
+_LOCAL = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
+"""What a hook is called with: it would make any folder that repository's."""
+TRUNKS = ("main", "master", "trunk")
+"""Names of trunks where no remote says which branch is its default."""
 
 
 def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | None:
@@ -23,13 +35,69 @@ def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | No
             capture_output=True,
             timeout=deadline,
             check=True,
-            env={**os.environ, **_NEUTRAL},  # noqa: TID251 - passed on, not read
+            env=_environment(),
         )
     except subprocess.TimeoutExpired as error:
         raise TimeoutError(f"git did not answer within {deadline:.0f} seconds.") from error
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout
+
+
+def _environment() -> dict[str, str]:
+    known = os.environ  # noqa: TID251 - passed on, not read
+    return {name: value for name, value in known.items() if name not in _LOCAL} | _NEUTRAL
+
+
+class Ref(NamedTuple):
+    """A branch: its full name, its commit, and what it stands for where it is symbolic."""
+
+    name: str
+    commit: str
+    target: str = ""
+
+
+def trunk(folder: Path, named: str = "") -> tuple[str, ...]:
+    """Return the commits a team's trunk is at: the remote's, then that of the local branch of its name.
+
+    Args:
+        folder: In the repository.
+        named: A branch, `main` or `origin/main`; empty: the default branch of `origin` or of the only
+            remote, else `main`, `master` or `trunk`, else a local branch that is alone and has no remote.
+
+    Raises:
+        TimeoutError: Git did not answer in time.
+    """
+    shown = "--format=%(refname)%00%(objectname)%00%(symref)"
+    listed = run(folder, "for-each-ref", shown, "refs/heads", "refs/remotes") or b""
+    refs = [Ref(*line.split("\0")) for line in os.fsdecode(listed).splitlines()]
+    commits = {ref.name: ref.commit for ref in refs}
+    wanted = _trunk_names(refs, named)
+    return tuple(dict.fromkeys(commits[name] for name in wanted if name in commits))
+
+
+def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
+    """Return the full names of the branches that are the trunk, there or not."""
+    if named:
+        short = named.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
+        return f"refs/remotes/{short}", f"refs/remotes/origin/{short}", f"refs/heads/{short}"
+    names = {ref.name for ref in refs}
+    defaults = {
+        ref.name.split("/")[2]: ref.target
+        for ref in refs
+        if re.fullmatch(r"refs/remotes/[^/]+/HEAD", ref.name)
+    }
+    remote = "origin" if "origin" in defaults or len(defaults) != 1 else next(iter(defaults))
+    home = f"refs/remotes/{remote}/"
+    # A branch may be called HEAD on the remote; only a symbolic one says what the default is.
+    if (default := defaults.get(remote, "")).startswith(home):
+        return default, f"refs/heads/{default.removeprefix(home)}"
+    for name in TRUNKS:
+        both = f"{home}{name}", f"refs/heads/{name}"
+        if names & set(both):
+            return both
+    only = [name for name in names if name.startswith("refs/heads/")]
+    return tuple(only) if len(only) == len(names) == 1 else ()
 
 
 def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | None:

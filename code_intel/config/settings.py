@@ -32,7 +32,8 @@ UNSET = "Correct the variable {}, or unset it."
 class Setting(NamedTuple):
     """One row of the settings table; `docs/settings.md` has a section for each.
 
-    `choices` are the only values, where there are any; `older` is a variable that also sets it.
+    `choices` are the only values, where there are any; `older` is a variable that also sets it. What is
+    not read `in_file` is the machine's to say: the file travels with branches.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Setting(NamedTuple):
     about: str
     choices: tuple[str, ...] = ()
     older: str = ""
+    in_file: bool = True
 
     @property
     def variable(self) -> str:
@@ -65,6 +67,12 @@ SETTINGS = (
         "trust_git",
         default=True,
         about="Agreements merged in git that say `confirmed: true` count as confirmed.",
+    ),
+    Setting(
+        "trunk",
+        "",
+        "Branch whose agreements are merged; empty: the remote's default, else `main`, `master`.",
+        in_file=False,
     ),
     Setting("session_hours", 24, "Hours after its last event until a session expires."),
     Setting(
@@ -102,6 +110,7 @@ class Settings:
     cache_dir: Path = field(default_factory=default_cache)
     expire_days: int = 30
     trust_git: bool = True
+    trunk: str = ""
     session_hours: int = 24
     idle_minutes: int = 5
     tokenization_strategy: TokenizationStrategy = "phrase-aware"
@@ -168,6 +177,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     cache = values.pop("cache_dir")
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
+    notes = (*_misplaced(given), *notes)
     warnings = tuple(f"{file}: {note}" for note in (*unknown_keys("", given, known), *notes))
     configs = [project_config(root, name) for name in (MAP_CONFIG, FOREST_CONFIG)]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
@@ -223,9 +233,18 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
     for variable in filter(None, (row.variable, row.older)):
         if (text := environ.get(variable)) is not None:
             return _parse(row, text, variable)
-    value = given.get(row.name, row.default)
+    value = given.get(row.name, row.default) if row.in_file else row.default
     require(file, row.name, type(value) is type(row.default), f"a {type(row.default).__name__}")
     return _bounded(row, value, str(file))
+
+
+def _misplaced(given: Mapping[str, Any]) -> list[str]:
+    """Return a note on each setting that the file may not give."""
+    return [
+        f"{row.name} is not read here, since this file travels with branches: set {row.variable}"
+        for row in SETTINGS
+        if row.name in given and not row.in_file
+    ]
 
 
 def _parse(row: Setting, text: str, variable: str) -> object:

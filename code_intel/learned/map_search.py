@@ -102,6 +102,7 @@ def _hit(index: Index, row: tuple[int, str], standing: Standing, found: Recalled
             agreement.files,
             standing.reasons,
             agreement.learned_at,
+            standing.heir.qualified if standing.heir else "",
         ),
     )
 

@@ -3,19 +3,17 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from code_intel.chunking.languages import row_of
 from code_intel.config import Settings
-from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.agreements import Entry, Key, load_all
+from code_intel.learned.definitions import facts_of
 from code_intel.learned.experience import NONE, Objections, weigh
 from code_intel.learned.recall import fold
 from code_intel.learned.reconcile import refresh
 from code_intel.learned.state import State, open_state
-from code_intel.learned.validity import NO_FACTS, SymbolFacts, confirmed_paths, judge, lookup_name
-from code_intel.records import Validity
+from code_intel.learned.validity import NO_FACTS, confirmed_paths, judge
+from code_intel.records import Definition, Validity
 
-DEFINITIONS = 50
 CERTAIN_SESSIONS = 2
 """Sessions that confirmed an alias until it is as good as the term (docs/decisions/0007)."""
 
@@ -24,7 +22,8 @@ CERTAIN_SESSIONS = 2
 class Standing:
     """An agreement's file, its validity with reasons, whether it is confirmed, its certain aliases.
 
-    Its aliases are folded; `objections` is what sessions and people have against it.
+    Its aliases are folded; `objections` is what sessions and people have against it; `heir` is what its
+    symbol was renamed to.
     """
 
     entry: Entry
@@ -33,6 +32,14 @@ class Standing:
     confirmed: bool
     certain_aliases: frozenset[str] = frozenset()
     objections: Objections = NONE
+    heir: Definition | None = None
+
+    @property
+    def symbol(self) -> str:
+        """What its symbol is called now; empty for a file that cannot be read."""
+        if self.heir is not None:
+            return self.heir.qualified
+        return self.entry.agreement.symbol if self.entry.agreement else ""
 
 
 def standings(
@@ -64,9 +71,10 @@ def _judged(
     complete = forest.freshness().state in {"fresh", "stale"}
     found = []
     for entry in entries:
+        facts = facts_of(forest, entry.agreement) if complete and entry.agreement else NO_FACTS
         validity, reasons = judge(
             entry,
-            _facts(forest, entry, complete=complete),
+            facts,
             confirmed=entry.path in confirmed,
             now=now,
             expire_days=settings.expire_days,
@@ -76,24 +84,9 @@ def _judged(
         against = contested.get(entry.key, NONE) if entry.key else NONE
         reasons += (against.doubt,) if against.doubt else ()
         is_agreed = entry.path in confirmed
-        found.append(Standing(entry, validity, reasons, is_agreed, certain, against))
+        standing = Standing(entry, validity, reasons, is_agreed, certain, against, facts.heir)
+        found.append(standing)
     return found
-
-
-def _facts(forest: Index, entry: Entry, *, complete: bool) -> SymbolFacts:
-    """Return what the index knows; of a language whose symbols it cannot read, it knows nothing."""
-    agreement = entry.agreement
-    if agreement is None or not complete:
-        return NO_FACTS
-    try:
-        name = lookup_name(agreement.symbol)
-        found = forest.store.definitions(name, exact=True, limit=DEFINITIONS)
-    except CodeIntelError:
-        return NO_FACTS
-    unread = [not row_of(file.path).complete for file in agreement.files]
-    if not found and unread and all(unread):
-        return NO_FACTS
-    return SymbolFacts(complete=True, definitions=tuple(found))
 
 
 def _certain(sightings: dict[Key, dict[str, int]], entry: Entry) -> frozenset[str]:

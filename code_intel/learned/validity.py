@@ -4,19 +4,16 @@ Validity comes before age: an agreement whose symbol is provably unchanged does 
 symbol is gone is not served however young it is (seed 004 §7 C).
 """
 
-import hashlib
-import os
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
-from code_intel import git
 from code_intel.config import Settings
 from code_intel.learned.agreements import Entry, when
+from code_intel.learned.merged import is_carried, merged_paths
 from code_intel.learned.state import State
 from code_intel.records import Agreement, Definition, Validity
 from code_intel.spelling import composed
@@ -49,10 +46,17 @@ class SymbolFacts:
     Attributes:
         complete: Whether the index has seen every file; only then does absence mean anything.
         definitions: Every definition of the symbol, as `lookup_name` spells it.
+        heirs: Where there is none: definitions that say what was agreed on under another name.
     """
 
     complete: bool
     definitions: tuple[Definition, ...] = ()
+    heirs: tuple[Definition, ...] = ()
+
+    @property
+    def heir(self) -> Definition | None:
+        """What the symbol was renamed to: one definition with its text, and none with its name."""
+        return self.heirs[0] if len(self.heirs) == 1 and not self.definitions else None
 
 
 NO_FACTS = SymbolFacts(complete=False)
@@ -70,8 +74,8 @@ class _Case:
     last_use: datetime
 
     @property
-    def meant(self) -> tuple[Definition, ...]:
-        """The definitions in the agreement's own files; all of them once it is defined elsewhere.
+    def here(self) -> tuple[Definition, ...]:
+        """The definitions in the agreement's own files.
 
         Other files may define the same name: what happens to those says nothing.
         """
@@ -80,13 +84,26 @@ class _Case:
         if not own:  # the same names, written in the other Unicode form
             files = {composed(file) for file in files}
             own = tuple(d for d in self.facts.definitions if composed(d.file) in files)
-        return own or self.facts.definitions
+        return own
+
+    @property
+    def moved_to(self) -> Definition | None:
+        """Where the symbol is, as it was agreed on, once none of the agreement's files defines it.
+
+        One definition alone has its text, and enough of it that another one would not.
+        """
+        if self.here or not self.agreement.files or not self.agreement.digest:
+            return None
+        same = [d for d in self.facts.definitions if d.digest == self.agreement.digest]
+        return same[0] if len(same) == 1 and same[0].body else None
 
     @property
     def unchanged(self) -> bool:
         """Whether a definition is provably the one that was agreed on."""
-        known = {definition.digest for definition in self.meant}
-        return bool(self.agreement.digest) and self.agreement.digest in known
+        if not self.agreement.digest:
+            return False
+        meant = self.here if self.agreement.files else self.facts.definitions
+        return self.agreement.digest in {d.digest for d in meant} or self.moved_to is not None
 
 
 def lookup_name(symbol: str) -> str:
@@ -121,8 +138,8 @@ def judge(
     last_use = max(learned, last_confirmed_use) if last_confirmed_use else learned
     case = _Case(entry.agreement, facts, confirmed, now, expire_days, last_use)
     found = [(validity, reason) for validity, rule in _RULES if (reason := rule(case))]
-    note = (entry.reason,) if entry.reason else ()
-    return found[0][0] if found else "valid", (*(reason for _, reason in found), *note)
+    notes = tuple(filter(None, (_moved(case), entry.reason)))
+    return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
 
 
 def is_confirmed(settings: Settings, entry: Entry, state: State) -> bool:
@@ -131,12 +148,14 @@ def is_confirmed(settings: Settings, entry: Entry, state: State) -> bool:
 
 
 def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) -> set[Path]:
-    """Return the paths of the entries that are confirmed; git is asked at most once for all.
+    """Return the paths of the entries that are confirmed; git is asked for all of them together.
 
     This machine's store holds the content's digest, or, with `trust_git`, the file says
-    `confirmed: true` and is byte for byte (line ends aside) what HEAD holds.
+    `confirmed: true` and is byte for byte (line ends aside) what the trunk holds.
     """
     here = state.confirmed()
+    if here and is_carried(settings):
+        here = set()
     found = {entry.path for entry in entries if entry.agreement and entry.digest in here}
     claimed = [
         entry
@@ -145,28 +164,41 @@ def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) 
     ]
     if not settings.trust_git or not claimed:
         return found
-    head = _blobs_in_head(settings.agreements)
-    return found | {
-        entry.path
-        for entry in claimed
-        if all(_is_committed(settings.agreements, path, head) for path in (entry.path, *entry.also))
-    }
+    merged = merged_paths(settings, {path for e in claimed for path in (e.path, *e.also)})
+    return found | {e.path for e in claimed if merged.issuperset((e.path, *e.also))}
 
 
 def _broken(case: _Case) -> str:
-    gone = case.facts.complete and not case.facts.definitions
-    return f"{lookup_name(case.agreement.symbol)} is not defined anywhere any more." if gone else ""
+    facts = case.facts
+    if not facts.complete or facts.definitions or facts.heir:
+        return ""
+    gone = f"{lookup_name(case.agreement.symbol)} is not defined anywhere any more."
+    same = ", ".join(f"{found.qualified} ({found.file}:{found.line})" for found in facts.heirs)
+    return f"{gone} Its text is in several places now: {same}." if same else gone
 
 
 def _changed(case: _Case) -> str:
-    if not case.facts.complete or not case.agreement.digest or case.unchanged:
+    if not case.facts.complete or case.unchanged:
         return ""
-    places = ", ".join(f"{found.file}:{found.line}" for found in case.meant[:3])
+    if heir := case.facts.heir:
+        return f"Its symbol was renamed to {heir.qualified} ({heir.file}:{heir.line}), with the same text."
+    if not case.agreement.digest:
+        return ""
+    places = ", ".join(f"{d.file}:{d.line}" for d in (case.here or case.facts.definitions)[:3])
     return f"The symbol has changed since it was agreed on: {places}." if places else ""
 
 
+def _moved(case: _Case) -> str:
+    place = case.moved_to
+    return f"Its symbol has moved to {place.file}:{place.line}, unchanged." if place else ""
+
+
 def _unconfirmed(case: _Case) -> str:
-    return "" if case.confirmed else "Nobody has confirmed this content here or in git."
+    return (
+        ""
+        if case.confirmed
+        else "Nobody has confirmed this content here, and the trunk of git does not hold it."
+    )
 
 
 def _unchecked(case: _Case) -> str:
@@ -196,36 +228,3 @@ _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
     ("expired", _expired),
 )
 """The first that applies names the validity, all that apply give their reasons."""
-
-
-def _blobs_in_head(folder: Path) -> dict[str, str]:
-    """Return path (NFC, relative to `folder`) and object id of each file in HEAD below `folder`."""
-    try:
-        listed = git.run(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".") or b""
-    except TimeoutError:
-        listed = b""  # a repository slower than that confirms nothing
-    blobs = {}
-    for record in listed.split(b"\0"):
-        facts, _, name = record.partition(b"\t")
-        if facts.startswith(b"100"):  # a regular file; links and submodules confirm nothing
-            blobs[_name(os.fsdecode(name))] = facts.split(b" ")[-1].decode()
-    return blobs
-
-
-def _is_committed(folder: Path, path: Path, head: Mapping[str, str]) -> bool:
-    try:
-        expected = head[_name(path.relative_to(folder).as_posix())]
-        data = path.read_bytes()
-    except (KeyError, ValueError, OSError):
-        return False
-    return expected in _object_ids((data, data.replace(b"\r\n", b"\n")), len(expected))
-
-
-def _object_ids(contents: Iterable[bytes], length: int) -> set[str]:
-    """Return git's blob ids: SHA-1, or SHA-256 in repositories made with it."""
-    kind = "sha1" if length == 40 else "sha256"  # noqa: PLR2004 - hex digits of SHA-1
-    return {hashlib.new(kind, b"blob %d\0" % len(data) + data).hexdigest() for data in contents}
-
-
-def _name(path: str) -> str:
-    return unicodedata.normalize("NFC", path)

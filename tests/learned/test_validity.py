@@ -84,7 +84,40 @@ def test_of_equal_names_only_the_one_in_its_own_files_counts() -> None:
     known = SymbolFacts(complete=True, definitions=(*facts("d1").definitions, here))
     assert status(mine, known) == "changed"
     assert status(replace(mine, digest="d2"), known) == "valid"
-    assert status(replace(mine, files=(FileReference("gone.py", 1),)), known) == "valid"
+
+
+def test_a_symbol_that_moved_is_as_agreed_where_one_definition_alone_proves_it() -> None:
+    gone = replace(LOGIN, files=(FileReference("gone.py", 1),))
+    there = facts("d1").definitions[0]
+    known = SymbolFacts(complete=True, definitions=(replace(there, body="b1"),))
+    entry = entry_of(gone)
+    judged = judge(entry, known, confirmed=True, now=NOW, expire_days=30)
+    assert judged == ("valid", ("Its symbol has moved to a.py:3, unchanged.",))
+    assert status(gone, facts("d1")) == "changed"  # so short that another one may say the same
+    twice = replace(known, definitions=known.definitions * 2)
+    assert status(gone, twice) == "changed"
+    assert status(gone, facts("d2")) == "changed"
+
+
+HEIR = Definition("enter", "AuthService.enter", "method", "a.py", 3, 5, "", "python", "d9", "b1")
+
+
+def test_a_rename_that_is_proven_is_a_change_and_says_the_new_name() -> None:
+    known = SymbolFacts(complete=True, heirs=(HEIR,))
+    agreed = replace(LOGIN, body="b1")
+    validity, reasons = judge(entry_of(agreed), known, confirmed=True, now=NOW, expire_days=30)
+    assert validity == "changed"
+    assert reasons == ("Its symbol was renamed to AuthService.enter (a.py:3), with the same text.",)
+    assert known.heir == HEIR
+
+
+def test_a_name_that_is_still_there_or_two_heirs_prove_no_rename() -> None:
+    agreed = replace(LOGIN, body="b1")
+    assert SymbolFacts(True, facts("d2").definitions, (HEIR,)).heir is None  # noqa: FBT003 - by position
+    two = SymbolFacts(complete=True, heirs=(HEIR, replace(HEIR, qualified="Door.enter")))
+    validity, reasons = judge(entry_of(agreed), two, confirmed=True, now=NOW, expire_days=30)
+    assert validity == "broken"
+    assert "Door.enter" in reasons[0]
 
 
 def test_a_symbol_gone_from_a_complete_index_is_broken() -> None:

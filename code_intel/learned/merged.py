@@ -1,0 +1,89 @@
+"""Which agreements the team has merged: what git's trunk holds, byte for byte (docs/decisions/0013).
+
+A branch that is checked out and not merged has agreed nothing, whatever its files say.
+"""
+
+import hashlib
+import os
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from code_intel import git
+from code_intel.config import Settings
+
+
+def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:
+    """Return those files that are, line ends aside, what the project's trunk holds.
+
+    Two questions to git for all of them; the second is asked once for each state of the trunk. A git
+    that cannot say, or not in time, has merged nothing.
+    """
+    folder = _repository(settings)
+    found: set[Path] = set()
+    try:
+        below = Path(os.path.relpath(settings.agreements, folder)).as_posix()
+        for commit in git.trunk(folder, settings.trunk):
+            blobs = _blobs(folder, commit, below)
+            found |= {path for path in paths if _is_held(path, folder, blobs)}
+            if len(found) == len(paths):
+                break
+    except OSError:  # TimeoutError among them
+        pass
+    return found
+
+
+def is_carried(settings: Settings) -> bool:
+    """Whether git carries this project's state store: then it is whoever's committed it, and no memory."""
+    try:
+        return bool(git.run(settings.state, "ls-files", "-z", "--", "state.db*"))
+    except TimeoutError:
+        return True
+
+
+def _repository(settings: Settings) -> Path:
+    """Return the folder whose repository says what was merged.
+
+    Agreements inside the project are the project's own business: a repository within it, such as a
+    submodule that a branch has added, has no say. Those elsewhere are the owner's explicit choice.
+    """
+    inside = Path(os.path.normpath(settings.agreements)).is_relative_to(settings.root)
+    return settings.root if inside else settings.agreements
+
+
+@lru_cache(maxsize=8)
+def _blobs(folder: Path, commit: str, below: str) -> Mapping[str, str]:
+    """Return path (NFC, relative to `folder`) and object id of each file of a commit below `below`.
+
+    Raises:
+        OSError: Git could not say; a commit never changes, but that may.
+    """
+    listed = git.run(folder, "ls-tree", "-r", "-z", commit, "--", f"{below}/")
+    if listed is None:
+        raise FileNotFoundError(f"git cannot list {commit}.")
+    blobs = {}
+    for record in listed.split(b"\0"):
+        facts, _, name = record.partition(b"\t")
+        if facts.startswith(b"100"):  # a regular file; links and submodules hold nothing
+            blobs[_name(os.fsdecode(name))] = facts.split(b" ")[-1].decode()
+    return blobs
+
+
+def _is_held(path: Path, folder: Path, blobs: Mapping[str, str]) -> bool:
+    try:
+        expected = blobs[_name(Path(os.path.relpath(path, folder)).as_posix())]
+        data = path.read_bytes()
+    except (KeyError, ValueError, OSError):
+        return False
+    return expected in _object_ids((data, data.replace(b"\r\n", b"\n")), len(expected))
+
+
+def _object_ids(contents: Iterable[bytes], length: int) -> set[str]:
+    """Return git's blob ids: SHA-1, or SHA-256 in repositories made with it."""
+    kind = "sha1" if length == 40 else "sha256"  # noqa: PLR2004 - hex digits of SHA-1
+    return {hashlib.new(kind, b"blob %d\0" % len(data) + data).hexdigest() for data in contents}
+
+
+def _name(path: str) -> str:
+    return unicodedata.normalize("NFC", path)
