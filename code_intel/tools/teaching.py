@@ -13,7 +13,7 @@ from code_intel.session import learning
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map, refresh_source
-from code_intel.tools.offers import offer_of, tell
+from code_intel.tools.offers import Offer, offer_of, tell
 from code_intel.tools.project_files import changed_in
 from code_intel.tools.symbol_facts import definitions_of, nearest
 
@@ -94,23 +94,21 @@ async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -
         if session.frame
         else (),
     )
-    answered = session.short_circuit
-    if confirmed and lookup_name(str(answered.get("symbol", ""))) == lookup_name(symbol):
+    offer = offer_of(session)
+    if confirmed and offer and lookup_name(offer.symbol) == lookup_name(symbol):
         with suppress(NotFoundError):  # deleted meanwhile: learned anew
-            return await _once_more(desk, session, agreement)
+            return await _once_more(desk, offer, agreement)
     return await thread(learn, desk.settings, agreement, confirmed=confirmed)
 
 
-async def _once_more(desk: Desk, session: Session, agreement: Agreement) -> Learned:
+async def _once_more(desk: Desk, offer: Offer, agreement: Agreement) -> Learned:
     """Confirm the agreement that answered this session; the words it was asked for become an alias."""
-    answered = session.short_circuit
-    asked = str(answered["query"])
     return await thread(
         reconfirm,
         desk.settings,
-        (str(answered["nl_term"]), str(answered["symbol"])),
-        alias=asked if len(asked) <= LONGEST["alias"] else agreement.nl_term,
-        session_id=session.id,
+        (offer.nl_term, offer.symbol),
+        alias=offer.words if len(offer.words) <= LONGEST["alias"] else agreement.nl_term,
+        session_id=agreement.session_id,
         digest=agreement.digest,
         evidence=agreement.evidence,
         files=agreement.files,

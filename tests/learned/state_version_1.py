@@ -18,7 +18,7 @@ CREATE TABLE pending (
     PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
 """
 AT = "2026-01-05T09:00:00+00:00"
-ROWS = {
+ROWS: dict[str, list[tuple[object, ...]]] = {
     "base": [("ログイン機能", "AuthService", "p", "a", "login.md")],
     "confirmed": [("digest-1", AT), ("digest-2", AT)],
     "used": [("ログイン機能", "AuthService", AT), ("old", "S", "2026-01-05T09:00:00")],
@@ -40,7 +40,8 @@ def make(folder: Path) -> Path:
     database.execute(SCHEMA)
     for table, rows in ROWS.items():
         places = ", ".join("?" * len(rows[0]))
-        database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - names of this file
+        for row in rows:
+            database.execute(f"INSERT INTO {table} VALUES ({places})", row)  # noqa: S608 - names of this file
     database.pragma("user_version", 1)
     database.close()
     return path

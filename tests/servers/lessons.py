@@ -1,0 +1,84 @@
+"""Whole sessions on the shop, as agents drive them: they ask, verify, change a file and report."""
+
+from pathlib import Path
+from typing import Any
+
+from projects import Caller
+
+LOGIN, LOGIN_FILE = "AuthService.login", "src/auth/service.py"
+FEE, FEE_FILE = "shipping_fee", "src/cart/shipping.py"
+
+
+def change(shop: Path, file: str, what: str = "") -> None:
+    """Change a file outside of its symbols."""
+    path = shop / file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}\n# {what or len(text)}\n", encoding="utf-8")
+
+
+async def start(call: Caller, feature: str, intent: str = "MODIFY") -> str:
+    """Begin a session with all its slots, so that its risk is not HIGH; return its handle."""
+    query = f"{feature} で値が空のとき結果がおかしい"
+    session = await call("start_session", intent=intent, query=query)
+    await call(
+        "set_query_frame",
+        target_feature={"value": feature, "quote": feature},
+        trigger_condition={"value": "値が空のとき", "quote": "値が空のとき"},
+        observed_issue={"value": "結果がおかしい", "quote": "結果がおかしい"},
+    )
+    return str(session["session_id"])
+
+
+async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed") -> str:
+    """Answer the only hypothesis after a look at the symbol; return the next phase."""
+    hypotheses = (await call("get_session_status"))["semantic"]["hypotheses"]
+    await call("find_definitions", symbol=symbol)
+    evidence = {"tool": "find_definitions", "target": symbol, "result": "seen", "files": [file]}
+    answers = [{"hypothesis": text, "status": status, "evidence": evidence} for text in hypotheses]
+    return str((await call("submit_verification", verified=answers))["next_phase"])
+
+
+async def explore(call: Caller, symbol: str, file: str) -> None:
+    """Lead a session that the map could not answer to READY, with the symbol confirmed."""
+    await call("search_smart")
+    await call("search_text", pattern="def ", path=file)
+    await call("find_definitions", symbol=symbol)
+    await call("find_references", symbol=symbol)
+    await call(
+        "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{file}: it is"
+    )
+    answer = await call(
+        "submit_understanding",
+        symbols_identified=[symbol],
+        entry_points=[symbol],
+        files_analyzed=[file],
+    )
+    if answer["next_phase"] == "SEMANTIC":
+        await call("submit_semantic", hypotheses=[f"{symbol} is it"], devrag_reason="architecture_unknown")  # fmt: skip
+        await verify(call, symbol, file)
+
+
+async def succeed(call: Caller, shop: Path, file: str) -> dict[str, Any]:
+    """Change a file and report success."""
+    change(shop, file)
+    return await call("record_outcome", outcome="success")
+
+
+async def learn(call: Caller, shop: Path, feature: str, symbol: str, file: str) -> dict[str, Any]:
+    """Earn an agreement the long way."""
+    await start(call, feature)
+    await explore(call, symbol, file)
+    return await succeed(call, shop, file)
+
+
+async def ask(call: Caller, feature: str, intent: str = "MODIFY") -> dict[str, Any]:
+    """Begin a session and ask the map."""
+    await start(call, feature, intent)
+    return await call("search_smart")
+
+
+async def score(call: Caller, words: str, symbol: str) -> float:
+    """Return the map's score of a symbol for free words."""
+    hits = (await call("search_map", query=words))["results"]
+    scores = [hit["score"] for hit in hits if hit.get("agreement", {}).get("symbol") == symbol]
+    return max(scores, default=0.0)

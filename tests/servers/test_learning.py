@@ -1,0 +1,206 @@
+"""What the map learns from sessions, over the wire and with the real model: words, rejections, failures."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.learned.state import open_state
+from projects import Caller
+from served import AGREEMENTS, gateway
+from servers.lessons import (
+    FEE,
+    FEE_FILE,
+    LOGIN,
+    LOGIN_FILE,
+    ask,
+    change,
+    explore,
+    learn,
+    score,
+    succeed,
+    verify,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+TERM = "ログイン機能"
+WORDS = "サインイン機能"
+
+
+def model(shop: Path) -> Any:
+    return gateway(shop, embedding="faithful")
+
+
+async def confirm(call: Caller, shop: Path, words: str) -> dict[str, Any]:
+    """Ask with `words`, verify what the map offers, change the file, report success."""
+    answer = await ask(call, words)
+    assert answer["next_phase"] == "VERIFICATION", answer
+    await verify(call, LOGIN, LOGIN_FILE)
+    await call("find_references", symbol=LOGIN)
+    return await succeed(call, shop, LOGIN_FILE)
+
+
+async def reject(call: Caller, words: str) -> None:
+    answer = await ask(call, words)
+    assert answer["next_phase"] == "VERIFICATION", answer
+    assert await verify(call, LOGIN, LOGIN_FILE, "rejected") == "EXPLORATION"
+
+
+def experiences(shop: Path) -> list[tuple[str, str, str]]:
+    with open_state(shop / ".code-intel") as state:
+        return [(found.kind, found.wording, found.detail) for found in state.experiences()]
+
+
+async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        first = await score(call, WORDS, LOGIN)
+        assert (await confirm(call, shop, WORDS))["map_sync"] == "done"
+        assert 0.7 <= first <= await score(call, WORDS, LOGIN) < 0.8
+        await confirm(call, shop, "ｻｲﾝｲﾝ機能")  # the same words, in another width
+        assert await score(call, WORDS, LOGIN) == 1.0
+        assert (await ask(call, WORDS))["next_phase"] == "READY"
+        (file,) = (shop / AGREEMENTS).glob("*.md")
+        assert file.read_text(encoding="utf-8").count('- "') == 1
+
+
+async def test_one_session_that_reports_again_and_again_is_one_session(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await confirm(call, shop, WORDS)
+        for _ in range(5):
+            again = await succeed(call, shop, LOGIN_FILE)
+            assert again["cached_pairs"] == []
+        assert await score(call, WORDS, LOGIN) < 0.8
+        counted = [kind for kind, wording, _ in experiences(shop) if wording == "サインイン機能"]
+        assert sorted(counted) == ["accepted", "confirmed", "offered"]
+
+
+async def test_an_alias_that_people_took_out_of_the_file_is_none_any_more(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        for _ in range(2):
+            await confirm(call, shop, WORDS)
+        (file,) = (shop / AGREEMENTS).glob("*.md")
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace(f'aliases:\n  - "{WORDS}"\n', ""), encoding="utf-8")
+        assert text != file.read_text(encoding="utf-8")
+        assert await score(call, WORDS, LOGIN) < 0.8
+
+
+async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_them(
+    shop: Path,
+) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await confirm(call, shop, WORDS)
+        await reject(call, WORDS)
+        assert await score(call, WORDS, LOGIN) < 0.7
+        assert await score(call, "ｻｲﾝｲﾝ機能", LOGIN) < 0.7
+        assert (await ask(call, WORDS))["source"] == "forest"
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        with open_state(shop / ".code-intel") as state:
+            assert state.alias_sessions() == {}
+        hit = (await call("search_map", query=WORDS))["results"][0]
+        assert "rejected in these words" in hit["why"]
+
+
+async def test_the_very_term_rejected_heals_by_the_next_success(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await ask(call, TERM)
+        await call("revert_to_exploration", reason="about something else")
+        assert ("rejected", TERM, "revert") in experiences(shop)
+        assert (await call("search_smart"))["source"] == "forest"
+        assert (await ask(call, TERM))["source"] == "forest"
+        await explore(call, LOGIN, LOGIN_FILE)
+        assert (await succeed(call, shop, LOGIN_FILE))["cached_pairs"]
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_until_a_success(
+    shop: Path,
+) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await reject(call, WORDS)
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        await reject(call, "ログイン処理")
+        doubted = await ask(call, TERM)
+        assert (doubted["next_phase"], doubted["guards"]) == ("VERIFICATION", ["undisputed"])
+        assert "2 sessions" in str(doubted["results"][0]["agreement"]["reasons"])
+        await verify(call, LOGIN, LOGIN_FILE)
+        await call("find_references", symbol=LOGIN)
+        await succeed(call, shop, LOGIN_FILE)
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        assert await score(call, WORDS, LOGIN) < 0.7
+
+
+async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        for number in (1, 2):
+            assert (await ask(call, TERM))["next_phase"] == "READY", number
+            for _ in range(3):
+                failed = await call("record_outcome", outcome="failure")
+                assert TERM in failed["note"]
+        assert (await ask(call, TERM))["guards"] == ["undisputed"]
+        assert await verify(call, LOGIN, LOGIN_FILE) == "READY"
+        assert TERM not in (await call("record_outcome", outcome="failure"))["note"]
+        await succeed(call, shop, LOGIN_FILE)
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+async def test_success_with_another_symbol_speaks_against_what_the_map_offered(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        await call("find_definitions", symbol=FEE)
+        await call(
+            "confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="the fee is it"
+        )
+        await call("add_explored_files", files=[FEE_FILE])
+        change(shop, FEE_FILE)
+        assert (await call("record_outcome", outcome="success"))["cached_pairs"] == []
+        assert ("rejected", TERM, "another symbol") in experiences(shop)
+        assert (await ask(call, TERM))["source"] == "forest"
+
+
+async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await reject(call, WORDS)
+    async with model(shop) as call:
+        assert await score(call, WORDS, LOGIN) < 0.7
+    for file in (shop / ".code-intel").glob("state.db*"):
+        file.unlink()
+    async with model(shop) as call:
+        assert await score(call, WORDS, LOGIN) >= 0.7
+        assert (await ask(call, TERM))["guards"][:2] == ["valid", "confirmed"]
+
+
+async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await call("add_agreement", nl_term=WORDS, symbol="GoneService", code_evidence="once was")
+        outcome = await confirm(call, shop, WORDS)
+        assert "it is the term of GoneService" in outcome["note"]
+        with open_state(shop / ".code-intel") as state:
+            assert state.alias_sessions() == {}
+
+
+async def test_what_a_session_did_is_in_the_log_with_the_band_that_led_there(shop: Path) -> None:
+    async with model(shop) as call:
+        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        await confirm(call, shop, WORDS)
+        await ask(call, TERM)
+        await succeed(call, shop, LOGIN_FILE)
+    log = shop / ".code-intel" / "logs" / "outcomes.jsonl"
+    records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [(r["band"], r["ready_by"]) for r in records] == [
+        ("forest", "verification"),
+        ("verification", "verification"),
+        ("ready", "map"),
+    ]
