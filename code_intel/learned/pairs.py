@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,9 @@ def load(path: Path) -> PairsFile:
     return parse(data)
 
 
+@lru_cache(maxsize=2)
 def parse(data: bytes) -> PairsFile:
-    """Read the bytes of a pairs file; never raises."""
+    """Read the bytes of a pairs file; never raises. The last ones read are remembered."""
     try:
         text = data.decode("utf-8-sig")
         document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)

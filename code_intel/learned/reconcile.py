@@ -14,7 +14,7 @@ from typing import Literal
 from code_intel import durable
 from code_intel.chunking.agreement import AgreementProblem, file_name
 from code_intel.config import Settings
-from code_intel.errors import BusyError, StorageError
+from code_intel.errors import StorageError
 from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
@@ -64,6 +64,11 @@ class Report:
     actions: Mapping[Key, Action] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything was written; to wait for people writes nothing."""
+        return any(done != "wait" for done in self.actions.values())
+
     def count(self, action: Action) -> int:
         """Return how many keys had this action."""
         return sum(done == action for done in self.actions.values())
@@ -109,17 +114,6 @@ def reconcile(settings: Settings, *, now: datetime | None = None) -> Report:
         return Report()
     with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
         return reconcile_locked(settings, state, now=now)
-
-
-def refresh(settings: Settings, *, now: datetime | None = None) -> Report:
-    """Honour edits before reading; where nothing can be written, files are read as they are.
-
-    Never raises for that: the report's notes say why both sides may differ.
-    """
-    try:
-        return reconcile(settings, now=now)
-    except (StorageError, BusyError) as error:
-        return Report(notes=(error.message,))
 
 
 def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Report:

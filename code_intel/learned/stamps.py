@@ -29,6 +29,10 @@ class Stamp(NamedTuple):
     said: tuple[object, ...]
     settled: bool
 
+    def proves(self, earlier: "Stamp | None") -> bool:
+        """Whether nothing has changed since the earlier one."""
+        return earlier is not None and earlier.settled and self.said == earlier.said
+
 
 facts_of: Callable[[os.stat_result], Facts] = attrgetter(
     "st_ctime_ns", "st_mtime_ns", "st_size", "st_ino"

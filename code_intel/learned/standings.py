@@ -1,17 +1,18 @@
 """Every agreement with what it is worth now: files, this machine's memory and the index together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
-from code_intel.learned.agreements import Entry, Key, load_all
+from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.definitions import facts_of
-from code_intel.learned.experience import NONE, Objections, weigh
+from code_intel.learned.experience import NONE, Objections
+from code_intel.learned.folder import NOW
+from code_intel.learned.ledger import Ledger, ledger
 from code_intel.learned.recall import fold
-from code_intel.learned.reconcile import refresh
-from code_intel.learned.state import State, open_state
-from code_intel.learned.validity import NO_FACTS, confirmed_paths, judge
+from code_intel.learned.validity import NO_FACTS, judge
 from code_intel.records import Definition, Validity
 
 CERTAIN_SESSIONS = 2
@@ -53,45 +54,48 @@ def standings(
         now: With an offset.
         repair: Whether edits of learned_pairs.json are honoured first; False writes nothing.
     """
-    if repair:
-        refresh(settings)
-    entries = load_all(settings.agreements)
-    if not entries:
-        return []
-    with open_state(settings.state, create=False) as state:
-        return _judged(settings, forest, state, entries, now or datetime.now(UTC))
+    now = now or datetime.now(UTC)
+    found = ledger(settings, now=now, repair=repair)
+    judge_one = judging(settings, forest, found, now)
+    return [judge_one(entry) for entry in found.known.entries]
 
 
-def _judged(
-    settings: Settings, forest: Index, state: State, entries: list[Entry], now: datetime
-) -> list[Standing]:
-    confirmed = confirmed_paths(settings, entries, state)
-    uses, sightings = state.last_uses(), state.alias_sessions()
-    contested = weigh(state.contested(), now)
-    complete = forest.freshness().state in {"fresh", "stale"}
-    found = []
-    for entry in entries:
+def standing(settings: Settings, forest: Index, key: Key, *, since: float = NOW) -> Standing | None:
+    """Judge one agreement, or return None where there is none; see `ledger` about `since`."""
+    now = datetime.now(UTC)
+    found = ledger(settings, now=now, since=since)
+    entry = found.known.by_key.get(key)
+    return judging(settings, forest, found, now)(entry) if entry else None
+
+
+def judging(
+    settings: Settings, forest: Index, found: Ledger, now: datetime
+) -> Callable[[Entry], Standing]:
+    """Return what judges an entry of the ledger: by the index of the source as it is at that moment."""
+    complete = bool(found.known.entries) and forest.freshness().state in {"fresh", "stale"}
+
+    def judged(entry: Entry) -> Standing:
         facts = facts_of(forest, entry.agreement) if complete and entry.agreement else NO_FACTS
+        confirmed = entry.path in found.confirmed
         validity, reasons = judge(
             entry,
             facts,
-            confirmed=entry.path in confirmed,
+            confirmed=confirmed,
             now=now,
             expire_days=settings.expire_days,
-            last_confirmed_use=uses.get(entry.key) if entry.key else None,
+            last_confirmed_use=found.memory.uses.get(entry.key) if entry.key else None,
         )
-        certain = _certain(sightings, entry)
-        against = contested.get(entry.key, NONE) if entry.key else NONE
+        against = found.objections.get(entry.key, NONE) if entry.key else NONE
         reasons += (against.doubt,) if against.doubt else ()
-        is_agreed = entry.path in confirmed
-        standing = Standing(entry, validity, reasons, is_agreed, certain, against, facts.heir)
-        found.append(standing)
-    return found
+        certain = certain_aliases(found, entry)
+        return Standing(entry, validity, reasons, confirmed, certain, against, facts.heir)
+
+    return judged
 
 
-def _certain(sightings: dict[Key, dict[str, int]], entry: Entry) -> frozenset[str]:
+def certain_aliases(found: Ledger, entry: Entry) -> frozenset[str]:
     """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
-    seen = sightings.get(entry.key, {}) if entry.key else {}
+    seen = found.memory.sightings.get(entry.key, {}) if entry.key else {}
     if entry.agreement is None or not seen:
         return frozenset()
     written = set(map(fold, entry.agreement.aliases))

@@ -66,6 +66,13 @@ class Base(NamedTuple):
     file: str
 
 
+class Outline(NamedTuple):
+    """How many bases there are, and how many agreements are still being learned."""
+
+    bases: int
+    pending: int
+
+
 class Pending(NamedTuple):
     """An agreement that is being learned: its whole text, and whether it is confirmed."""
 
@@ -96,6 +103,12 @@ class State:
         """Return every base of the last sync."""
         rows = self._rows("SELECT nl_term, symbol, pair, agreement, file FROM base")
         return {(row[0], row[1]): Base(*row[2:]) for row in rows}
+
+    def outline(self) -> Outline:
+        """Return what says, beside the files, whether the two sides must be brought together."""
+        sql = "SELECT (SELECT count(*) FROM base), (SELECT count(*) FROM pending)"
+        ((bases, pending),) = self._rows(sql)
+        return Outline(bases, pending)
 
     def set_base(self, key: Key, base: Base | None) -> None:
         """Remember, or with None forget, what both sides were at a sync."""

@@ -18,7 +18,8 @@ from code_intel.learned import journal
 from code_intel.learned.agreements import find, load_all, make_key, write
 from code_intel.learned.learn import learn
 from code_intel.learned.pairs import Pair, PairsFile, add, load, update
-from code_intel.learned.reconcile import DECISIONS, Action, decide, reconcile, refresh
+from code_intel.learned.reconcile import DECISIONS, Action, decide, reconcile
+from code_intel.learned.refresh import refresh
 from code_intel.learned.state import Base, Pending, open_state
 from code_intel.records import Agreement, FileReference
 
