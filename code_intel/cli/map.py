@@ -12,6 +12,8 @@ WORDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
     Command("add", "code_intel.cli.map_add", "add an agreement, unconfirmed"),
     Command("confirm", "code_intel.cli.map_confirm", "confirm one for the symbol as it is now"),
+    Command("reject", "code_intel.cli.map_reject", "say that one is wrong, or for which words"),
+    Command("stats", "code_intel.cli.map_stats", "show what the map was good for"),
 )
 
 

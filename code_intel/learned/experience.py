@@ -98,15 +98,10 @@ class _Case:
         failed = self.failed - sessions
         if min(len(sessions), len(wordings)) + len(failed) < DOUBTERS:
             return ""
-        told = [
-            text
-            for number, text in (
-                (len(sessions), f"{len(sessions)} sessions have rejected it"),
-                (len(failed), f"{len(failed)} failed after relying on it"),
-            )
-            if number
-        ]
-        return f"{', '.join(told)}; nothing has confirmed it since.".capitalize()
+        return (
+            f"Sessions that rejected it: {len(sessions)}; that failed after relying on it: {len(failed)}. "
+            "Nothing has confirmed it since."
+        )
 
 
 def weigh(experiences: Iterable[Experience], now: datetime) -> Mapping[Key, Objections]:

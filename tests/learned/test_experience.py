@@ -79,10 +79,7 @@ def test_doubt_takes_two_sessions_with_words_or_failures_of_their_own_or_a_perso
 
 def test_doubt_says_where_it_comes_from() -> None:
     two = judged(one("rejected", "a", "s1"), one("failed", "b", "s2")).doubt
-    assert (
-        two
-        == "1 sessions have rejected it, 1 failed after relying on it; nothing has confirmed it since."
-    )
+    assert two.startswith("Sessions that rejected it: 1; that failed after relying on it: 1.")
 
 
 kinds = st.sampled_from(["accepted", "confirmed", "rejected", "failed"])

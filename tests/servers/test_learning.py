@@ -130,7 +130,7 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
         await reject(call, "ログイン処理")
         doubted = await ask(call, TERM)
         assert (doubted["next_phase"], doubted["guards"]) == ("VERIFICATION", ["undisputed"])
-        assert "2 sessions" in str(doubted["results"][0]["agreement"]["reasons"])
+        assert "rejected it: 2" in str(doubted["results"][0]["agreement"]["reasons"])
         await verify(call, LOGIN, LOGIN_FILE)
         await call("find_references", symbol=LOGIN)
         await succeed(call, shop, LOGIN_FILE)

@@ -1,0 +1,47 @@
+"""Say that an agreement is wrong, or wrong for some words; nothing of its file is changed.
+
+With --query these words no longer lead to it; without, it answers nobody unverified. A later success with
+it takes that back, and so does `code-intel map confirm`.
+"""
+
+import argparse
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.learned.agreements import find, make_key
+from code_intel.learned.feedback import note
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("term", help="its term")
+    parser.add_argument("symbol", help="its symbol")
+    parser.add_argument("--query", metavar="WORDS", help="only when it is asked for in these words")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reject it."""
+    settings, words = project_of(args), args.query
+    if words is not None and not words.strip():
+        raise UsageError("--query is empty.", details={"field": "query"})
+    if find(settings.agreements, make_key(args.term, args.symbol)) is None:
+        raise NotFoundError(
+            f"There is no agreement {args.term} → {args.symbol}.",
+            hint="Look at `code-intel map list` for what there is.",
+        )
+    note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
+    what = (
+        f"for “{words}”: these words lead there no more"
+        if words
+        else "and answers nobody unverified"
+    )
+    data = {
+        "success": True,
+        "pair": {"nl_term": args.term, "symbol": args.symbol},
+        "query": words,
+    }
+    back = f"`code-intel map confirm {args.term} {args.symbol}` takes it back."
+    emit(args, data, f"Rejected: {args.term} → {args.symbol} {what}. {back}")
+    return 0

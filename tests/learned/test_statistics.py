@@ -1,0 +1,98 @@
+"""Figures of the map: counted by session, by band and by agreement, whatever stands in the log."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.learned.agreements import Entry
+from code_intel.learned.experience import Experience, Kind, Objections
+from code_intel.learned.outcomes import Log
+from code_intel.learned.standings import Standing
+from code_intel.learned.statistics import summarize
+from code_intel.records import Agreement
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+KEY = ("ログイン機能", "AuthService")
+
+
+def one(kind: Kind, detail: str = "ready", session: str = "s1", wording: str = "a") -> Experience:
+    return Experience(KEY, kind, wording, session, detail, NOW)
+
+
+def standing(symbol: str, doubt: str = "") -> Standing:
+    entry = Entry(Path(f"{symbol}.md"), Agreement("ログイン機能", symbol), "")
+    return Standing(entry, "valid", (), confirmed=True, objections=Objections(doubt=doubt))
+
+
+def record(session: str, outcome: str = "success", **more: Any) -> dict[str, Any]:
+    return {"session_id": session, "outcome": outcome, **more}
+
+
+def test_a_rejection_counts_in_the_band_it_was_offered_in() -> None:
+    found = summarize(
+        [
+            one("offered"),
+            one("accepted"),
+            one("offered", "verification", "s2"),
+            one("rejected", "revert", "s2"),
+            one("rejected", "person", ""),
+        ],
+        Log((), 0),
+        [],
+    )
+    assert found.bands["ready"] == {"offered": 1, "accepted": 1, "failed": 0, "rejected": 0}
+    assert found.bands["verification"] == {"offered": 1, "accepted": 0, "failed": 0, "rejected": 1}
+    assert found.rejected_by == {"revert": 1, "person": 1}
+    assert found.experiences["rejected"] == 2
+
+
+def test_a_session_counts_by_its_last_word() -> None:
+    log = Log((record("a", "failure"), record("b"), record("a", intent="MODIFY")), 3)
+    found = summarize([], log, [])
+    assert found.outcomes == {"sessions": 2, "success": 2, "failure": 0, "partial": 0}
+    assert found.by["intent"]["MODIFY"]["success"] == 1
+    assert found.by["intent"]["unknown"]["success"] == 1
+    assert found.bad_lines == 3
+
+
+def test_agreements_are_listed_by_use_and_by_objection_and_those_without_use() -> None:
+    experiences = [one("accepted"), one("rejected", session="s2"), one("confirmed", session="s3")]
+    found = summarize(
+        experiences, Log((), 0), [standing("AuthService", "doubt"), standing("Other")]
+    )
+    assert found.agreements == {
+        "total": 2,
+        "by_status": {"valid": 2},
+        "never_used": 1,
+        "doubted": 1,
+    }
+    assert [(row["symbol"], row["accepted"]) for row in found.most_used] == [("AuthService", 1)]
+    assert [row["symbol"] for row in found.most_rejected] == ["AuthService"]
+    assert found.never_used == [{"nl_term": "ログイン機能", "symbol": "Other"}]
+
+
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.lists(st.text(max_size=2), max_size=2)
+)
+fields = st.sampled_from(
+    ["session_id", "outcome", "intent", "phase_at_outcome", "band", "devrag_used"]
+)
+records = st.dictionaries(fields, values | st.sampled_from(["success", "failure"]), max_size=6)
+
+
+@given(st.lists(records, max_size=6))
+def test_whatever_stands_in_the_log_is_counted_once_or_not_at_all(
+    found: list[dict[str, Any]],
+) -> None:
+    counted = summarize([], Log(tuple(found), 0), [])
+    ended = sum(counted.outcomes[outcome] for outcome in ("success", "failure", "partial"))
+    assert ended == counted.outcomes["sessions"] <= len(found)
+    for table in counted.by.values():
+        assert sum(sum(row.values()) for row in table.values()) == ended
