@@ -100,6 +100,7 @@ def reconfirm(
     alias: str,
     session_id: str,
     digest: str,
+    body: str = "",
     evidence: Sequence[str],
     files: Sequence[FileReference],
     now: datetime | None = None,
@@ -116,6 +117,7 @@ def reconfirm(
         alias: The words that the session asked with.
         session_id: The session.
         digest: `Symbol.digest` of the present definition; empty if not known.
+        body: Its `Symbol.body`, if that is its alone.
         evidence: What in the code shows it, as the session found it.
         files: The files it rests on.
         now: When.
@@ -126,8 +128,8 @@ def reconfirm(
     """
     now = now or datetime.now(UTC)
     alias = unicodedata.normalize("NFC", _word("alias", alias))
-    earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id, digest=digest)
-    earned = _checked(earned, now)
+    earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
+    earned = _checked(replace(earned, digest=digest, body=body), now)
     with _opened(settings, now) as state:
         entry, old = _existing(settings, key)
         new, refused = _another_word(settings, state, old, alias, session_id, now)
@@ -145,7 +147,12 @@ def reconfirm(
 
 
 def confirm(
-    settings: Settings, key: Key, *, symbol_digest: str = "", now: datetime | None = None
+    settings: Settings,
+    key: Key,
+    *,
+    symbol_digest: str = "",
+    symbol_body: str = "",
+    now: datetime | None = None,
 ) -> Learned:
     """Confirm an agreement as it stands, for the symbol as it is now; what stood against it is over.
 
@@ -153,6 +160,7 @@ def confirm(
         settings: The project.
         key: Which agreement.
         symbol_digest: `Symbol.digest` of the present definition; empty keeps the old one.
+        symbol_body: Its `Symbol.body`, if that is its alone.
         now: When.
 
     Raises:
@@ -161,7 +169,9 @@ def confirm(
     now = now or datetime.now(UTC)
     with _opened(settings, now) as state:
         _, old = _existing(settings, key)
-        new = replace(old, confirmed=True, digest=symbol_digest or old.digest)
+        new = replace(old, confirmed=True)
+        if symbol_digest:
+            new = replace(new, digest=symbol_digest, body=symbol_body)
         stored = journal.store(settings, state, new, confirmed=True, now=now)
         note_in(state, key, "confirmed", words="", session_id="", now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
@@ -287,6 +297,7 @@ def _united(old: Agreement, new: Agreement) -> Agreement:
             files=_files(old.files, new.files),
             aliases=(*old.aliases, *new.aliases),
             digest=new.digest or old.digest,
+            body=new.body if new.digest else old.body,
             frame=new.frame or old.frame,
             intent=new.intent or old.intent,
             extra=tuple((dict(old.extra) | dict(new.extra)).items()),

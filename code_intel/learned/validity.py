@@ -74,36 +74,14 @@ class _Case:
     last_use: datetime
 
     @property
-    def here(self) -> tuple[Definition, ...]:
-        """The definitions in the agreement's own files.
-
-        Other files may define the same name: what happens to those says nothing.
-        """
-        files = {file.path for file in self.agreement.files}
-        own = tuple(found for found in self.facts.definitions if found.file in files)
-        if not own:  # the same names, written in the other Unicode form
-            files = {composed(file) for file in files}
-            own = tuple(d for d in self.facts.definitions if composed(d.file) in files)
-        return own
-
-    @property
-    def moved_to(self) -> Definition | None:
-        """Where the symbol is, as it was agreed on, once none of the agreement's files defines it.
-
-        One definition alone has its text, and enough of it that another one would not.
-        """
-        if self.here or not self.agreement.files or not self.agreement.digest:
-            return None
-        same = [d for d in self.facts.definitions if d.digest == self.agreement.digest]
-        return same[0] if len(same) == 1 and same[0].body else None
-
-    @property
     def unchanged(self) -> bool:
         """Whether a definition is provably the one that was agreed on."""
         if not self.agreement.digest:
             return False
-        meant = self.here if self.agreement.files else self.facts.definitions
-        return self.agreement.digest in {d.digest for d in meant} or self.moved_to is not None
+        own = own_definitions(self.agreement, self.facts)
+        meant = own if self.agreement.files else self.facts.definitions
+        same = self.agreement.digest in {definition.digest for definition in meant}
+        return same or moved_to(self.agreement, self.facts) is not None
 
 
 def lookup_name(symbol: str) -> str:
@@ -111,6 +89,30 @@ def lookup_name(symbol: str) -> str:
     return (
         re.sub(r"\(.*\Z", "", symbol, flags=re.DOTALL).strip().replace("::", ".").replace("#", ".")
     )
+
+
+def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition, ...]:
+    """Return the definitions in the agreement's own files.
+
+    Other files may define the same name: what happens to those says nothing.
+    """
+    files = {file.path for file in agreement.files}
+    own = tuple(found for found in facts.definitions if found.file in files)
+    if not own:  # the same names, written in the other Unicode form
+        files = {composed(file) for file in files}
+        own = tuple(found for found in facts.definitions if composed(found.file) in files)
+    return own
+
+
+def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
+    """Return where the symbol is, as it was agreed on, once none of the agreement's files defines it.
+
+    One definition alone has its text, and enough of it that another one would not.
+    """
+    if not agreement.files or not agreement.digest or own_definitions(agreement, facts):
+        return None
+    same = [found for found in facts.definitions if found.digest == agreement.digest]
+    return same[0] if len(same) == 1 and same[0].body else None
 
 
 def judge(
@@ -184,12 +186,13 @@ def _changed(case: _Case) -> str:
         return f"Its symbol was renamed to {heir.qualified} ({heir.file}:{heir.line}), with the same text."
     if not case.agreement.digest:
         return ""
-    places = ", ".join(f"{d.file}:{d.line}" for d in (case.here or case.facts.definitions)[:3])
+    meant = own_definitions(case.agreement, case.facts) or case.facts.definitions
+    places = ", ".join(f"{found.file}:{found.line}" for found in meant[:3])
     return f"The symbol has changed since it was agreed on: {places}." if places else ""
 
 
 def _moved(case: _Case) -> str:
-    place = case.moved_to
+    place = moved_to(case.agreement, case.facts)
     return f"Its symbol has moved to {place.file}:{place.line}, unchanged." if place else ""
 
 

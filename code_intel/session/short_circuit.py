@@ -46,11 +46,12 @@ class MapFacts(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """A named condition for READY; `why` is said when it fails."""
+    """A named condition for READY; `why` and what to do, `remedy`, are said when it fails."""
 
     name: str
     holds: Callable[[MapFacts], bool]
     why: str
+    remedy: str
 
 
 class Verdict(NamedTuple):
@@ -62,19 +63,62 @@ class Verdict(NamedTuple):
 
 
 GUARDS: tuple[Guard, ...] = (
-    Guard("valid", lambda facts: facts.status == "valid", "the agreement is not valid now"),
-    Guard("confirmed", lambda facts: facts.confirmed, "the agreement is not confirmed"),
+    Guard(
+        "valid",
+        lambda facts: facts.status == "valid",
+        "the agreement is not valid now: its status and reasons say why",
+        "look at its symbol with find_definitions and verify it",
+    ),
+    Guard(
+        "confirmed",
+        lambda facts: facts.confirmed,
+        "nobody has confirmed the agreement",
+        "verify it; a success confirms it, and so does a person by `code-intel map confirm`",
+    ),
     Guard(
         "margin",
         lambda facts: facts.margin is None or facts.margin >= facts.needed_margin,
         "another symbol fits nearly as well",
+        "compare the first hits, and verify the one that is meant",
     ),
-    Guard("symbol_defined", lambda facts: facts.symbol_defined, "its symbol is not defined now"),
-    Guard("risk", lambda facts: facts.risk is not Risk.HIGH, "the risk is HIGH"),
-    Guard("undisputed", lambda facts: not facts.doubted, "it was rejected, or work on it failed"),
-    Guard("intent", lambda facts: facts.intent is not Intent.DELETE, "the intent deletes"),
+    Guard(
+        "symbol_defined",
+        lambda facts: facts.symbol_defined,
+        "its symbol is not defined now",
+        "look for it with find_definitions; sync, if the index is behind",
+    ),
+    Guard(
+        "risk",
+        lambda facts: facts.risk is not Risk.HIGH,
+        "the risk is HIGH",
+        "set a query frame that names the target feature, or verify",
+    ),
+    Guard(
+        "undisputed",
+        lambda facts: not facts.doubted,
+        "it was rejected, or work on it failed",
+        "verify it before it is relied on",
+    ),
+    Guard(
+        "intent",
+        lambda facts: facts.intent is not Intent.DELETE,
+        "the intent deletes",
+        "verify what else uses it, with find_references",
+    ),
 )
 """What READY needs beside its score, in the order in which failures are told."""
+
+_BY_NAME = {guard.name: guard for guard in GUARDS}
+
+
+def explained(failed: Iterable[str]) -> list[dict[str, str]]:
+    """Return for each failed guard its name, why it failed and the next step; for unknown names nothing."""
+    return [
+        {"guard": name, "reason": guard.why, "next_step": guard.remedy}
+        for name in failed
+        if (guard := _BY_NAME.get(name))
+    ]
+
 
 _NOT_SERVED = frozenset({"", "broken", "conflict", "invalid"})
 
@@ -86,7 +130,10 @@ def judge(facts: MapFacts) -> Verdict:
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
         return Verdict("forest", None)
     if score < READY_SCORE:
-        return Verdict("verification", Phase.VERIFICATION)
+        capped = (
+            ("valid",) if facts.status == "changed" else ()
+        )  # else nobody would say what is wrong
+        return Verdict("verification", Phase.VERIFICATION, capped)
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
     return Verdict("ready", Phase.VERIFICATION if failed else Phase.READY, failed)
 
@@ -101,12 +148,14 @@ def map_step(
     score: float | None = None,
     symbol_defined: bool = False,
     files: Iterable[str] = (),
+    agreed: str = "",
 ) -> Step | None:
     """Return the event a map answer leads to, or None when it moves and opens nothing.
 
     A hit moves the phase only in EXPLORATION, only when `query` is the session's own words, and
     never with a symbol this session has rejected; a miss of any query opens the forest. `files`
-    are the agreement's files that still match, relative to the root.
+    are the agreement's files that still match, relative to the root; `agreed` is what the agreement
+    calls its symbol, if that is not `symbol`: it has been renamed since.
     """
     if session.phase is not Phase.EXPLORATION:
         return None
@@ -125,5 +174,6 @@ def map_step(
             "symbol_defined": symbol_defined,
             "failed": list(verdict.failed),
             "files": list(files),
+            **({"agreed": agreed} if agreed not in {"", symbol} else {}),
         },
     )

@@ -12,7 +12,7 @@ from code_intel.records import Agreement, FileReference
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map
-from code_intel.tools.symbol_facts import definitions_of, nearest
+from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 
 async def add_agreement(
@@ -45,6 +45,7 @@ async def add_agreement(
         evidence=(code_evidence,),
         files=tuple(files),
         digest=definitions[0].digest if definitions else "",
+        body=await sole_body(desk, definitions),
     )
     learned: Learned = await thread(learn, desk.settings, agreement, confirmed=False)
     map_sync = await refresh_map(desk, learned.agreement_file)

@@ -121,6 +121,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "files": files_data(hit.agreement.files),
             "reasons": list(hit.agreement.reasons),
             "learned_at": hit.agreement.learned_at,
+            **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
         }
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
@@ -189,7 +190,10 @@ def _hit_text(place: int, hit: Hit, text: str) -> str:
         score = "" if hit.score is None else f"  {hit.score:.2f}"
         found = hit.agreement
         files = ", ".join(files_data(found.files)) or "no files"
-        return f"{place}. {found.nl_term} → {found.symbol}  [{found.status}]{score}\n   {files}"
+        now = f" (now {found.renamed_to})" if found.renamed_to else ""
+        why = "".join(f"\n   {reason}" for reason in found.reasons)
+        head = f"{place}. {found.nl_term} → {found.symbol}{now}  [{found.status}]{score}"
+        return f"{head}\n   {files}{why}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     name = f"  {hit.symbol}" if hit.symbol else ""
     return f"{place}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"

@@ -4,9 +4,17 @@ from collections import Counter
 
 from code_intel.session import phases
 from code_intel.session.guidance import next_step
+from code_intel.session.short_circuit import explained
+from code_intel.session.state import Session
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import status_data, status_text
+
+
+def _failed(session: Session) -> list[str]:
+    """Return the guards that kept the map's last hit from READY."""
+    failed = session.short_circuit.get("failed")
+    return [str(name) for name in failed] if isinstance(failed, list) else []
 
 
 async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer:
@@ -18,6 +26,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
         session = held.session
     step = next_step(session)
     states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
+    guards = explained(_failed(session))
     data = {
         "session_id": session.id,
         "intent": session.intent.value,
@@ -42,6 +51,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
         "semantic": {"hypotheses": [h.text for h in session.hypotheses]},
         "verification": {"pending": len(session.hypotheses)},
         "short_circuit": dict(session.short_circuit),
+        "guards": guards,
         "tool_calls_count": len(session.calls),
         "tool_calls": dict(Counter(call.tool for call in session.calls)),
         "phase_history": [
@@ -57,6 +67,8 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
         "upstreams": states,
         "next_step": step,
     }
+    kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
     troubles = [f"\n{state['name']}: {status_text(state)}" for state in states if "error" in state]
     text = f"{session.id}: {session.phase}, risk {session.risk}. {step}"
-    return Answer(data, text + "".join(troubles))
+    guarded = f"\nThe map's hit did not lead to READY: {kept}." if kept else ""
+    return Answer(data, text + guarded + "".join(troubles))

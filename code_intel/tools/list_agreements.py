@@ -68,6 +68,7 @@ def standing_data(standing: Standing) -> dict[str, Any]:
             "files": files_data(agreement.files),
             "aliases": list(agreement.aliases),
             "learned_at": agreement.learned_at,
+            **({"renamed_to": standing.heir.qualified} if standing.heir else {}),
         }
         said = (agreement.nl_term, agreement.symbol, *agreement.evidence, *agreement.aliases)
         data |= flags_of(*said, *standing.reasons)

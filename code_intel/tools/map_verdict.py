@@ -4,17 +4,20 @@ Scores come from whatever answers for the map; validity, confirmation and defini
 here, in the project's own files and index, whatever the upstream says of them (docs/decisions/0002).
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
-from code_intel.learned.agreements import make_key
+from code_intel.learned.agreements import Key, make_key
+from code_intel.learned.definitions import facts_of
 from code_intel.learned.recall import EXACT, fold, ready_margin
-from code_intel.learned.standings import Standing, standings
-from code_intel.learned.validity import lookup_name
-from code_intel.records import Definition, Hit, SearchAnswer
+from code_intel.learned.standings import Standing, standing
+from code_intel.learned.validity import SERVED, lookup_name, moved_to
+from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
@@ -31,66 +34,127 @@ JUDGED = 10
 """Hits that are asked of the map at least: a margin needs to see the next different symbol."""
 
 
+ELSEWHERE = "This project has no such agreement, so nothing here has checked or confirmed it."
+
+
 class Judged(NamedTuple):
-    """A map answer judged: the best hit if any, what follows, and the agreement's files that exist."""
+    """A map answer judged.
+
+    Attributes:
+        best: The best hit for an agreement, if any.
+        verdict: What follows from it.
+        symbol_defined: Whether our index defines its symbol now.
+        files: The agreement's files that still match.
+        hits: All hits, with the validity that their agreements have here; what is not served is left out.
+    """
 
     best: Hit | None
     verdict: Verdict
     symbol_defined: bool = False
     files: tuple[str, ...] = ()
+    hits: tuple[Hit, ...] = ()
 
 
 async def judge(desk: Desk, session: Session | None, answer: SearchAnswer) -> Judged:
     """Judge the best hit of a map answer."""
     best = next((hit for hit in answer.hits if hit.agreement is not None), None)
     if best is None or best.agreement is None:
-        return Judged(None, short_circuit.judge(NOTHING))
+        return Judged(None, short_circuit.judge(NOTHING), hits=answer.hits)
     return await thread(_judged, desk, session, best, answer.hits)
 
 
 def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit]) -> Judged:
-    found = best.agreement
-    assert found is not None  # noqa: S101 - the caller's condition
-    definitions = _definitions(desk, found.symbol)
-    paths = [file.path for file in found.files]
-    if freshen(desk, {*spelled_files(desk.root, paths), *(d.file for d in definitions)}):
-        definitions = _definitions(desk, found.symbol)
-    standing = _standing(desk, found.nl_term, found.symbol)
+    agreement = best.agreement
+    assert agreement is not None  # noqa: S101 - the caller's condition
+    _freshen(desk, agreement)
+    here = _standings(desk, hits)
+    found = here.get(_key(agreement))
+    known = tuple(_as_here(hit, here) for hit in hits)
+    best = next(new for old, new in zip(hits, known, strict=True) if old is best)
+    definitions = _definitions(desk, found.symbol if found else agreement.symbol)
     facts = MapFacts(
         score=best.score,
-        status=standing.validity if standing else "unchecked",
-        confirmed=standing is not None and standing.confirmed,
-        margin=_margin(best, hits),
+        status=found.validity if found else "unchecked",
+        confirmed=found is not None and found.confirmed,
+        margin=_margin(best, known),
         needed_margin=_needed_margin(desk),
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
-        doubted=standing is not None and _is_doubted(standing, session),
+        doubted=found is not None and _is_doubted(found, session),
     )
-    named = spelled_files(desk.root, [file.path for file in found.files if file.path])
-    files = tuple(
-        file
-        for file in named
-        if _still_matches(standing, definitions, file) and _is_ours(desk.root, file)
-    )
-    return Judged(best, short_circuit.judge(facts), bool(definitions), files)
+    files = _matching_files(desk, found, definitions) if found else ()
+    served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
+    return Judged(best, short_circuit.judge(facts), bool(definitions), files, served)
+
+
+def _standings(desk: Desk, hits: Sequence[Hit]) -> dict[Key, Standing]:
+    """Return what each hit's agreement is worth, by its key; those that this project has not are left out."""
+    since = time.monotonic()
+    keys = {_key(hit.agreement) for hit in hits if hit.agreement}
+    found = {key: standing(desk.settings, desk.forest, key, since=since) for key in keys}
+    return {key: known for key, known in found.items() if known is not None}
+
+
+def _freshen(desk: Desk, agreement: AgreementHit) -> None:
+    """Bring up to date what the index knows of an agreement's files and of where its symbol is."""
+    paths = spelled_files(desk.root, [file.path for file in agreement.files])
+    names = filter(None, (agreement.symbol, agreement.renamed_to))
+    places = {found.file for name in names for found in _definitions(desk, name)}
+    freshen(desk, {*paths, *places})
+
+
+def _key(agreement: AgreementHit) -> Key:
+    return make_key(agreement.nl_term, agreement.symbol)
+
+
+def _as_here(hit: Hit, here: Mapping[Key, Standing]) -> Hit:
+    """Return a hit with what its agreement is worth in this project, whatever answered for the map."""
+    if hit.agreement is None:
+        return hit
+    known = here.get(_key(hit.agreement))
+    if known is None:
+        told = replace(hit.agreement, status="unchecked", reasons=(ELSEWHERE,), renamed_to="")
+    else:
+        now = known.heir.qualified if known.heir else ""
+        told = replace(hit.agreement, status=known.validity, reasons=known.reasons, renamed_to=now)
+    return replace(hit, agreement=told)
 
 
 def _definitions(desk: Desk, symbol: str) -> list[Definition]:
-    return desk.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
+    """Return the definitions in files that are there; an index behind a lost disk knows others."""
+    found = desk.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
+    folder = desk.forest.config.folder
+    return [definition for definition in found if (folder / definition.file).is_file()]
 
 
-def _still_matches(standing: Standing | None, definitions: Sequence[Definition], file: str) -> bool:
+def _matching_files(
+    desk: Desk, found: Standing, definitions: Sequence[Definition]
+) -> tuple[str, ...]:
+    """Return those of an agreement's files that may be taken for explored, and where its symbol is now."""
+    agreement = found.entry.agreement
+    assert agreement is not None  # noqa: S101 - only readable ones are served
+    place = found.heir or moved_to(agreement, facts_of(desk.forest, agreement))
+    # Once its symbol is elsewhere, a file named with a line is one that no longer defines it.
+    named = [f.path for f in agreement.files if f.path and not (place and f.line)]
+    proven = [place.file] if place else []
+    files = (
+        file for file in spelled_files(desk.root, named) if _still_matches(found, definitions, file)
+    )
+    return tuple(dict.fromkeys(f for f in (*proven, *files) if _is_ours(desk.root, f)))
+
+
+def _still_matches(found: Standing, definitions: Sequence[Definition], file: str) -> bool:
     """Whether a file of an agreement may be taken for explored.
 
     One that defines the symbol must define it as it was agreed on. Any other file rests on somebody's
     word, which counts only when the agreement is confirmed.
     """
     here = [d for d in definitions if d.file == file]
-    agreement = standing.entry.agreement if standing else None
-    if here:
+    agreement = found.entry.agreement
+    if here and not found.heir:
         return agreement is not None and agreement.digest in {"", *(d.digest for d in here)}
-    return standing is not None and standing.confirmed
+    return found.confirmed
 
 
 def _is_ours(root: Path, file: str) -> bool:
@@ -99,11 +163,6 @@ def _is_ours(root: Path, file: str) -> bool:
         return bool(file) and (root / confined(root, file)).is_file()
     except UsageError:
         return False
-
-
-def _standing(desk: Desk, nl_term: str, symbol: str) -> Standing | None:
-    key = make_key(nl_term, symbol)
-    return next((s for s in standings(desk.settings, desk.forest) if s.entry.key == key), None)
 
 
 def _is_doubted(standing: Standing, session: Session | None) -> bool:
@@ -123,14 +182,21 @@ def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
     """Return how far the best hit is ahead of the best one for a different symbol."""
     if best.agreement is None or best.score is None:
         return None
-    name = lookup_name(best.agreement.symbol)
+    name = lookup_name(symbol_now(best.agreement))
     others = [
         hit.score
         for hit in hits
-        if hit.agreement and hit.score is not None and lookup_name(hit.agreement.symbol) != name
+        if hit.agreement
+        and hit.score is not None
+        and lookup_name(symbol_now(hit.agreement)) != name
     ]
     if not others:
         return None
     if best.score >= EXACT > max(others):
         return EXACT  # the very term, and no other symbol's: nothing is ambiguous about it
     return best.score - max(others)
+
+
+def symbol_now(agreement: AgreementHit) -> str:
+    """Return what an agreement's symbol is called now, as far as the index proves it."""
+    return agreement.renamed_to or agreement.symbol

@@ -25,7 +25,8 @@ def offer_of(session: Session) -> Offer | None:
     answered = session.short_circuit
     if not answered.get("nl_term"):
         return None
-    return Offer(*(str(answered[key]) for key in ("nl_term", "symbol", "query", "band")))
+    agreed = answered.get("agreed") or answered["symbol"]  # what it is called now is no key
+    return Offer(*map(str, (answered["nl_term"], agreed, answered["query"], answered["band"])))
 
 
 async def tell(

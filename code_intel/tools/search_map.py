@@ -46,7 +46,7 @@ async def search_map(
             await held.append(*([noted, step] if step else [noted]))
     hits = [
         hit
-        for hit in answer.hits
+        for hit in judged.hits
         if include_expired or hit.agreement is None or hit.agreement.status != "expired"
     ]
     shown, cut = fit(hits[:top_k])

@@ -14,7 +14,7 @@ from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
-from code_intel.tools.map_verdict import JUDGED, Judged, judge
+from code_intel.tools.map_verdict import JUDGED, Judged, judge, symbol_now
 from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.search_forest import VERIFY, forest_call
 from code_intel.tools.shelf import check_query
@@ -47,7 +47,9 @@ async def search_smart(
         if _spares_the_search(judged, session):
             async with desk.perhaps(handle, "search_smart") as held:
                 session = await _note_hit(held, judged, words)
-            return _from_map(words, replace(answer, hits=answer.hits[:top_k]), judged, session)
+            shown = replace(answer, hits=judged.hits[:top_k])
+            return _from_map(words, shown, judged, session)
+        answer = replace(answer, hits=judged.hits)
     found, more = await heard(desk, 1, desk.searcher.search_forest(words, top_k))
     silent += more
     if answer is None and found is None:
@@ -63,7 +65,7 @@ def _spares_the_search(judged: Judged, session: Session | None) -> bool:
     """A hit spares it, unless this session has rejected that very symbol."""
     if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
         return False
-    return session is None or judged.best.agreement.symbol not in session.refuted
+    return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
 async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | None:
@@ -71,14 +73,15 @@ async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | 
         return None
     agreement = judged.best.agreement
     noted = steps.called(
-        "search_smart", words, found=1, files=judged.files, symbols=(agreement.symbol,)
+        "search_smart", words, found=1, files=judged.files, symbols=(symbol_now(agreement),)
     )
     step = short_circuit.map_step(
         held.session,
         judged.verdict,
         query=words,
         nl_term=agreement.nl_term,
-        symbol=agreement.symbol,
+        symbol=symbol_now(agreement),
+        agreed=agreement.symbol,
         score=judged.best.score,
         symbol_defined=judged.symbol_defined,
         files=judged.files,
@@ -98,7 +101,7 @@ async def _note_miss(
     noted = forest_call("search_smart", words, found or SearchAnswer(()))
     if judged is None:
         return await held.append(noted)
-    symbol = judged.best.agreement.symbol if judged.best and judged.best.agreement else ""
+    symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
     step = short_circuit.map_step(held.session, judged.verdict, query=words, symbol=symbol)
     return await held.append(*_steps(noted, step))
 
@@ -118,7 +121,10 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
             f"for “{session.own_words}”."
         )
     elif guards:
-        message += f" Not READY: {', '.join(guards)}."
+        whys = "; ".join(
+            f"{item['guard']} ({item['reason']})" for item in short_circuit.explained(guards)
+        )
+        message += f" Not READY: {whys}."
     action = next_step(session) if session else "Read the agreement and its files."
     data = {
         "source": "map",
@@ -129,6 +135,7 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
         "next_action": action,
         "next_phase": phase.value if phase else None,
         "guards": guards,
+        "guard_details": short_circuit.explained(guards),
         "explored_files": list(session.explored_files) if session else [],
         "hypotheses_to_verify": [h.text for h in session.hypotheses] if session else [],
         "truncated": cut,

@@ -34,6 +34,17 @@ def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Def
     return [d for d in definitions if d.file in here] or list(definitions)
 
 
+async def sole_body(desk: Desk, definitions: Sequence[Definition]) -> str:
+    """Return the body (see `Symbol.body`) of the first definition; empty where another one has it too.
+
+    A rename is proven by it later, so it must be nobody else's when it is agreed on.
+    """
+    body = definitions[0].body if definitions else ""
+    if not body:
+        return ""
+    return body if len(await thread(desk.forest.store.of_body, body, 2)) == 1 else ""
+
+
 async def canonical(desk: Desk, symbols: Sequence[str]) -> list[str]:
     """Return the symbols as the index qualifies them, each once; those it does not know as they were.
 

@@ -15,7 +15,7 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map, refresh_source
 from code_intel.tools.offers import Offer, offer_of, tell
 from code_intel.tools.project_files import changed_in
-from code_intel.tools.symbol_facts import definitions_of, nearest
+from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 Pair = tuple[str, str]
 """Term and symbol."""
@@ -90,6 +90,7 @@ async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -
         intent=session.intent.value,
         session_id=session.id,
         digest=definitions[0].digest if definitions else "",
+        body=await sole_body(desk, definitions),
         frame=tuple((slot.name, slot.value) for slot in session.frame.slots)
         if session.frame
         else (),
@@ -110,6 +111,7 @@ async def _once_more(desk: Desk, offer: Offer, agreement: Agreement) -> Learned:
         alias=offer.words if len(offer.words) <= LONGEST["alias"] else agreement.nl_term,
         session_id=agreement.session_id,
         digest=agreement.digest,
+        body=agreement.body,
         evidence=agreement.evidence,
         files=agreement.files,
     )
