@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
     from numpy.typing import NDArray
 
+    Ids = NDArray[np.int64]
     Vector = NDArray[np.float32]
 
 NEIGHBOURS = 4096
@@ -248,6 +249,20 @@ class Generations:
             ids = json.dumps([int(chunk) for chunk in chunks])
             rows = self._db.rows(VECTORS_OF.format(active.id), (ids,))
         return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
+
+    def everything(self, identity: str) -> "tuple[Ids, NDArray[np.float32]]":
+        """Return the ids and the vectors, a row each, of the active generation if that engine made it."""
+        import numpy as np
+
+        with self._db.snapshot():
+            active = self.active()
+            if active.identity != identity or not active.dimensions:
+                return np.zeros(0, np.int64), np.zeros((0, active.dimensions), np.float32)
+            with closing(self._neighbours.read(active)) as blocks:
+                found = list(blocks)
+        ids = [np.zeros(0, np.int64), *(ids for ids, _ in found)]
+        rows = [np.zeros((0, active.dimensions), np.float32), *(rows for _, rows in found)]
+        return np.concatenate(ids), np.concatenate(rows)
 
     def read_through(self) -> None:
         """Read every vector of every generation; one that is damaged raises StorageError."""

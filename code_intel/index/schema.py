@@ -164,7 +164,7 @@ REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 
 WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""
-CARDS = """SELECT c.id, d.path, c.card FROM chunks c JOIN documents d ON d.id = c.document_id
+CARDS = """SELECT c.id, d.path, d.digest FROM chunks c JOIN documents d ON d.id = c.document_id
   WHERE c.position = 0 AND c.card != '' ORDER BY d.path"""
 INSERT_DOCUMENT = """INSERT INTO documents(path, digest, size, mtime_ns, inode, language, lines,
   problem, indexed_at, priority) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id"""

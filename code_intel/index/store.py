@@ -166,16 +166,13 @@ class Store:
         only = "WHERE d.path IN (SELECT value FROM json_each(?))"
         return self._db.rows(schema.IMPORTS.format(only), (json.dumps([*paths]),))
 
-    def cards(self, identity: str | None = None) -> "list[tuple[int, str, str, Vector | None]]":
-        """Return (chunk id, path, card, vector or None) of every first chunk that has a card.
+    def cards(self) -> list[tuple[int, str, str]]:
+        """Return (chunk id, path, digest of the document) of every first chunk that has a card, by path."""
+        return self._db.rows(schema.CARDS)
 
-        With `identity`, vectors in use that another engine made are None.
-        """
-        with self._db.snapshot():
-            rows = self._db.rows(schema.CARDS)
-            theirs = identity not in {None, self.model()}
-            vectors = {} if theirs else self.generations.vectors_of([row[0] for row in rows])
-        return [(*row, vectors.get(row[0])) for row in rows]
+    def state(self) -> tuple[int, ...] | None:
+        """Return what is another whenever anybody has written; None inside a batch."""
+        return self._db.state()
 
     # --- documents
 

@@ -22,11 +22,14 @@ from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.experience import Experience, Objections, weigh
 from code_intel.learned.folder import NOW
 from code_intel.learned.merged import is_carried
+from code_intel.learned.recall import fold
 from code_intel.learned.refresh import refresh
 from code_intel.learned.stamps import Stamp
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import confirmed_paths
 
+CERTAIN_SESSIONS = 2
+"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0007)."""
 TRUSTED_SECONDS = 60.0
 """After these git is asked although nothing it rests on seems changed: it may have failed the last time."""
 
@@ -84,6 +87,19 @@ def ledger(
     """
     keeper = _keeper(settings.agreements, settings.state)
     return keeper.look(settings, now or datetime.now(UTC), since, repair=repair)
+
+
+def certain_aliases(found: Ledger, entry: Entry) -> frozenset[str]:
+    """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
+    seen = found.memory.sightings.get(entry.key, {}) if entry.key else {}
+    if entry.agreement is None or not seen:
+        return frozenset()
+    written = set(map(fold, entry.agreement.aliases))
+    return frozenset(
+        alias
+        for alias, sessions in seen.items()
+        if sessions >= CERTAIN_SESSIONS and alias in written
+    )
 
 
 class _Keeper:

@@ -4,15 +4,21 @@ A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`); `si
 (1 + cosine) / 2. What is not served (broken, conflict, invalid) is left out here and listed elsewhere.
 """
 
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from code_intel.chunking.agreement import render
 from code_intel.chunking.words import query_words
 from code_intel.config import Settings
 from code_intel.index.facade import Index
-from code_intel.learned.recall import WORDS_ONLY, Card, Recalled, recall
-from code_intel.learned.standings import Standing, standings
+from code_intel.index.rows import ChunkRow
+from code_intel.learned.agreements import Entry
+from code_intel.learned.deck import DEALT, Row, deck_of
+from code_intel.learned.folder import NOW
+from code_intel.learned.ledger import ledger
+from code_intel.learned.recall import WORDS_ONLY, Recalled, recall
+from code_intel.learned.standings import Standing, judging
 from code_intel.learned.validity import SCORE_CAP, SERVED
 from code_intel.records import AgreementHit, Hit
 
@@ -22,6 +28,8 @@ if TYPE_CHECKING:
 
 FEWEST_SCORE = 0.05
 """Agreements below this say nothing about the question and are left out."""
+OTHERS = 20
+"""Chunks that words find among which other documents than agreements are looked for."""
 
 
 def search(
@@ -33,6 +41,7 @@ def search(
     identity: str,
     *,
     top_k: int,
+    since: float = NOW,
 ) -> list[Hit]:
     """Return agreements that speak to the query, best first, then other documents of the map.
 
@@ -44,56 +53,58 @@ def search(
         vector: The query's embedding; None: words only, and no score reaches 0.7.
         identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
+        since: How old what is known of the agreements may be; see `ledger`.
     """
-    known = {
-        _document(index, standing): standing
-        for standing in standings(settings, forest, repair=not index.readonly)
-    }
-    served = {
-        document: standing
-        for document, standing in known.items()
-        if standing.validity in SERVED and standing.entry.agreement is not None
-    }
-    rows = [row for row in index.store.cards(identity) if row[1] in served]
-    cards = [_card(served[row[1]], row[3]) for row in rows]
-    found = recall(query, vector, cards, identity) if cards else []
-    hits = [
-        _hit(index, rows[item.card][:2], served[rows[item.card][1]], item)
-        for item in found
-        if item.score >= FEWEST_SCORE
-    ]
+    now = datetime.now(UTC)
+    found = ledger(settings, now=now, repair=not index.readonly, since=since)
+    deck = deck_of(index, found, identity)
+    spoken = index.store.word_hits(query_words(query), "body", DEALT)
+    chunks = index.store.chunk_rows([chunk for chunk, _ in spoken])
+    named = [chunks[chunk].path for chunk, _ in spoken if chunk in chunks]
+    places = deck.dealt(query, vector, named)
+    cards = [deck.cards[place] for place in places]
+    recalled = recall(query, vector, cards, identity) if cards else []
+    judge = judging(settings, forest, found, now)
+    ranked = ((deck.rows[places[item.card]], item) for item in recalled)
+    hits = _best(index, judge, ranked, top_k)
+    return [*hits, *_other_documents(spoken, chunks, deck.documents)][:top_k]
+
+
+def _best(
+    index: Index,
+    judge: Callable[[Entry], Standing],
+    ranked: Iterable[tuple[Row, Recalled]],
+    top_k: int,
+) -> list[Hit]:
+    """Return the best hits by capped score, judging no more agreements than that takes."""
+    hits: list[Hit] = []
+    for row, item in ranked:
+        if item.score < FEWEST_SCORE or _is_full(hits, top_k, item.score):
+            break
+        standing = judge(row.entry)
+        if standing.validity in SERVED:
+            hits.append(_hit(index, row, standing, item))
     hits.sort(key=lambda hit: -(hit.score or 0.0))
-    return [*hits, *_other_documents(index, query, known)][:top_k]
+    return hits[:top_k]
 
 
-def _document(index: Index, standing: Standing) -> str:
-    """Return the name under which the index knows an agreement's file."""
-    path, folder = standing.entry.path, index.config.folder
-    if path.is_relative_to(folder):
-        return path.relative_to(folder).as_posix()
-    real = Path(path).resolve()
-    return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
+def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
+    """Whether nothing that scores `score` or less can come among the best any more."""
+    return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _card(standing: Standing, vector: "NDArray[np.float32] | None") -> Card:
-    agreement = standing.entry.agreement
-    assert agreement is not None  # noqa: S101 - only readable ones are served
-    return Card(agreement, vector, standing.certain_aliases, standing.objections.wordings)
-
-
-def _hit(index: Index, row: tuple[int, str], standing: Standing, found: Recalled) -> Hit:
-    agreement = standing.entry.agreement
-    assert agreement is not None  # noqa: S101 - only readable ones are served
-    chunk = index.store.chunk_rows([row[0]])[row[0]]
+def _hit(index: Index, row: Row, standing: Standing, found: Recalled) -> Hit:
+    agreement = row.agreement
+    text, position, start, end = _said(index, row)
     return Hit(
-        document=row[1],
-        chunk=chunk.text,
-        position=chunk.position,
+        document=row.document,
+        chunk=text,
+        position=position,
         similarity=(1 + found.cosine) / 2 if found.cosine else 0.0,
         score=min(found.score, SCORE_CAP[standing.validity]),
         symbol=agreement.symbol,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
+        start_line=start,
+        end_line=end,
         why=found.reasons,
         agreement=AgreementHit(
             agreement.nl_term,
@@ -107,10 +118,20 @@ def _hit(index: Index, row: tuple[int, str], standing: Standing, found: Recalled
     )
 
 
-def _other_documents(index: Index, query: str, known: Collection[str]) -> list[Hit]:
+def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
+    """Return the text of an agreement, its position and lines; of its file where that is newer than the index."""
+    known = index.store.chunk_rows([row.chunk]) if row.chunk is not None else {}
+    for chunk in known.values():
+        return chunk.text, chunk.position, chunk.start_line, chunk.end_line
+    text = render(row.agreement)
+    return text, 0, 1, text.count("\n")
+
+
+def _other_documents(
+    spoken: Sequence[tuple[int, float]], rows: Mapping[int, ChunkRow], known: Collection[str]
+) -> list[Hit]:
     """Return documents that are no agreements, served or not, by words; they stay below every band."""
-    hits = index.store.word_hits(query_words(query), "body", 20)
-    rows = index.store.chunk_rows([chunk for chunk, _ in hits])
+    hits = spoken[:OTHERS]
     best = hits[0][1] if hits else 1.0
     return [
         Hit(

@@ -10,13 +10,9 @@ from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.experience import NONE, Objections
 from code_intel.learned.folder import NOW
-from code_intel.learned.ledger import Ledger, ledger
-from code_intel.learned.recall import fold
+from code_intel.learned.ledger import Ledger, certain_aliases, ledger
 from code_intel.learned.validity import NO_FACTS, judge
 from code_intel.records import Definition, Validity
-
-CERTAIN_SESSIONS = 2
-"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0007)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +87,3 @@ def judging(
         return Standing(entry, validity, reasons, confirmed, certain, against, facts.heir)
 
     return judged
-
-
-def certain_aliases(found: Ledger, entry: Entry) -> frozenset[str]:
-    """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
-    seen = found.memory.sightings.get(entry.key, {}) if entry.key else {}
-    if entry.agreement is None or not seen:
-        return frozenset()
-    written = set(map(fold, entry.agreement.aliases))
-    return frozenset(
-        alias
-        for alias, sessions in seen.items()
-        if sessions >= CERTAIN_SESSIONS and alias in written
-    )

@@ -62,9 +62,9 @@ def test_freshness_goes_from_building_to_fresh(tmp_path: Path) -> None:
 def test_refreshing_a_document_makes_its_vectors_too(tmp_path: Path) -> None:
     index = open_index(place(tmp_path), embedder=HashEmbedder())
     assert index.refresh("a.md").added == 1
-    ((_, path, _, vector),) = index.store.cards()
+    ((chunk, path, _),) = index.store.cards()
     assert path == "a.md"
-    assert vector is not None
+    assert list(index.store.generations.vectors_of([chunk])) == [chunk]
     index.close()
 
 

@@ -187,18 +187,38 @@ def test_the_first_vector_of_another_model_leaves_those_of_the_last(store: Store
     assert store.check() == []
 
 
-def test_cards_lists_every_first_chunk_with_its_vector_if_any(store: Store) -> None:
+def test_cards_lists_every_first_chunk_with_the_digest_of_its_document(store: Store) -> None:
     first, _ = put(store, "a.md", "one", "more")
     second = put(store, "b.md", "two")[0]
-    store.put_vectors([(second, unit_vector("x"))], identity="m")
-    rows = store.cards()
-    assert [row[:3] for row in rows] == [
-        (first, "a.md", "card of one"),
-        (second, "b.md", "card of two"),
+    digests = {path: digest for path, _, digest in store.digests()}
+    assert store.cards() == [
+        (first, "a.md", digests["a.md"]),
+        (second, "b.md", digests["b.md"]),
     ]
-    assert rows[0][3] is None
-    assert rows[1][3] is not None
-    assert np.array_equal(rows[1][3], unit_vector("x"))
+
+
+def test_all_vectors_are_those_of_the_engine_in_use_and_no_other(store: Store) -> None:
+    chunks = put(store, "a.py", "one", "two", "three")
+    store.put_vectors([(c, unit_vector(str(c))) for c in chunks[:2]], identity="m1")
+    ids, rows = store.generations.everything("m1")
+    assert ids.tolist() == chunks[:2]
+    for chunk, row in zip(ids.tolist(), rows, strict=True):
+        assert row.tolist() == unit_vector(str(chunk)).tolist()
+    assert len(store.generations.everything("m2")[0]) == 0
+
+
+def test_the_state_is_another_once_anybody_has_written(store: Store) -> None:
+    before = store.state()
+    assert store.state() == before
+    with Store.open(store.path, dimensions=DIMENSIONS) as other:
+        put(other, "a.md", "one")
+    after = store.state()
+    assert after != before
+    put(store, "b.md", "two")
+    assert store.state() != after
+    with store.batch():
+        store.set_meta("x", "1")
+        assert store.state() is None
 
 
 def test_a_failing_savepoint_takes_only_its_own_work_back(store: Store) -> None:
