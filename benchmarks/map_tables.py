@@ -1,0 +1,114 @@
+"""Tables of `map_recall.py`: rates with intervals, kinds, curve, calibration, grown maps, aliases."""
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.map_asking import Aliased
+from benchmarks.map_judging import (
+    THRESHOLDS,
+    Judged,
+    Reliability,
+    Share,
+    best_within,
+    hit,
+    pooled,
+    shares,
+    wrong,
+)
+
+MEASURES = ("hit", "wrong", "near_miss", "unrelated")
+BOUNDS = ((0.02, 0.01), (0.03, 0.01), (0.04, 0.01), (0.05, 0.01), (0.1, 0.01))
+"""Most near misses and most unrelated questions that the best threshold may take."""
+
+Table = dict[str, dict[str, Share]]
+
+
+def show_rates(sets: Mapping[str, Judged]) -> dict[float, Table]:
+    """Print hits and what is wrongly taken by set, then hits by kind over all; return all of it."""
+    found: dict[float, Table] = {}
+    for threshold in THRESHOLDS:
+        table = {name: shares(questions, threshold) for name, questions in sets.items()}
+        found[threshold] = table
+        print(f"\nat {threshold:<20}" + "".join(f"{name:>23}" for name in MEASURES))
+        for name, row in table.items():
+            print(f"  {name:<21}" + "".join(f"{_said(row.get(each)):>23}" for each in MEASURES))
+    *_, last = sets
+    print(f"\nhits by kind, {last:<14}" + "".join(f"at {each:<20}" for each in THRESHOLDS))
+    for kind, share in found[THRESHOLDS[0]][last].items():
+        if kind not in MEASURES:
+            rows = "".join(f"{_said(found[each][last][kind]):<23}" for each in THRESHOLDS)
+            print(f"  {kind.removeprefix('paraphrase_'):<18}{share.questions:>5}   {rows}")
+    return found
+
+
+def show_curve(points: Sequence[Mapping[str, float]], questions: Judged) -> None:
+    """Print the curve, and the best point within each bound."""
+    print("\nthreshold" + "".join(f"{name:>11}" for name in MEASURES))
+    for point in points:
+        print(f"{point['threshold']:9.2f}" + "".join(f"{point.get(n, 0):11.3f}" for n in MEASURES))
+    for near, unrelated in BOUNDS:
+        best = best_within(questions, near, unrelated)
+        said = f"hit {best['hit']:.3f} from {best['threshold']:.3f}" if best else "never"
+        print(f"  near misses ≤ {near:.0%}, unrelated ≤ {unrelated:.0%}: {said}")
+
+
+def show_reliability(found: Mapping[str, Reliability]) -> None:
+    """Print the expected calibration error by set, and the bins of the last."""
+    print("\ncalibration of the best agreement's score, all questions; bins of equal mass")
+    for name, each in found.items():
+        print(
+            f"  {name:<21}ECE {each.error:.3f} [{each.low:.3f}, {each.high:.3f}], "
+            f"{each.chance:.3f} by chance alone; Brier {each.brier:.3f}"
+        )
+    *_, last = found.values()
+    print("  score  right  questions")
+    for row in last.bins:
+        print(f"  {row.score:5.3f}  {row.right:5.3f}  {row.questions:9.0f}")
+
+
+def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> None:
+    """Print what maps of one agreement answer.
+
+    Args:
+        sets: Questions that are about an agreement, asked of it alone.
+        unrelated: Share of the pairs of an unrelated question and a map that it is taken by.
+    """
+    print(f"\nmaps of one agreement  {'hit at 0.7':>12}{'0.8':>8}{'near 0.7':>10}{'0.8':>8}{'unrelated 0.7':>15}")  # fmt: skip
+    for name, questions in sets.items():
+        near = questions.kinds == "near_miss"
+        row = [hit(questions, each)[questions.answerable].mean() for each in THRESHOLDS]
+        row += [wrong(questions, each)[near].mean() for each in THRESHOLDS]
+        cells = zip((*row, unrelated[name]), (12, 8, 10, 8, 15), strict=True)
+        print(f"  {name:<21}" + "".join(f"{share:{width}.3f}" for share, width in cells))
+
+
+def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:
+    """Print the same questions asked of maps of several sizes; return the shares at 0.7 and 0.8."""
+    print("\nfilled up to  agreements  at " + "".join(f"{name:>23}" for name in MEASURES) + "  by others")  # fmt: skip
+    tables: dict[int, Table] = {}
+    for size, sets in found.items():
+        whole = pooled([questions for _, questions in sets.values()])
+        held = sorted({agreements for agreements, _ in sets.values()})
+        tables[size] = {str(each): shares(whole, each) for each in THRESHOLDS}
+        for each in THRESHOLDS:
+            row = tables[size][str(each)]
+            others = int((wrong(whole, each) & whole.stranger).sum())
+            print(f"{size or 'own only':>12}{f'{held[0]}-{held[-1]}':>12}  {each}" + "".join(f"{_said(row.get(n)):>23}" for n in MEASURES) + f"{others:>11}")  # fmt: skip
+    return tables
+
+
+def show_aliases(rounds: Sequence[Aliased]) -> dict[str, Table]:
+    """Print what one alias an agreement does to the other questions; return the shares."""
+    print("\none alias an agreement, the alias itself not asked")
+    print("  alias of       at " + "".join(f"{name:>23}" for name in MEASURES))
+    found: dict[str, Table] = {}
+    for column, name in enumerate(("nothing", "one session", "two sessions")):
+        whole = pooled([each[column] for each in rounds])
+        found[name] = {str(each): shares(whole, each) for each in THRESHOLDS}
+        for each in THRESHOLDS:
+            row = found[name][str(each)]
+            print(f"  {name:<13}{each:>4} " + "".join(f"{_said(row.get(n)):>23}" for n in MEASURES))
+    return found
+
+
+def _said(share: Share | None) -> str:
+    return f"{share.share:.3f} [{share.low:.3f}, {share.high:.3f}]" if share else ""

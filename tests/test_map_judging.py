@@ -1,0 +1,197 @@
+"""What scores of the map are worth: shares, intervals, calibration, over made-up scores."""
+
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.map_asking import asked, fillers, quotes, with_aliases
+from benchmarks.map_judging import (
+    Judged,
+    best_within,
+    binned,
+    curve,
+    error,
+    interval,
+    judged,
+    pooled,
+    rates,
+    reliability,
+    shares,
+)
+from benchmarks.map_labels import FOLDER, Labels, labels_from, sets_from
+from benchmarks.map_plot import svg
+from code_intel.learned.recall import Card
+from code_intel.records import Agreement
+from doubles import HashEmbedder
+
+LOGIN, CART = Agreement("ログイン", "Auth.login"), Agreement("カート", "Cart.add")
+LABELS = Labels(
+    [LOGIN, CART],
+    ["sign in", "basket", "logout", "weather"],
+    ["paraphrase_en", "paraphrase_en", "near_miss", "unrelated"],
+    [0, 1, -1, -1],
+    [0, 1, 0, -1],
+    names=["shop/login", "shop/cart"],
+)
+SCORES = np.array([[0.9, 0.1], [0.75, 0.2], [0.72, 0.0], [0.1, 0.3]])
+
+
+def made(value: list[float], right: list[bool]) -> Judged:
+    size = len(value)
+    return Judged(
+        np.array(["sentence"] * size),
+        np.array(value),
+        np.array(right),
+        np.ones(size, dtype=bool),
+        np.zeros(size, dtype=bool),
+        np.array([str(place) for place in range(size)]),
+        np.zeros(size, dtype=bool),
+    )
+
+
+def test_a_question_is_judged_by_its_best_agreement() -> None:
+    found = judged(LABELS, SCORES)
+    assert found.right.tolist() == [True, False, False, False]
+    assert found.group.tolist() == ["shop/login", "shop/cart", "shop/login", "weather"]
+    at = shares(found, 0.7)
+    assert {name: share.share for name, share in at.items()} == {
+        "paraphrase_en": 0.5, "hit": 0.5, "wrong": 0.5, "near_miss": 1.0, "unrelated": 0.0,
+    }  # fmt: skip
+    assert rates(LABELS, SCORES).at[0.8]["near_miss"] == 0
+    assert rates(LABELS, SCORES).first == 0.5
+
+
+def test_an_agreement_of_another_set_answers_nothing_rightly() -> None:
+    found = judged(LABELS, np.column_stack([SCORES, [0.95, 0, 0, 0]]))
+    assert found.stranger.tolist() == [True, False, False, False]
+    assert not found.right.any()
+
+
+def test_the_same_agreement_asked_twice_is_one_group() -> None:
+    twice = pooled([judged(LABELS, SCORES), judged(LABELS, SCORES)])
+    assert len(twice.value) == 8
+    assert len(set(twice.group.tolist())) == 3
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("abcdef")), min_size=1, max_size=30))
+def test_an_interval_holds_its_share(rows: list[tuple[bool, str]]) -> None:
+    counted, group = zip(*rows, strict=True)
+    found = interval(np.array(counted), np.array(group))
+    assert found.share == pytest.approx(np.mean(counted))
+    assert 0 <= found.low <= found.share + 1e-12
+    assert found.share - 1e-12 <= found.high <= 1
+
+
+def test_nothing_seen_in_more_groups_bounds_it_closer() -> None:
+    few, many = (
+        interval(np.zeros(size, dtype=bool), np.array([str(at) for at in range(size)]))
+        for size in (10, 300)
+    )
+    assert (few.low, many.low) == (0, 0)
+    assert few.high > 0.3
+    assert 0.01 < many.high < 0.0125
+
+
+def test_questions_of_one_agreement_weigh_as_one() -> None:
+    counted = np.array([True] * 20 + [False] * 20)
+    apart = interval(counted, np.array([str(at) for at in range(40)]))
+    together = interval(counted, np.array(["a", "b"] * 10 + ["c", "d"] * 10))
+    assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_bins_hold_every_question_in_order_of_score(value: list[float]) -> None:
+    scores = np.array(value)
+    rows = binned(scores, scores.round(), np.ones(len(scores)))
+    assert sum(row.questions for row in rows) == pytest.approx(len(value))
+    assert [row.score for row in rows] == sorted(row.score for row in rows)
+
+
+def test_bins_are_of_equal_mass_and_equal_scores_share_one() -> None:
+    scores = np.array([0.1] * 30 + np.linspace(0.2, 0.9, 70).tolist())
+    rows = binned(scores, np.zeros(100), np.ones(100))
+    assert rows[0].questions == 30
+    assert rows[0].score == pytest.approx(0.1)
+    assert {row.questions for row in rows[1:]} <= {9, 10, 11}
+
+
+def test_a_score_that_means_what_it_says_has_no_more_error_than_chance() -> None:
+    random = np.random.default_rng(3)
+    value = random.random(2_000)
+    honest = reliability(made(value.tolist(), (random.random(2_000) < value).tolist()))
+    boast = reliability(made(value.tolist(), (random.random(2_000) < value / 2).tolist()))
+    assert honest.error < 2 * honest.chance < 0.1
+    assert boast.error == pytest.approx(0.25, abs=0.03)
+    assert boast.low < boast.error < boast.high
+    assert honest.brier < boast.brier
+
+
+def test_the_error_is_the_mean_distance_of_score_and_share() -> None:
+    rows = binned(np.array([0.2, 0.8]), np.array([0.0, 0.0]), np.ones(2))
+    assert error(rows) == pytest.approx(0.5)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40))
+def test_a_higher_threshold_never_takes_more(rows: list[tuple[float, bool]]) -> None:
+    value, right = zip(*rows, strict=True)
+    points = curve(made(list(value), list(right)), [0.2, 0.4, 0.6, 0.8])
+    for name in ("hit", "wrong"):
+        taken = [point[name] for point in points]
+        assert taken == sorted(taken, reverse=True)
+
+
+def test_the_best_point_stays_within_its_bounds() -> None:
+    found = judged(LABELS, SCORES)
+    lax = best_within(found, near=1, unrelated=0)
+    assert lax == {"threshold": 0.72, "hit": 0.5, "wrong": 0.5, "near_miss": 1, "unrelated": 0}
+    strict = best_within(found, near=0, unrelated=0)
+    assert strict is not None
+    assert strict["threshold"] > 0.72
+
+
+def test_a_map_is_filled_up_with_agreements_that_mean_nothing_it_has() -> None:
+    sets = sets_from(FOLDER)
+    own = sets["business"]
+    some, all_of_them = fillers(own, sets, 60), fillers(own, sets, 10_000)
+    assert len(some) == 60 - len(own.agreements)
+    assert all_of_them[: len(some)] == some
+    assert not {one.nl_term for one in all_of_them} & {one.nl_term for one in own.agreements}
+    held = labels_from(FOLDER)
+    same = {name for twins in own.twins for name in twins}
+    told = {a.nl_term for a, name in zip(held.agreements, held.names, strict=True) if name in same}
+    assert told
+    assert not told & {one.nl_term for one in all_of_them}
+
+
+def test_an_alias_is_a_question_that_a_session_would_name_its_feature_by() -> None:
+    own = labels_from(FOLDER / "business.json")
+    for place, rows in quotes(own).items():
+        assert rows
+        assert {own.expected[row] for row in rows} == {place}
+        assert not {own.kinds[row] for row in rows} & {"sentence", "request"}
+
+
+def test_cards_are_given_aliases_by_place() -> None:
+    plain, once, twice = with_aliases(
+        [Card(CART), Card(LOGIN), Card(CART)], {1: "サインイン", 2: "買い物かご"}, certain=[2]
+    )
+    assert plain == Card(CART)
+    assert (once.agreement.aliases, once.aliases_certain) == (("サインイン",), frozenset())
+    assert twice.aliases_certain == {"買い物かご"}
+
+
+def test_every_question_is_asked_of_every_card() -> None:
+    scores = asked(LABELS, HashEmbedder(), [Card(LOGIN), Card(CART), Card(LOGIN)])
+    assert scores.shape == (4, 3)
+    assert (scores[:, 0] == scores[:, 2]).all()
+
+
+def test_the_figures_are_drawn_as_valid_svg() -> None:
+    found = judged(LABELS, SCORES)
+    drawn = svg({"<shop>": curve(found, [0.1, 0.5, 0.9])}, {"<shop>": reliability(found)})
+    root = ET.fromstring(drawn)  # noqa: S314 - our own text
+    assert len(root.findall(".//{*}polyline")) == 3
+    assert "<shop>" in "".join(root.itertext())

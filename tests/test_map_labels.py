@@ -1,0 +1,96 @@
+"""The labelled sets of the map, in their form; what they say is for readers to judge."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.map_labels import FOLDER, chosen, joined, labels_from, sets_from
+
+FILES = sorted(FOLDER.glob("*.json"))
+
+
+def raw(file: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return read
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_set_asks_each_question_once_and_names_agreements_that_it_has(file: Path) -> None:
+    store, queries = raw(file)["store"], raw(file)["queries"]
+    ids = {row["id"] for row in store}
+    assert len(ids) == len(store) >= 30
+    assert len({row["query"] for row in queries}) == len(queries)
+    assert {row["expected"] for row in queries} <= ids | {None}
+    for row in queries:
+        answerable = row["kind"] not in {"near_miss", "unrelated"}
+        assert (row["expected"] is not None) == answerable, row
+        assert (row["near"] is None) == (row["kind"] == "unrelated"), row
+        assert row["expected"] in {None, row["near"]}, row
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_evidence_is_there_in_both_languages(file: Path) -> None:
+    for row in raw(file)["store"]:
+        assert row["code_evidence"].isascii() != row["other_evidence"].isascii(), row["id"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_row_has_a_line_of_its_own(file: Path) -> None:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line.rstrip(",")) for line in lines if line.startswith("  {")]
+    assert rows == [*raw(file)["store"], *raw(file)["queries"]]
+
+
+def test_together_they_have_enough_agreements_and_unrelated_questions() -> None:
+    whole = labels_from(FOLDER)
+    assert len(whole.agreements) >= 80
+    assert len(whole.queries) >= 500
+    assert whole.kinds.count("unrelated") >= 200
+
+
+def test_whoever_means_the_same_as_another_sets_agreement_names_one_that_is_there() -> None:
+    whole = labels_from(FOLDER)
+    named = frozenset[str]().union(*whole.twins)
+    assert named
+    assert named <= set(whole.names)
+
+
+def test_disputed_questions_are_few_and_say_why() -> None:
+    disputed = [row for file in FILES for row in raw(file)["queries"] if "disputed" in row]
+    assert len(disputed) <= 20
+    assert all(len(row["disputed"]) > 20 for row in disputed)
+
+
+def test_sets_joined_keep_their_questions_with_their_agreements() -> None:
+    sets = sets_from(FOLDER)
+    whole = joined(list(sets.values()))
+    said = [
+        (labels.queries[row], labels.agreements[place].nl_term)
+        for labels in sets.values()
+        for row, place in enumerate(labels.expected)
+        if place >= 0
+    ]
+    assert said == [
+        (whole.queries[row], whole.agreements[place].nl_term)
+        for row, place in enumerate(whole.expected)
+        if place >= 0
+    ]
+    assert [place < 0 for place in whole.near] == [kind == "unrelated" for kind in whole.kinds]
+
+
+def test_a_choice_of_questions_is_asked_of_the_whole_map() -> None:
+    labels = labels_from(FILES[0])
+    some = chosen(labels, [7, 2])
+    assert some.agreements == labels.agreements
+    assert some.queries == [labels.queries[2], labels.queries[7]]
+    assert some.expected == [labels.expected[2], labels.expected[7]]
+
+
+def test_the_other_evidence_is_the_other_one() -> None:
+    one, other = labels_from(FILES[0]), labels_from(FILES[0], other_evidence=True)
+    assert one.queries == other.queries
+    for a, b in zip(one.agreements, other.agreements, strict=True):
+        assert a.nl_term == b.nl_term
+        assert a.evidence != b.evidence
