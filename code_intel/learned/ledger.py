@@ -7,7 +7,8 @@ answered: that is `standings`.
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 from code_intel import git
 from code_intel.config import Settings
+from code_intel.errors import CodeIntelError
 from code_intel.learned import agreements, stamps
 from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.experience import Experience, Objections, weigh
@@ -87,6 +89,26 @@ def ledger(
     """
     keeper = _keeper(settings.agreements, settings.state)
     return keeper.look(settings, now or datetime.now(UTC), since, repair=repair)
+
+
+@contextmanager
+def looking(settings: Settings, *, repair: bool) -> Iterator[float]:
+    """Find it out on a thread of its own while something else is waited for; yields since when.
+
+    The disk is asked about each file, which needs no interpreter, and takes as long as embedding a question.
+    """
+
+    def look() -> None:
+        with suppress(CodeIntelError):  # whoever asks next is told
+            ledger(settings, repair=repair, since=since)
+
+    since = time.monotonic()
+    thread = threading.Thread(target=look, name="ledger", daemon=True)
+    thread.start()
+    try:
+        yield since
+    finally:
+        thread.join()
 
 
 def certain_aliases(found: Ledger, entry: Entry) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Every agreement with what it is worth now: files, this machine's memory and the index together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -56,12 +56,15 @@ def standings(
     return [judge_one(entry) for entry in found.known.entries]
 
 
-def standing(settings: Settings, forest: Index, key: Key, *, since: float = NOW) -> Standing | None:
-    """Judge one agreement, or return None where there is none; see `ledger` about `since`."""
+def standings_of(
+    settings: Settings, forest: Index, keys: Iterable[Key], *, since: float = NOW
+) -> dict[Key, Standing]:
+    """Judge those agreements that there are; see `ledger` about `since`."""
     now = datetime.now(UTC)
     found = ledger(settings, now=now, since=since)
-    entry = found.known.by_key.get(key)
-    return judging(settings, forest, found, now)(entry) if entry else None
+    entries = {key: found.known.by_key[key] for key in keys if key in found.known.by_key}
+    judge_one = judging(settings, forest, found, now)
+    return {key: judge_one(entry) for key, entry in entries.items()}
 
 
 def judging(

@@ -4,7 +4,6 @@ Scores come from whatever answers for the map; validity, confirmation and defini
 here, in the project's own files and index, whatever the upstream says of them (docs/decisions/0002).
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,9 @@ from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.learned.agreements import Key, make_key
 from code_intel.learned.definitions import facts_of
+from code_intel.learned.folder import NOW
 from code_intel.learned.recall import EXACT, fold, ready_margin
-from code_intel.learned.standings import Standing, standing
+from code_intel.learned.standings import Standing, standings_of
 from code_intel.learned.validity import SERVED, lookup_name, moved_to
 from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
@@ -55,19 +55,24 @@ class Judged(NamedTuple):
     hits: tuple[Hit, ...] = ()
 
 
-async def judge(desk: Desk, session: Session | None, answer: SearchAnswer) -> Judged:
-    """Judge the best hit of a map answer."""
+async def judge(
+    desk: Desk, session: Session | None, answer: SearchAnswer, *, since: float = NOW
+) -> Judged:
+    """Judge the best hit of a map answer; what was found out about agreements at `since` is good enough."""
     best = next((hit for hit in answer.hits if hit.agreement is not None), None)
     if best is None or best.agreement is None:
         return Judged(None, short_circuit.judge(NOTHING), hits=answer.hits)
-    return await thread(_judged, desk, session, best, answer.hits)
+    return await thread(_judged, desk, session, best, answer.hits, since)
 
 
-def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit]) -> Judged:
+def _judged(
+    desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit], since: float
+) -> Judged:
     agreement = best.agreement
     assert agreement is not None  # noqa: S101 - the caller's condition
     _freshen(desk, agreement)
-    here = _standings(desk, hits)
+    keys = {_key(hit.agreement) for hit in hits if hit.agreement}
+    here = standings_of(desk.settings, desk.forest, keys, since=since)
     found = here.get(_key(agreement))
     known = tuple(_as_here(hit, here) for hit in hits)
     best = next(new for old, new in zip(hits, known, strict=True) if old is best)
@@ -86,14 +91,6 @@ def _judged(desk: Desk, session: Session | None, best: Hit, hits: Sequence[Hit])
     files = _matching_files(desk, found, definitions) if found else ()
     served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
     return Judged(best, short_circuit.judge(facts), bool(definitions), files, served)
-
-
-def _standings(desk: Desk, hits: Sequence[Hit]) -> dict[Key, Standing]:
-    """Return what each hit's agreement is worth, by its key; those that this project has not are left out."""
-    since = time.monotonic()
-    keys = {_key(hit.agreement) for hit in hits if hit.agreement}
-    found = {key: standing(desk.settings, desk.forest, key, since=since) for key in keys}
-    return {key: known for key, known in found.items() if known is not None}
 
 
 def _freshen(desk: Desk, agreement: AgreementHit) -> None:

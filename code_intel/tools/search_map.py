@@ -1,5 +1,6 @@
 """Tool `search_map`."""
 
+import time
 from typing import Annotated
 
 from pydantic import Field
@@ -31,10 +32,11 @@ async def search_map(
     check_query(query)
     session = await look(desk, session_id, "search_map")
     handle = session.id if session else session_id
+    since = time.monotonic()
     answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))
     if answer is None:
         return await _from_forest(desk, handle, query, top_k, silent)
-    judged = await judge(desk, session, answer)
+    judged = await judge(desk, session, answer, since=since)
     async with desk.perhaps(handle, "search_map") as held:
         if held is not None:
             moves = judged.verdict.phase is not None

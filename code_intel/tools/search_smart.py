@@ -1,5 +1,6 @@
 """Tool `search_smart`."""
 
+import time
 from dataclasses import replace
 from typing import Annotated
 
@@ -40,10 +41,11 @@ async def search_smart(
     words = query.strip() or (session.own_words if session else "")
     check_query(words)
     handle = session.id if session else session_id
+    since = time.monotonic()
     answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
     judged = None
     if answer is not None:
-        judged = await judge(desk, session, answer)
+        judged = await judge(desk, session, answer, since=since)
         if _spares_the_search(judged, session):
             async with desk.perhaps(handle, "search_smart") as held:
                 session = await _note_hit(held, judged, words)

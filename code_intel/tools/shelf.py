@@ -24,6 +24,7 @@ from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
+from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
 from code_intel.records import Freshness, SearchAnswer
 from code_intel.text import without_hidden
@@ -87,9 +88,10 @@ class Shelf:
         """
         check_query(query)
         self.index.poke()
-        store, question = self.index.store, self.question(query)
+        store = self.index.store
         if self.index.config.corpus == "map":
-            asked = self.comparable(question)
+            with looking(self.settings, repair=not self.index.readonly) as since:
+                asked = self.comparable(self.question(query))
             hits = search_map(
                 self.settings,
                 self.index,
@@ -98,9 +100,11 @@ class Shelf:
                 asked.vector,
                 asked.identity,
                 top_k=MOST if directory or file_pattern else top_k,
+                since=since,
             )
             hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
         else:
+            question = self.question(query)
             with store.snapshot():  # the vectors in use may be swapped at any moment
                 asked = self.comparable(question)
                 hits = search_forest(

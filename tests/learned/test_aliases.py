@@ -13,7 +13,7 @@ from code_intel.learned.agreements import load, make_key, write
 from code_intel.learned.aliases import contradiction, is_term, why_no_alias
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
-from code_intel.learned.standings import CERTAIN_SESSIONS
+from code_intel.learned.ledger import CERTAIN_SESSIONS
 from code_intel.learned.state import open_state
 from code_intel.records import Agreement
 
