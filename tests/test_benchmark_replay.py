@@ -1,0 +1,195 @@
+"""The replay: its data stay true, its figures are those worked out by hand, and it plays by the rules."""
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from benchmarks.labels import OWN as SEARCHED
+from benchmarks.labels import Repository
+from benchmarks.replay import OWN, Question, again, asked, connected, make, needs_of, parsed, teach
+from benchmarks.replay_plot import panels, plot, sequence
+from benchmarks.replay_sessions import Cost, Need, Reply, files_of, read_until, same_symbol
+from benchmarks.replay_tables import Asked, show, summary
+
+ROOT = Path(__file__).resolve().parents[1]
+JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
+MISS = Reply("", "", "", 0.3, (), Cost(1, 100, 4.0, found=True), Cost(1, 100, 4.0, found=True))
+HIT = Reply("READY", "right", "a", 0.9, (), Cost(1, 20, 1.0, found=True), Cost(1, 20, 1.0, found=True))  # fmt: skip
+WRONG = Reply("VERIFICATION", "wrong", "b", 0.75, ("margin",), Cost(2, 130, 5.0), Cost(4, 230, 9.0))
+ALONE = Cost(1, 100, 2.0, found=True)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> Asked:
+    alone = ALONE if kind == "again" else Cost(0, 0, 0.0)
+    return Asked(repo, turn, kind, "1", "en", "q", reply, alone)
+
+
+def test_what_is_replayed_are_the_questions_that_searches_are_measured_by() -> None:
+    searched = {each["id"]: each for each in lines(SEARCHED) if each["language"] == "en"}
+    for each in lines(OWN):
+        label = searched[each["id"]]
+        assert each["query"] == label["query"]
+        assert each["relevant"] == [target["path"] for target in label["relevant"]], each["id"]
+
+
+def test_a_replayed_question_names_a_symbol_that_its_file_still_has() -> None:
+    for each in lines(OWN):
+        assert each["file"] in each["relevant"], each["id"]
+        source = (ROOT / each["file"]).read_text(encoding="utf-8")
+        name = each["symbol"].rpartition(".")[2]
+        assert re.search(rf"\b{re.escape(name)}\b", source), each["id"]
+
+
+def test_the_term_is_a_quote_and_the_need_is_asked_again_in_both_languages() -> None:
+    for each in lines(OWN):
+        assert each["nl_term"] in each["query"], each["id"]
+        assert set(each["again"]) == {"en", "ja"}, each["id"]
+        assert JAPANESE.search(each["again"]["ja"]), each["id"]
+        assert len(JAPANESE.findall(each["again"]["en"])) < 5, each["id"]  # a word quoted
+
+
+def test_a_wording_that_happens_to_be_the_same_is_not_asked_again() -> None:
+    words = {"en": "Tell  a Cart", "ja": "かご"}
+    need = Need("1", "tell a cart", "cart", "cart", "cart.py", (), "", words)
+    assert [each.language for each in again([need])] == ["ja"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Session.send", "Session.send", True),
+        ("send", "Session.send", True),
+        ("Session::send()", "Session.send", True),
+        ("end", "Session.send", False),
+        ("Session", "Session.send", False),
+        ("", "send", False),
+    ],
+)
+def test_a_symbol_is_the_same_with_and_without_its_scope(
+    one: str, other: str, *, same: bool
+) -> None:
+    assert same_symbol(one, other) is same
+    assert same_symbol(other, one) is same
+
+
+def test_an_answer_is_read_to_the_end_of_the_first_hit_that_helps() -> None:
+    agreement = {"files": ["src/a.py:3", "src/b.py"], "symbol": "a"}
+    answer: dict[str, Any] = {
+        "results": [{"document": "x.py"}, {"document": "a.md", "agreement": agreement}]
+    }
+    whole = json.dumps(answer)
+    assert files_of(answer["results"][1]) == ["src/a.py", "src/b.py"]
+    assert read_until(answer, ("x.py",)) == {
+        "tokens": -(-len(whole[: whole.index("}") + 1]) // 4),
+        "found": True,
+    }
+    assert read_until(answer, ("src/b.py",))["found"]
+    assert read_until(answer, ("a.md",)) == {"tokens": -(-len(whole) // 4), "found": False}
+
+
+def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> None:
+    rows = [row(HIT), row(MISS), row(WRONG), row(MISS)]
+    rows += [row(WRONG, "unrelated"), row(MISS, "foreign"), row(WRONG, "held back"), row(HIT)]
+    found = summary(rows)
+    assert (found["again"], found["ready"], found["verification"]) == (5, 2, 1)
+    assert (found["right"], found["wrong"], found["share_answered"]) == (2, 1, 0.6)
+    assert found["precision"] == pytest.approx(2 / 3)
+    assert found["taken"] == {"held back": [0, 1, 1], "unrelated": [0, 1, 1], "foreign": [0, 0, 1]}
+    assert (found["wrong_all"], found["wrong_ready"], found["share_wrong"]) == (3, 0, 3 / 8)
+    assert found["until_found"] == {"calls": 6 / 5, "tokens": 370 / 500, "milliseconds": 1.5}
+    assert found["until_settled"]["tokens"] == 470 / 500
+    assert found["of_answered"]["tokens"] == pytest.approx(170 / 300)
+    assert (found["finds"], found["forest_finds"]) == (0.8, 1.0)
+
+
+def test_figures_of_nothing_are_nothing() -> None:
+    found = summary([])
+    assert (found["share_answered"], found["share_wrong"]) == (0.0, 0.0)
+
+
+def test_repositories_take_turns_in_the_drawing_and_passes_follow_each_other() -> None:
+    rows = [row(HIT, turn=3), row(HIT), row(MISS), row(WRONG, repo="s")]
+    assert [(each.turn, each.repo) for each in sequence(rows)] == [
+        (2, "r"), (2, "s"), (2, "r"), (3, "r"),
+    ]  # fmt: skip
+
+
+def test_the_drawing_adds_up_what_came_so_far() -> None:
+    rows = [row(HIT), row(WRONG, "unrelated"), row(MISS), row(WRONG)]
+    (_, (answered, wrong)), (_, (saved, settled)) = panels(rows)
+    assert answered.name == "answered, and right"
+    assert answered.values == pytest.approx([1, 1, 1 / 2, 1 / 3])
+    assert wrong.values == pytest.approx([0, 1 / 2, 1 / 3, 2 / 4])
+    assert saved.values == [80, 80, 80, 50]
+    assert settled.values == [80, 80, 80, -50]
+    drawing = ET.fromstring(plot(rows))  # noqa: S314 - our own drawing
+    assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--data", "mine.jsonl"], "--sources is missing"),
+        (["--data", "mine.jsonl", "--sources", "."], "there is no mine.manifest.json"),
+        (["--passes", "4"], "invalid choice"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said_before_it_starts(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parsed(arguments)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.anyio
+@pytest.mark.model
+async def test_a_session_by_the_rules_learns_and_its_own_words_are_answered_when_asked_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source" / "src"
+    source.mkdir(parents=True)
+    (source / "cart.py").write_text(
+        '"""Sums a basket."""\n\n\ndef total(basket):\n    return sum(basket)\n', encoding="utf-8"
+    )
+    (source / "mail.py").write_text("def send(letter):\n    print(letter)\n", encoding="utf-8")
+    question = {
+        "repo": "shop", "id": "1", "query": "what does the basket cost", "nl_term": "basket cost",
+        "symbol": "total", "file": "src/cart.py", "relevant": ["src/cart.py"],
+        "evidence": "total adds up the prices in a basket",
+        "again": {"en": "basket cost", "ja": "かごの中身の合計金額"},
+    }  # fmt: skip
+    (need,) = needs_of(Repository("shop", source, "src", [question], None))
+    assert (need.file, need.relevant) == ("cart.py", ("cart.py",))
+    settings = make(source, tmp_path / "shop", tmp_path / "cache")
+    before = (settings.root / need.file).read_bytes()
+    async with connected(settings) as agent:
+        (lesson,) = await teach(agent, [need], {"1": (need.query, need.nl_term)})
+        assert (lesson.symbol, lesson.why, lesson.offered) == ("total", "", "")
+        assert (settings.root / need.file).read_bytes() == before
+        untrue = Need("2", "who sends", "sends", "nowhere", "mail.py", (), "it sends", {})
+        (failed,) = await teach(agent, [untrue], {"2": ("who sends", "sends")})
+        assert failed.symbol == ""
+        assert failed.why
+        same = Question("again", "en", need.again["en"], need)
+        found = await asked(agent, [same], 2, "INVESTIGATE", random.Random(1))
+    (reply,) = (each.reply for each in found)
+    assert (reply.band, reply.verdict, reply.symbol, reply.score) == ("READY", "right", "total", 1)
+    assert reply.cost.calls == 1
+    report = show({"shop": [lesson, failed]}, found, "the shop")
+    assert report["passes"][2]["shop"]["ready"] == 1
+    assert "not learned: shop 2" in capsys.readouterr().out
