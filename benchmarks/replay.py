@@ -166,8 +166,8 @@ async def asked(
         reply = await agent.ask(each.query, intent, each.need)
         if each.need and not first:
             alone = await agent.forest(each.query, each.need)
-        name = each.need.id if each.need else ""
-        who = (agent.root.name, turn, each.kind, name, each.language, each.query)
+        name, symbol = (each.need.id, each.need.symbol) if each.need else ("", "")
+        who = (agent.root.name, turn, each.kind, name, each.language, each.query, symbol)
         rows.append(Asked(*who, reply, alone))
         _say(f"{agent.root.name} asked {at}/{len(questions)}")
     return rows

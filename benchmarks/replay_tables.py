@@ -8,6 +8,7 @@ from benchmarks.replay_sessions import Cost, Lesson, Reply
 
 RELATED = ("again", "held back")
 BANDS = ("READY", "VERIFICATION")
+SPENT = ("calls", "tokens", "milliseconds")
 LIMIT = 0.01
 """Share of all questions that may be answered wrongly."""
 
@@ -17,6 +18,7 @@ class Asked(NamedTuple):
 
     Attributes:
         kind: `again`, `held back`, `unrelated` or `foreign`.
+        symbol: What was asked for; empty for the last two.
     """
 
     repo: str
@@ -25,6 +27,7 @@ class Asked(NamedTuple):
     id: str
     language: str
     query: str
+    symbol: str
     reply: Reply
     forest: Cost
 
@@ -77,6 +80,9 @@ def summary(rows: Sequence[Asked]) -> dict[str, Any]:
         "until_settled": ratios(mine, settled=True),
         "of_answered": ratios([row for row in mine if row.reply.band]),
         "of_missed": ratios([row for row in mine if not row.reply.band]),
+        "to_ready": means(
+            [row.reply.settled for row in mine if row.reply.verdict in {"right", "near"}]
+        ),
         "forest_finds": _ratio(sum(row.forest.found for row in mine), len(mine)),
         "finds": _ratio(sum(row.reply.cost.found for row in mine), len(mine)),
     }
@@ -90,8 +96,13 @@ def ratios(rows: Sequence[Asked], *, settled: bool = False) -> dict[str, float]:
             sum(getattr(cost, name) for cost in spent),
             sum(getattr(row.forest, name) for row in rows),
         )
-        for name in ("calls", "tokens", "milliseconds")
+        for name in SPENT
     }
+
+
+def means(costs: Sequence[Cost]) -> dict[str, float]:
+    """Return mean calls, tokens and milliseconds."""
+    return {name: _ratio(sum(getattr(cost, name) for cost in costs), len(costs)) for name in SPENT}
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -121,7 +132,8 @@ def show(
                 row for row in rows if row.turn == 2 and (row.repo, row.query) in asked
             ]
         report["passes"][turn] = {name: summary(group) for name, group in groups.items()}
-        _show_pass(report["passes"][turn])
+        _show_rows(report["passes"][turn])
+        _show_whole(report["passes"][turn].get("ALL") or summary(mine))
         _show_wrong(mine)
     report["lessons"] = {name: [plain(each) for each in mine] for name, mine in lessons.items()}
     report["asked"] = [plain(row) for row in rows]
@@ -142,11 +154,10 @@ def _show_lessons(lessons: Mapping[str, Sequence[Lesson]]) -> None:
     for name, every in lessons.items():
         mine = [each for each in every if each.turn == 1]
         learned = [each for each in mine if each.symbol]
-        mean = [_ratio(sum(getattr(each.cost, key) for each in learned), len(learned))
-                for key in ("calls", "tokens", "milliseconds")]  # fmt: skip
+        mean = means([each.cost for each in learned])
         print(
             f"{name:<18}{len(mine):>8}{len(learned):>8}"
-            + "".join(f"{each:>8.1f}" if each < 100 else f"{each:>8.0f}" for each in mean)
+            f"{mean['calls']:>8.1f}{mean['tokens']:>8.0f}{mean['milliseconds']:>8.0f}"
         )
     for name, every in lessons.items():
         for each in every:
@@ -154,7 +165,7 @@ def _show_lessons(lessons: Mapping[str, Sequence[Lesson]]) -> None:
                 print(f"  not learned: {name} {each.id}: {each.why}")
 
 
-def _show_pass(groups: Mapping[str, Mapping[str, Any]]) -> None:
+def _show_rows(groups: Mapping[str, Mapping[str, Any]]) -> None:
     print(
         f"{'':<16}{'again':>6}{'READY':>6}{'VERIF':>6}{'share':>7}{'right':>6}{'near':>5}{'wrong':>6}"
         f"   {'held back':>10}{'unrelated':>10}{'foreign':>10}{'wrong/all':>10}"
@@ -170,15 +181,16 @@ def _show_pass(groups: Mapping[str, Mapping[str, Any]]) -> None:
             + f"{row['share_wrong']:>10.4f}   {cost['calls']:>6.2f}{cost['tokens']:>7.2f}"
             f"{cost['milliseconds']:>6.2f}   {row['finds']:>6.3f}{row['forest_finds']:>6.3f}"
         )
-    whole = (
-        next(reversed(list(groups)))
-        if len(groups) == 1
-        else ("ALL" if "ALL" in groups else next(iter(groups)))
-    )
-    row = groups[whole]
+
+
+def _show_whole(row: Mapping[str, Any]) -> None:
     print(
         f"wrong {row['wrong_all']} of {row['questions']} ({row['share_wrong']:.2%}, limit {LIMIT:.0%}), of them "
         f"READY {row['wrong_ready']} ({row['share_wrong_ready']:.2%})"
+    )
+    ready = row["to_ready"]
+    print(
+        f"READY after {ready['calls']:.1f} calls, {ready['tokens']:.0f} tokens, when rightly answered"
     )
     for name, key in (
         ("where the map answered", "of_answered"),
@@ -195,7 +207,6 @@ def _show_pass(groups: Mapping[str, Mapping[str, Any]]) -> None:
 def _show_wrong(rows: Sequence[Asked]) -> None:
     for row in rows:
         if row.wrong:
-            reply = row.reply
-            print(
-                f"  {reply.band} {reply.score:.2f} {row.repo} {row.kind}: {row.query[:90]} -> {reply.symbol}"
-            )
+            got = f"{row.reply.symbol}" + (f", not {row.symbol}" if row.symbol else "")
+            said = f"{row.reply.band} {row.reply.score:.2f} {row.repo}, {row.kind}"
+            print(f"  {said}: {row.query[:90]} -> {got}")

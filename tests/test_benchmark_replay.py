@@ -35,7 +35,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> Asked:
     alone = ALONE if kind == "again" else Cost(0, 0, 0.0)
-    return Asked(repo, turn, kind, "1", "en", "q", reply, alone)
+    return Asked(repo, turn, kind, "1", "en", "q", "a", reply, alone)
 
 
 def test_what_is_replayed_are_the_questions_that_searches_are_measured_by() -> None:
@@ -113,6 +113,7 @@ def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> 
     assert found["until_found"] == {"calls": 6 / 5, "tokens": 370 / 500, "milliseconds": 1.5}
     assert found["until_settled"]["tokens"] == 470 / 500
     assert found["of_answered"]["tokens"] == pytest.approx(170 / 300)
+    assert found["to_ready"] == {"calls": 1, "tokens": 20, "milliseconds": 1}
     assert (found["finds"], found["forest_finds"]) == (0.8, 1.0)
 
 
