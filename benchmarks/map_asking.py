@@ -100,7 +100,11 @@ def fillers(labels: Labels, others: Mapping[str, Labels], size: int) -> list[Agr
 
 
 def filled(labels: Labels, strangers: Sequence[Agreement], embedder: Embedder) -> Judged:
-    """Ask a set of its map together with agreements of others."""
+    """Ask a set of its map together with agreements of others.
+
+    Left out, whatever the size: questions that agreements of another set answer.
+    """
+    labels = chosen(labels, [row for row, other in enumerate(labels.elsewhere) if not other])
     cards = cards_of([*labels.agreements, *strangers], embedder)
     return judged(labels, asked(labels, embedder, cards))
 

@@ -127,7 +127,6 @@ def judged(labels: Labels, scores: Scores) -> Judged:
     """
     expected = np.array(labels.expected)
     best = scores.argmax(axis=1)
-    names = labels.names or [str(place) for place in range(len(labels.agreements))]
     about = zip(labels.queries, labels.near, strict=True)
     return Judged(
         np.array(labels.kinds),
@@ -135,8 +134,8 @@ def judged(labels: Labels, scores: Scores) -> Judged:
         (best == expected) & (expected >= 0),
         expected >= 0,
         best >= len(labels.agreements),
-        np.array([names[near] if near >= 0 else query for query, near in about]),
-        np.array(labels.disputed or [False] * len(expected)),
+        np.array([labels.names[near] if near >= 0 else query for query, near in about]),
+        np.array(labels.disputed),
     )
 
 

@@ -3,13 +3,13 @@
 A set is a JSON file of `store` (id, nl_term, symbol, code_evidence, other_evidence) and `queries`
 (query, kind, expected, near): `expected` is the id of the agreement that answers, or null; `near` is
 the one the question is about or almost about, null for unrelated ones. `same_as` lists agreements of
-other sets, as set/id, that mean the same; `disputed` marks a question whose label a second reader
+other sets, as set/id, that mean the same, `also` those that answer a question; `disputed` marks a question whose label a second reader
 would set otherwise, and why. `expected` and `near` never name an agreement of another set.
 """
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,11 @@ class Labels:
 
     Attributes:
         agreements: The map that is asked.
-        queries: What it is asked; `kinds`, `expected`, `near` and `disputed` go with it.
+        queries: What it is asked; `kinds`, `expected`, `near`, `disputed`, `elsewhere` go with it.
         expected: Place of the agreement that answers.
         near: Place of the agreement that a question is about or almost about.
         names: The agreements as set/id.
+        elsewhere: Whether an agreement of another set answers.
         twins: What each agreement means the same as, as set/id.
     """
 
@@ -40,9 +41,10 @@ class Labels:
     kinds: list[str]
     expected: list[int]
     near: list[int]
-    disputed: list[bool] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    twins: list[frozenset[str]] = field(default_factory=list)
+    disputed: list[bool]
+    elsewhere: list[bool]
+    names: list[str]
+    twins: list[frozenset[str]]
 
 
 def labels_from(path: Path, *, other_evidence: bool = False) -> Labels:
@@ -68,6 +70,7 @@ def labels_from(path: Path, *, other_evidence: bool = False) -> Labels:
         [place[row["expected"]] for row in rows],
         [place[row.get("near", row["expected"])] for row in rows],
         ["disputed" in row for row in rows],
+        ["also" in row for row in rows],
         [f"{path.stem}/{row['id']}" for row in raw["store"]],
         [frozenset(row.get("same_as", ())) for row in raw["store"]],
     )
@@ -96,5 +99,5 @@ def joined(sets: Sequence[Labels]) -> Labels:
 def chosen(labels: Labels, questions: Collection[int]) -> Labels:
     """Return the set with these questions only, by place, in their old order."""
     kept = sorted(questions)
-    columns = ("queries", "kinds", "expected", "near", "disputed")
+    columns = ("queries", "kinds", "expected", "near", "disputed", "elsewhere")
     return replace(labels, **{name: [getattr(labels, name)[at] for at in kept] for name in columns})

@@ -83,7 +83,7 @@ def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> No
 
 def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:
     """Print the same questions asked of maps of several sizes; return the shares at 0.7 and 0.8."""
-    print("\nfilled up to  agreements  at " + "".join(f"{name:>23}" for name in MEASURES) + "  by others")  # fmt: skip
+    print("\nquestions that no added agreement answers; `by others`: taken by one\nfilled up to  agreements  at " + "".join(f"{name:>23}" for name in MEASURES) + "  by others")  # fmt: skip
     tables: dict[int, Table] = {}
     for size, sets in found.items():
         whole = pooled([questions for _, questions in sets.values()])

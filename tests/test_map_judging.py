@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.map_asking import asked, fillers, quotes, with_aliases
+from benchmarks.map_asking import aliased, asked, filled, fillers, quotes, with_aliases
 from benchmarks.map_judging import (
     Judged,
     best_within,
@@ -34,7 +34,10 @@ LABELS = Labels(
     ["paraphrase_en", "paraphrase_en", "near_miss", "unrelated"],
     [0, 1, -1, -1],
     [0, 1, 0, -1],
+    disputed=[False] * 4,
+    elsewhere=[False, False, False, True],
     names=["shop/login", "shop/cart"],
+    twins=[frozenset(), frozenset()],
 )
 SCORES = np.array([[0.9, 0.1], [0.75, 0.2], [0.72, 0.0], [0.1, 0.3]])
 
@@ -164,6 +167,19 @@ def test_a_map_is_filled_up_with_agreements_that_mean_nothing_it_has() -> None:
     told = {a.nl_term for a, name in zip(held.agreements, held.names, strict=True) if name in same}
     assert told
     assert not told & {one.nl_term for one in all_of_them}
+
+
+def test_a_grown_map_is_not_asked_what_the_added_agreements_answer() -> None:
+    assert filled(LABELS, [LOGIN], HashEmbedder()).kinds.tolist() == LABELS.kinds[:3]
+
+
+def test_aliases_are_given_in_turn_and_not_asked_themselves() -> None:
+    plain = asked(LABELS, HashEmbedder())
+    rounds = list(aliased(LABELS, HashEmbedder(), plain, 2))
+    assert len(rounds) == 2
+    for one in rounds:
+        for questions in one:
+            assert questions.kinds.tolist() == ["near_miss", "unrelated"]
 
 
 def test_an_alias_is_a_question_that_a_session_would_name_its_feature_by() -> None:

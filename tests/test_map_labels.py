@@ -57,6 +57,13 @@ def test_whoever_means_the_same_as_another_sets_agreement_names_one_that_is_ther
     assert named <= set(whole.names)
 
 
+def test_a_question_that_another_set_answers_has_no_answer_in_its_own() -> None:
+    names = set(labels_from(FOLDER).names)
+    rows = [row for file in FILES for row in raw(file)["queries"] if "also" in row]
+    assert rows
+    assert all(row["expected"] is None and set(row["also"]) <= names for row in rows)
+
+
 def test_disputed_questions_are_few_and_say_why() -> None:
     disputed = [row for file in FILES for row in raw(file)["queries"] if "disputed" in row]
     assert len(disputed) <= 20
