@@ -10,10 +10,13 @@ from code_intel.cli.main import Command
 
 WORDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
+    Command("show", "code_intel.cli.map_show", "show one in full, and what came of it"),
     Command("add", "code_intel.cli.map_add", "add an agreement, unconfirmed"),
     Command("confirm", "code_intel.cli.map_confirm", "confirm one for the symbol as it is now"),
+    Command("rename", "code_intel.cli.map_rename", "give one another symbol or term"),
     Command("reject", "code_intel.cli.map_reject", "say that one is wrong, or for which words"),
     Command("stats", "code_intel.cli.map_stats", "show what the map was good for"),
+    Command("check", "code_intel.cli.map_check", "fail when one is broken, for CI"),
 )
 
 

@@ -1,11 +1,16 @@
 """Add an agreement by hand: it is served at once, and unconfirmed never leads to READY."""
 
 import argparse
+from datetime import UTC, datetime
 
+from code_intel.chunking.agreement import file_name, render
 from code_intel.cli.map_desk import at_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.tools.add_agreement import add_agreement
+from code_intel.learned.learn import checked
+from code_intel.tools.add_agreement import add_agreement, drafted
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,14 +23,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", action="append", default=[], metavar="PATH[:LINE]", help="a file it rests on"
     )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be, write nothing")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Add it."""
+    work = _shown if args.dry_run else add_agreement
     answer = at_desk(
         project_of(args),
-        lambda desk: add_agreement(desk, args.term, args.symbol, args.evidence, args.file),
+        lambda desk: work(desk, args.term, args.symbol, args.evidence, args.file),
+        readonly=args.dry_run,
     )
     emit(args, answer.data, answer.text)
     return 0
+
+
+async def _shown(desk: Desk, term: str, symbol: str, evidence: str, files: list[str]) -> Answer:
+    """Return what would be written."""
+    agreement = checked(await drafted(desk, term, symbol, evidence, files), datetime.now(UTC))
+    data = {
+        "agreement_file": file_name(agreement.nl_term, agreement.symbol),
+        "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},
+        "symbol_defined": bool(agreement.digest),
+        "dry_run": True,
+    }
+    return Answer(data, f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}")

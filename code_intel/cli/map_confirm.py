@@ -1,8 +1,10 @@
 """Confirm that an agreement is true of its symbol as that is now; git carries it to your team."""
 
 import argparse
+import shlex
+from functools import partial
 
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_desk import at_desk, known_at
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError
@@ -11,40 +13,67 @@ from code_intel.learned.learn import confirm
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map
-from code_intel.tools.symbol_facts import definitions_of, nearest
+from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("term", help="its term")
     parser.add_argument("symbol", help="its symbol")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Confirm it."""
-    answer = at_desk(project_of(args), lambda desk: _confirm(desk, args.term, args.symbol))
+    answer = at_desk(
+        project_of(args),
+        lambda desk: _confirm(desk, args.term, args.symbol, dry=args.dry_run),
+        readonly=args.dry_run,
+    )
     emit(args, answer.data, answer.text)
     return 0
 
 
-async def _confirm(desk: Desk, term: str, symbol: str) -> Answer:
+async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
     """Confirm an agreement; its symbol must be defined."""
+    entry = await thread(find, desk.settings.agreements, make_key(term, symbol))
+    if entry is None or entry.agreement is None:
+        raise NotFoundError(
+            f"There is no agreement {term} → {symbol}.",
+            hint="Look at `code-intel map list` for what there is.",
+        )
+    known = await known_at(desk, term, symbol)
+    if known and known.heir:
+        raise NotFoundError(
+            f"{symbol} was renamed to {known.heir.qualified}.",
+            hint=f"Say so: `code-intel map rename {shlex.join([term, symbol])}`.",
+        )
     definitions = (await definitions_of(desk, [symbol])).get(symbol)
     if not definitions:
         raise NotFoundError(
             f"{symbol} is not defined in the index.",
             hint="Run `code-intel sync --words-only`, or correct the agreement's symbol.",
         )
-    entry = await thread(find, desk.settings.agreements, make_key(term, symbol))
-    files = [file.path for file in entry.agreement.files] if entry and entry.agreement else []
-    digest = nearest(definitions, files)[0].digest
-    learned = await thread(confirm, desk.settings, (term, symbol), symbol_digest=digest)
-    await refresh_map(desk, learned.agreement_file)
+    meant = nearest(definitions, [file.path for file in entry.agreement.files])
+    file, map_sync = entry.path, "dry run"
+    if not dry:
+        work = partial(
+            confirm,
+            desk.settings,
+            (term, symbol),
+            symbol_digest=meant[0].digest,
+            symbol_body=await sole_body(desk, meant),
+        )
+        file = (await thread(work)).agreement_file
+        map_sync = await refresh_map(desk, file)
     data = {
-        "agreement_file": learned.agreement_file.name,
+        "agreement_file": file.name,
         "pair": {"nl_term": term, "symbol": symbol},
+        "definition": f"{meant[0].file}:{meant[0].line}",
+        "dry_run": dry,
+        "map_sync": map_sync,
     }
-    return Answer(
-        data, f"Confirmed: {term} → {symbol}. Commit {learned.agreement_file.name} to share it."
-    )
+    head = "Would be confirmed" if dry else "Confirmed"
+    place = f"{meant[0].file}:{meant[0].line}"
+    return Answer(data, f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it.")

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from code_intel.config import Settings
+from code_intel.learned.agreements import make_key
+from code_intel.learned.standings import Standing, standings
 from code_intel.tools.declaration import Answer
-from code_intel.tools.desk import Desk
+from code_intel.tools.desk import Desk, thread
 from code_intel.tools.shelf import open_project
 
 
@@ -14,6 +17,13 @@ def at_desk(
 ) -> Answer:
     """Do a piece of work and close what it opened; with `readonly` nothing of the project is written."""
     return asyncio.run(_done(settings, work, readonly=readonly))
+
+
+async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
+    """Return what an agreement is worth, without writing anything; None where there is none."""
+    key = make_key(term, symbol)
+    found = await thread(partial(standings, desk.settings, desk.forest, repair=False))
+    return next((known for known in found if known.entry.key == key), None)
 
 
 async def _done(

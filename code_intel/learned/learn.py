@@ -79,7 +79,7 @@ def learn(
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
-    agreement = _checked(agreement, now)
+    agreement = checked(agreement, now)
     with _opened(settings, now) as state:
         key = agreements.key_of(agreement)
         entry = agreements.find(settings.agreements, key)
@@ -127,9 +127,9 @@ def reconfirm(
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    alias = unicodedata.normalize("NFC", _word("alias", alias))
+    alias = unicodedata.normalize("NFC", spoken("alias", alias))
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
-    earned = _checked(replace(earned, digest=digest, body=body), now)
+    earned = checked(replace(earned, digest=digest, body=body), now)
     with _opened(settings, now) as state:
         entry, old = _existing(settings, key)
         new, refused = _another_word(settings, state, old, alias, session_id, now)
@@ -210,7 +210,12 @@ def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
     return entry, entry.agreement
 
 
-def _checked(agreement: Agreement, now: datetime) -> Agreement:
+def checked(agreement: Agreement, now: datetime) -> Agreement:
+    """Return an agreement as it may be learned, secrets masked, its time filled in.
+
+    Raises:
+        UsageError: Something is missing, too long or unreadable; names the field.
+    """
     evidence = tuple(filter(str.strip, map(without_hidden, map(masked, agreement.evidence))))
     if not evidence:
         raise UsageError(
@@ -224,16 +229,20 @@ def _checked(agreement: Agreement, now: datetime) -> Agreement:
         _bounded("code_evidence", item)
     return replace(
         agreement,
-        nl_term=_word("nl_term", agreement.nl_term),
-        symbol=_word("symbol", agreement.symbol),
+        nl_term=spoken("nl_term", agreement.nl_term),
+        symbol=spoken("symbol", agreement.symbol),
         evidence=evidence,
-        aliases=tuple(_word("alias", alias) for alias in agreement.aliases if alias.strip()),
+        aliases=tuple(spoken("alias", alias) for alias in agreement.aliases if alias.strip()),
         learned_at=agreement.learned_at or now.isoformat(),
     )
 
 
-def _word(field: str, text: str) -> str:
-    """Return a name on one line, as it is spoken."""
+def spoken(field: str, text: str) -> str:
+    """Return a name on one line, as it is spoken.
+
+    Raises:
+        UsageError: It is empty, too long, or has a character that nobody sees; names the field.
+    """
     text = " ".join(masked(text).split())
     if not text:
         raise UsageError(f"{field} is empty.", details={"field": field})

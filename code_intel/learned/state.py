@@ -174,6 +174,12 @@ class State:
         """Return all that is kept, in order."""
         return self._experiences(_EXPERIENCES)
 
+    def rename(self, old: Key, new: Key) -> None:
+        """Let all that is remembered of one agreement be remembered of another, new one."""
+        for table in ("used", "sighting", "experience"):
+            sql = f"UPDATE OR REPLACE {table} SET nl_term = ?, symbol = ? WHERE nl_term = ? AND symbol = ?"  # noqa: S608 - constants
+            self._rows(sql, (*new, *old))
+
     def begin(self, pending: Pending) -> None:
         """Remember what is about to be written, so that it can be finished after a crash."""
         row = (*pending.key, pending.text, int(pending.confirmed))

@@ -1,5 +1,6 @@
 """Tool `add_agreement`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,23 +35,11 @@ async def add_agreement(
 
     Use record_outcome for what a session has earned; this is for what people know already.
     """
-    files = [await thread(_reference, desk.root, text) for text in related_files]
-    found = await definitions_of(desk, [symbol])
-    definitions = nearest(found.get(symbol, []), [file.path for file in files])
-    if not files:
-        files = [FileReference(d.file, d.line) for d in definitions[:1]]
-    agreement = Agreement(
-        nl_term,
-        symbol,
-        evidence=(code_evidence,),
-        files=tuple(files),
-        digest=definitions[0].digest if definitions else "",
-        body=await sole_body(desk, definitions),
-    )
+    agreement = await drafted(desk, nl_term, symbol, code_evidence, related_files)
     learned: Learned = await thread(learn, desk.settings, agreement, confirmed=False)
     map_sync = await refresh_map(desk, learned.agreement_file)
     message = f"{'Added' if learned.created else 'Updated'}: {nl_term} → {symbol} (unconfirmed)."
-    if not definitions:
+    if not agreement.digest:
         message += (
             f" {symbol} is not defined in the index; the agreement is listed as broken until it is."
         )
@@ -59,11 +48,34 @@ async def add_agreement(
         "agreement_file": learned.agreement_file.name,
         "created": learned.created,
         "pair": {"nl_term": nl_term, "symbol": symbol},
-        "symbol_defined": bool(definitions),
+        "symbol_defined": bool(agreement.digest),
         "map_sync": map_sync,
         "message": message,
     }
     return Answer(data, message)
+
+
+async def drafted(
+    desk: Desk, nl_term: str, symbol: str, code_evidence: str, related_files: Sequence[str]
+) -> Agreement:
+    """Return the agreement about a symbol as the index knows it now; nothing is written.
+
+    Raises:
+        UsageError: A related file is outside the project.
+    """
+    files = [await thread(_reference, desk.root, text) for text in related_files]
+    found = await definitions_of(desk, [symbol])
+    definitions = nearest(found.get(symbol, []), [file.path for file in files])
+    if not files:
+        files = [FileReference(d.file, d.line) for d in definitions[:1]]
+    return Agreement(
+        nl_term,
+        symbol,
+        evidence=(code_evidence,),
+        files=tuple(files),
+        digest=definitions[0].digest if definitions else "",
+        body=await sole_body(desk, definitions),
+    )
 
 
 def file_reference(text: str) -> FileReference:

@@ -12,10 +12,14 @@ from code_intel.tools.desk import Desk, thread
 
 
 class Offer(NamedTuple):
-    """The agreement that answered a session, the words it answered to, and the band of its score."""
+    """The agreement that answered a session, the words it answered to, and the band of its score.
+
+    `symbol` is what the agreement calls its symbol, `now` what the code calls it.
+    """
 
     nl_term: str
     symbol: str
+    now: str
     words: str
     band: str
 
@@ -25,8 +29,9 @@ def offer_of(session: Session) -> Offer | None:
     answered = session.short_circuit
     if not answered.get("nl_term"):
         return None
-    agreed = answered.get("agreed") or answered["symbol"]  # what it is called now is no key
-    return Offer(*map(str, (answered["nl_term"], agreed, answered["query"], answered["band"])))
+    now = answered["symbol"]
+    told = (answered["nl_term"], answered.get("agreed") or now, now, answered["query"])
+    return Offer(*map(str, (*told, answered["band"])))
 
 
 async def tell(

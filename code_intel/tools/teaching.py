@@ -4,9 +4,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.errors import NotFoundError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.aliases import contradiction
 from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
+from code_intel.learned.renaming import rename
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
@@ -96,18 +97,20 @@ async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -
         else (),
     )
     offer = offer_of(session)
-    if confirmed and offer and lookup_name(offer.symbol) == lookup_name(symbol):
-        with suppress(NotFoundError):  # deleted meanwhile: learned anew
+    if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
+        with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
             return await _once_more(desk, offer, agreement)
     return await thread(learn, desk.settings, agreement, confirmed=confirmed)
 
 
 async def _once_more(desk: Desk, offer: Offer, agreement: Agreement) -> Learned:
     """Confirm the agreement that answered this session; the words it was asked for become an alias."""
+    if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
+        await thread(rename, desk.settings, (offer.nl_term, offer.symbol), symbol=offer.now)
     return await thread(
         reconfirm,
         desk.settings,
-        (offer.nl_term, offer.symbol),
+        (offer.nl_term, offer.now),
         alias=offer.words if len(offer.words) <= LONGEST["alias"] else agreement.nl_term,
         session_id=agreement.session_id,
         digest=agreement.digest,
@@ -124,7 +127,7 @@ async def _judge_offer(desk: Desk, session: Session) -> None:
         return
     if session.ready_by not in {"map", "verification"}:
         return
-    if learning.chose_another(session, offer.symbol):
+    if learning.chose_another(session, offer.now):
         await tell(desk, session, "rejected", offer, "another symbol")
     else:
         await tell(desk, session, "accepted", offer)

@@ -1,0 +1,145 @@
+"""An agreement under another term or another symbol, with everything that is remembered of it."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel import durable
+from code_intel.chunking.agreement import canonical, file_name, notes_of, render
+from code_intel.config import Settings
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.learned import agreements, journal, trash
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.learn import spoken
+from code_intel.learned.reconcile import reconcile_locked
+from code_intel.learned.state import State, open_state
+from code_intel.learned.validity import is_confirmed
+from code_intel.records import Agreement, Definition, FileReference
+from code_intel.redaction import masked
+
+
+class Renamed(NamedTuple):
+    """What an agreement is now: its key, its file, and whether it still counts as confirmed."""
+
+    key: Key
+    file: Path
+    confirmed: bool
+
+
+def rename(
+    settings: Settings,
+    key: Key,
+    *,
+    term: str = "",
+    symbol: str = "",
+    definition: Definition | None = None,
+    body: str = "",
+    now: datetime | None = None,
+    dry: bool = False,
+) -> Renamed:
+    """Give an agreement another term, another symbol, or both; the old term becomes an alias.
+
+    Uses, aliases' sessions and objections go with it. It stays confirmed if it was, unless its symbol
+    becomes one whose text is not what was agreed on (docs/decisions/0026).
+
+    Args:
+        settings: The project.
+        key: Which agreement.
+        term: The new term; empty keeps the old one.
+        symbol: The new symbol; empty keeps the old one.
+        definition: Where the new symbol is defined now.
+        body: Its `Symbol.body`, if that is its alone.
+        now: When.
+        dry: Only say what would be.
+
+    Raises:
+        NotFoundError: There is no such agreement.
+        UsageError: There is one already under the new names, or they are the old ones; names the field.
+        StorageError: The disk refused; what was begun is finished at the next sync.
+    """
+    now = now or datetime.now(UTC)
+    with ExitStack() as stack:
+        if not dry:
+            stack.enter_context(durable.locked(journal.lock_path(settings)))
+        state = stack.enter_context(open_state(settings.state, create=not dry))
+        if not dry:
+            reconcile_locked(settings, state, now=now)
+        entry, old = _existing(settings, key)
+        new = _renamed(old, term, symbol, definition, body)
+        _require_room(settings, old, new)
+        confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
+        new = replace(new, confirmed=confirmed)
+        file = entry.path.with_name(file_name(new.nl_term, new.symbol))
+        if not dry:
+            _write(settings, state, entry, new, file, now)
+    return Renamed(agreements.key_of(new), file, confirmed)
+
+
+def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
+    entry = agreements.find(settings.agreements, agreements.make_key(*key))
+    if entry is None or entry.agreement is None:
+        raise NotFoundError(
+            f"There is no agreement {key[0]} → {key[1]}.",
+            hint="Look at `code-intel map list` for what there is.",
+        )
+    return entry, entry.agreement
+
+
+def _renamed(
+    old: Agreement, term: str, symbol: str, definition: Definition | None, body: str
+) -> Agreement:
+    new = replace(
+        old,
+        nl_term=spoken("nl_term", term or old.nl_term),
+        symbol=spoken("symbol", symbol or old.symbol),
+    )
+    if new.nl_term != old.nl_term:
+        others = (alias for alias in old.aliases if alias != new.nl_term)
+        new = replace(new, aliases=(*others, old.nl_term))
+    if definition is not None and new.symbol != old.symbol:
+        files = _files(old.files, definition)
+        new = replace(new, digest=definition.digest, body=body, files=files)
+    return canonical(new)
+
+
+def _files(old: Sequence[FileReference], definition: Definition) -> tuple[FileReference, ...]:
+    """Return where the symbol is now, and the files that were named without a line."""
+    others = (file for file in old if not file.line and file.path != definition.file)
+    return (FileReference(definition.file, definition.line), *others)
+
+
+def _is_proven(old: Agreement, new: Agreement) -> bool:
+    """Whether what the agreement says of the code is what was agreed on."""
+    return new.symbol == old.symbol or bool(old.body and new.body == old.body)
+
+
+def _require_room(settings: Settings, old: Agreement, new: Agreement) -> None:
+    if agreements.key_of(new) == agreements.key_of(old):
+        raise UsageError(
+            f"{old.nl_term} → {old.symbol} is what it is called already.",
+            hint="Name a new symbol with --to, or a new term with --term.",
+            details={"field": "to"},
+        )
+    if agreements.find(settings.agreements, agreements.key_of(new)):
+        raise UsageError(
+            f"There is an agreement {new.nl_term} → {new.symbol} already.",
+            hint="Confirm that one, and delete the file of this one.",
+            details={"field": "to" if new.symbol != old.symbol else "term"},
+        )
+
+
+def _write(
+    settings: Settings, state: State, entry: Entry, new: Agreement, file: Path, now: datetime
+) -> None:
+    """Write the new one first: whoever dies in between leaves two, and loses none."""
+    notes = notes_of(masked(entry.path.read_bytes().decode("utf-8-sig")))
+    durable.replace(file, render(new, notes=notes).encode())
+    journal.store(settings, state, new, confirmed=new.confirmed, now=now)
+    if entry.key:
+        state.rename(entry.key, agreements.key_of(new))
+    for path in {entry.path, *entry.also} - {file}:
+        trash.move(settings, path, now=now)
+    reconcile_locked(settings, state, now=now)  # takes the old pair away

@@ -1,0 +1,219 @@
+"""`code-intel map`: what people read, correct and check, and what a CI run learns from it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.cli.main import main
+from projects import Project
+from served import git
+
+TERM, SYMBOL = "送料計算", "shipping_fee"
+SOURCE = "src/cart/shipping.py"
+Map = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def agreed(
+    shop: Project,
+    env: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Map:
+    """The shop with one confirmed agreement; a function that runs a word of `map` in it."""
+    for name in ("CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING", "HOME"):
+        monkeypatch.setenv(name, env[name])
+    monkeypatch.chdir(shop.root)
+
+    def run(*words: str) -> tuple[int, dict[str, Any]]:
+        capsys.readouterr()
+        code = main(["map", *words, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    assert run("add", TERM, SYMBOL, "--evidence", "It returns the fee.")[0] == 0
+    assert run("confirm", TERM, SYMBOL)[0] == 0
+    return run
+
+
+def edit(shop: Project, old: str, new: str) -> None:
+    path = shop.root / SOURCE
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def files(shop: Project) -> dict[str, bytes]:
+    """Return all files of the project but the index's."""
+    found = (path for path in shop.root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in found if ".db" not in path.name}
+
+
+def test_show_says_everything_of_one_agreement(agreed: Map) -> None:
+    code, found = agreed("show", TERM)
+    assert code == 0
+    assert (found["nl_term"], found["symbol"], found["status"]) == (TERM, SYMBOL, "valid")
+    assert found["confirmed"]
+    assert found["evidence"] == ["It returns the fee."]
+    assert found["files"][0].startswith(SOURCE)
+    assert Path(found["path"]).is_file()
+    assert found["history"] == {"confirmed": 1}
+    assert agreed("show", Path(found["path"]).name)[1]["symbol"] == SYMBOL
+    assert agreed("show", TERM, SYMBOL)[1]["symbol"] == SYMBOL
+
+
+def test_show_of_a_term_with_two_symbols_wants_the_symbol(agreed: Map) -> None:
+    agreed("add", TERM, "ShoppingCart", "--evidence", "e")
+    code, error = agreed("show", TERM)
+    assert (code, error["field"]) == (2, "symbol")
+    assert SYMBOL in error["message"]
+    assert agreed("show", TERM, "ShoppingCart")[1]["status"] == "unconfirmed"
+    code, error = agreed("show", "nothing of the kind")
+    assert (code, error["error"]) == (1, "not_found")
+
+
+def test_a_dry_run_writes_nothing(agreed: Map, shop: Project) -> None:
+    before = files(shop)
+    for words in (
+        ("add", "小計", "subtotal", "--evidence", "e", "--dry-run"),
+        ("confirm", TERM, SYMBOL, "--dry-run"),
+        ("rename", TERM, SYMBOL, "--term", "送料", "--dry-run"),
+    ):
+        code, found = agreed(*words)
+        assert (code, found["dry_run"]) == (0, True)
+    assert files(shop) == before
+
+
+def test_a_renamed_term_leaves_the_old_one_as_an_alias_and_everything_else(
+    agreed: Map, shop: Project
+) -> None:
+    folder = shop.root / ".code-intel" / "agreements"
+    old = next(folder.glob("*.md"))
+    with old.open("a", encoding="utf-8") as file:
+        file.write("\n## 経緯\n\nWe argued for a week.\n")
+    agreed("confirm", TERM, SYMBOL)
+    code, found = agreed("rename", TERM, SYMBOL, "--term", "配送料")
+    assert (code, found["confirmed"]) == (0, True)
+    assert [path.name for path in folder.glob("*.md")] == [found["agreement_file"]]
+    assert "We argued for a week." in (folder / found["agreement_file"]).read_text("utf-8")
+    shown = agreed("show", "配送料")[1]
+    assert (shown["status"], shown["aliases"]) == ("valid", [TERM])
+    assert shown["history"]["confirmed"] == 1
+    pairs = json.loads((shop.root / ".code-intel" / "learned_pairs.json").read_text("utf-8"))
+    assert [pair["nl_term"] for pair in pairs["pairs"]] == ["配送料"]
+    assert agreed("check")[0] == 0
+
+
+def test_a_rename_that_the_index_proves_keeps_the_confirmation(agreed: Map, shop: Project) -> None:
+    edit(shop, f"def {SYMBOL}(", "def delivery_fee(")
+    code, checked = agreed("check")
+    assert code == 0
+    finding = checked["findings"][0]
+    assert (finding["status"], finding["renamed_to"]) == ("changed", "delivery_fee")
+    assert finding["remedy"] == f"Say so: `code-intel map rename '{TERM}' {SYMBOL}`."
+    assert agreed("check", "--strict")[0] == 1
+    assert agreed("confirm", TERM, SYMBOL)[1]["hint"].endswith(f"'{TERM}' {SYMBOL}`.")
+    code, found = agreed("rename", TERM, SYMBOL)
+    assert (code, found["pair"]["symbol"], found["confirmed"]) == (0, "delivery_fee", True)
+    assert agreed("show", TERM)[1]["status"] == "valid"
+    assert agreed("check", "--strict")[0] == 0
+
+
+def test_a_symbol_that_people_name_is_confirmed_by_people(agreed: Map) -> None:
+    code, found = agreed("rename", TERM, SYMBOL, "--to", "ShoppingCart")
+    assert (code, found["confirmed"]) == (0, False)
+    assert agreed("show", TERM)[1]["status"] == "unconfirmed"
+    agreed("confirm", TERM, "ShoppingCart")
+    assert agreed("show", TERM)[1]["status"] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "field"),
+    [
+        (("rename", TERM, SYMBOL), 2, "to"),
+        (("rename", TERM, SYMBOL, "--to", "no_such_symbol"), 1, "to"),
+        (("rename", TERM, SYMBOL, "--to", SYMBOL), 2, "to"),
+        (("rename", TERM, SYMBOL, "--term", "\u202e"), 2, "nl_term"),
+        (("rename", "nothing", SYMBOL, "--term", "x"), 1, None),
+        (("confirm", "nothing", SYMBOL), 1, None),
+        (("add", "x", "y", "--evidence", " ", "--dry-run"), 2, "code_evidence"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_remedy(
+    agreed: Map, shop: Project, words: tuple[str, ...], code: int, field: str | None
+) -> None:
+    before = files(shop)
+    found, error = agreed(*words)
+    assert (found, error.get("field")) == (code, field)
+    assert error["hint"]
+    assert files(shop) == before
+
+
+def test_a_name_that_another_agreement_has_is_refused(agreed: Map) -> None:
+    agreed("add", "配送料", SYMBOL, "--evidence", "e")
+    code, error = agreed("rename", TERM, SYMBOL, "--term", "配送料")
+    assert (code, error["field"]) == (2, "term")
+
+
+def gone(shop: Project) -> None:
+    edit(shop, f"def {SYMBOL}(", "def other(")
+    edit(shop, "return Decimal(0)", "return Decimal(1)")
+
+
+def conflict(shop: Project) -> None:
+    file = next((shop.root / ".code-intel" / "agreements").glob("*.md"))
+    text = file.read_text("utf-8")
+    file.write_text(f"<<<<<<< a\n{text}=======\n>>>>>>> b\n", encoding="utf-8")
+
+
+def unreadable(shop: Project) -> None:
+    file = next((shop.root / ".code-intel" / "agreements").glob("*.md"))
+    file.write_text("no front matter", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status"), [(gone, "broken"), (conflict, "conflict"), (unreadable, "invalid")]
+)
+def test_check_fails_for_what_does_not_hold_and_says_what_to_do(
+    agreed: Map, shop: Project, spoil: Callable[[Project], None], status: str
+) -> None:
+    assert agreed("check") == (
+        0,
+        {"ok": True, "total": 1, "counts": {"valid": 1}, "findings": []},
+    )
+    spoil(shop)
+    code, found = agreed("check")
+    assert (code, found["ok"], found["counts"]) == (1, False, {status: 1})
+    assert found["findings"][0]["fails"]
+    assert found["findings"][0]["remedy"]
+
+
+def test_a_changed_symbol_fails_a_strict_check_alone(agreed: Map, shop: Project) -> None:
+    edit(shop, "return Decimal(0)", "return Decimal(1)")
+    code, found = agreed("check")
+    assert (code, found["counts"]) == (0, {"changed": 1})
+    assert "code-intel map confirm" in found["findings"][0]["remedy"]
+    assert agreed("check", "--strict")[0] == 1
+
+
+def test_check_works_on_a_fresh_clone_without_any_index(
+    agreed: Map, shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(shop.root, "add", "-A")
+    git(shop.root, "commit", "-q", "-m", "all")
+    git(tmp_path, "clone", "-q", str(shop.root), "clone")
+    clone = tmp_path / "clone"
+    assert not list(clone.rglob("*.db"))
+    monkeypatch.chdir(clone)
+    code, found = agreed("check")
+    assert (code, found["counts"]) == (0, {"valid": 1})
+    gone(Project(clone, shop.env))
+    assert agreed("check")[0] == 1
+
+
+def test_a_list_can_be_narrowed(agreed: Map) -> None:
+    assert agreed("list", "--status", "valid")[1]["total"] == 1
+    assert agreed("list", "--term", "送料")[0] == 0
+    assert agreed("list", "--symbol", "Cart")[0] == 1
