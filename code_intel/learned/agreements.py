@@ -117,6 +117,11 @@ class _Remembered:
 _remembered = lru_cache(maxsize=8)(_Remembered)
 
 
+def forget() -> None:
+    """Read every folder anew when it is asked for again."""
+    _remembered.cache_clear()
+
+
 def _known(revision: int, entries: Iterable[Entry]) -> Known:
     by_key: dict[Key, list[Entry]] = {}
     unreadable = []

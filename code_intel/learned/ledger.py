@@ -20,6 +20,7 @@ from code_intel import git
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.learned import agreements, stamps
+from code_intel.learned import refresh as refreshed
 from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.experience import Experience, Objections, weigh
 from code_intel.learned.folder import NOW
@@ -89,6 +90,13 @@ def ledger(
     """
     keeper = _keeper(settings.agreements, settings.state)
     return keeper.look(settings, now or datetime.now(UTC), since, repair=repair)
+
+
+def forget() -> None:
+    """Forget what this process knows of any project; the next question finds everything out again."""
+    _keeper.cache_clear()
+    agreements.forget()
+    refreshed.forget()
 
 
 @contextmanager

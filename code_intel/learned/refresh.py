@@ -70,6 +70,11 @@ def refresh(settings: Settings, *, now: datetime | None = None, since: float = N
     return report
 
 
+def forget() -> None:
+    """Bring both sides of every project together when it is asked about again."""
+    _SEEN.clear()
+
+
 def _seen(settings: Settings, since: float, known: _Seen | None) -> _Seen:
     """Look at both sides, before anything is done about them, reading only what may have changed."""
     path = journal.pairs_path(settings)
