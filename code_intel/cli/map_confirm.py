@@ -12,7 +12,7 @@ from code_intel.learned.agreements import find, make_key
 from code_intel.learned.learn import confirm
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import refresh_map
+from code_intel.tools.freshen import DRY_RUN, refresh_map
 from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 
@@ -56,7 +56,7 @@ async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
             hint="Run `code-intel sync --words-only`, or correct the agreement's symbol.",
         )
     meant = nearest(definitions, [file.path for file in entry.agreement.files])
-    file, map_sync = entry.path, "dry run"
+    file, map_sync = entry.path, DRY_RUN
     if not dry:
         work = partial(
             confirm,
@@ -72,7 +72,7 @@ async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
         "pair": {"nl_term": term, "symbol": symbol},
         "definition": f"{meant[0].file}:{meant[0].line}",
         "dry_run": dry,
-        "map_sync": map_sync,
+        **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
     place = f"{meant[0].file}:{meant[0].line}"

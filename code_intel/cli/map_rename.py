@@ -16,7 +16,7 @@ from code_intel.learned.renaming import rename
 from code_intel.records import Definition
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import refresh_map
+from code_intel.tools.freshen import DRY_RUN, refresh_map
 from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 
@@ -52,7 +52,7 @@ async def _rename(desk: Desk, args: argparse.Namespace) -> Answer:
         dry=args.dry_run,
     )
     done = await thread(work)
-    map_sync = "dry run" if args.dry_run else await refresh_map(desk, done.file)
+    map_sync = DRY_RUN if args.dry_run else await refresh_map(desk, done.file)
     term, symbol = done.key
     data = {
         "pair": {"nl_term": term, "symbol": symbol},
@@ -60,7 +60,7 @@ async def _rename(desk: Desk, args: argparse.Namespace) -> Answer:
         "agreement_file": done.file.name,
         "confirmed": done.confirmed,
         "dry_run": args.dry_run,
-        "map_sync": map_sync,
+        **map_sync.data,
     }
     head = "Would be renamed" if args.dry_run else "Renamed"
     left = "" if done.confirmed else f" Confirm it: code-intel map confirm '{term}' '{symbol}'"

@@ -49,7 +49,7 @@ async def add_agreement(
         "created": learned.created,
         "pair": {"nl_term": nl_term, "symbol": symbol},
         "symbol_defined": bool(agreement.digest),
-        "map_sync": map_sync,
+        **map_sync.data,
         "message": message,
     }
     return Answer(data, message)

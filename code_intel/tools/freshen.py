@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from code_intel.errors import CodeIntelError
 from code_intel.index.report import SyncReport
@@ -11,17 +12,32 @@ from code_intel.index.walk import locate
 from code_intel.tools.desk import Desk, thread
 
 
-async def refresh_map(desk: Desk, file: Path) -> str:
-    """Index one agreement now, words and vector.
+class MapSync(NamedTuple):
+    """Whether the map's index has what was just written.
 
-    Returns:
-        `done`, or `deferred: <why>`: then the next sync of the map finds it, nothing is lost.
+    Deferred loses nothing: a search reads the agreement itself, and whoever indexes the map takes it in.
     """
+
+    state: Literal["done", "deferred", "dry run"] = "done"
+    reason: str = ""
+
+    @property
+    def data(self) -> dict[str, str]:
+        """The fields `map_sync` and `map_sync_reason` of an answer."""
+        return {"map_sync": self.state, "map_sync_reason": self.reason}
+
+
+NOTHING_WRITTEN = MapSync(reason="no agreement was written")
+DRY_RUN = MapSync("dry run", "nothing was written")
+
+
+async def refresh_map(desk: Desk, file: Path) -> MapSync:
+    """Index one agreement now, words and vector; deferred, with the reason, where that cannot be."""
     try:
         report: SyncReport = await thread(_taken_in, desk, file)
     except CodeIntelError as error:
-        return f"deferred: {error.message}"
-    return f"deferred: {report.warnings[0]}" if report.warnings else "done"
+        return MapSync("deferred", error.message)
+    return MapSync("deferred", report.warnings[0]) if report.warnings else MapSync()
 
 
 def _taken_in(desk: Desk, file: Path) -> SyncReport:

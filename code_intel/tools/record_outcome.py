@@ -50,6 +50,8 @@ async def record_outcome(
 
     Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol that
     the session itself has found, and a change in the explored files. Anything else is only recorded.
+    The next search of any process finds what was written. map_sync is done, or deferred for map_sync_reason:
+    then the map's index has it later, and a search reads the file.
     """
     async with desk.session(session_id, "record_outcome") as held:
         session = held.session
@@ -73,7 +75,7 @@ async def record_outcome(
         "agreement_files": files,
         "agreement_file": files[0] if files else None,
         "map_updated": bool(files),
-        "map_sync": taught.map_sync,
+        **taught.map_sync.data,
         "cache_note": taught.note,
         "note": taught.note,
     }

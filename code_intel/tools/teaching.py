@@ -13,7 +13,7 @@ from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import refresh_map, refresh_source
+from code_intel.tools.freshen import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
 from code_intel.tools.offers import Offer, offer_of, tell
 from code_intel.tools.project_files import changed_in
 from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
@@ -28,7 +28,7 @@ class Taught(NamedTuple):
     pairs: tuple[Pair, ...] = ()
     earned: tuple[Pair, ...] = ()
     files: tuple[Path, ...] = ()
-    map_sync: str = "nothing to sync"
+    map_sync: MapSync = NOTHING_WRITTEN
     note: str = ""
 
 
@@ -56,7 +56,7 @@ async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
     notes += [f"Unconfirmed: {'; '.join(reasons)}."] if set(chosen) - set(earned) else []
     notes += [f"Not learned: {'; '.join(reasons)}."] if set(pairs) - set(chosen) else []
     notes += _remarks(written)
-    sync = next((s for s in synced if s != "done"), "done")
+    sync = next((one for one in synced if one.state != "done"), MapSync())
     return Taught(chosen, earned, files, sync, " ".join(notes))
 
 
