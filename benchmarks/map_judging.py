@@ -153,8 +153,9 @@ def measures(questions: Judged) -> Iterator[tuple[str, Counted, Mask]]:
     for kind in dict.fromkeys(questions.kinds.tolist()):
         if kind not in WITHOUT_ANSWER:
             yield kind, hit, questions.kinds == kind
-    yield "hit", hit, questions.answerable
-    yield "wrong", wrong, questions.answerable
+    if questions.answerable.any():
+        yield "hit", hit, questions.answerable
+        yield "wrong", wrong, questions.answerable
     for kind in WITHOUT_ANSWER:
         if (among := questions.kinds == kind).any():
             yield kind, wrong, among
@@ -211,7 +212,7 @@ def best_within(questions: Judged, near: float, unrelated: float) -> dict[str, f
     points = curve(questions, np.unique(np.round(questions.value, 4)).tolist())
     kept = (point for point in points
             if point.get("near_miss", 0) <= near and point.get("unrelated", 0) <= unrelated)  # fmt: skip
-    return max(kept, key=lambda point: point["hit"], default=None)
+    return max(kept, key=lambda point: point.get("hit", 0), default=None)
 
 
 def reliability(questions: Judged) -> Reliability:

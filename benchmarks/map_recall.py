@@ -6,7 +6,8 @@ Asks labelled questions of a map that holds the agreements of their set, through
 agreement answer. `map_labels.py` says how sets look. Figures on sets that the constants were fitted
 on are those of a fit; `fit_score.py` prints the cross-validated ones.
 
-    --size N...        the same questions of maps filled up to N agreements from the other sets
+    --size N...        the same questions of maps filled up to N agreements from the other sets; what
+                       these take is wrong only as far as `same_as` and `also` are complete
     --alias [ROUNDS]   one question of each agreement is its alias: what becomes of the others
 """
 
@@ -106,8 +107,9 @@ def of_one_agreement(sets: Mapping[str, Labels], embedder: Embedder) -> dict[str
     about, unrelated = {}, {}
     for name, labels in sets.items():
         near = np.array(labels.near)
-        about[name] = judged(labels, single[name]).only(near >= 0)
-        unrelated[name] = float((single[name][near < 0] >= 0.7).mean())
+        found = judged(labels, single[name])
+        about[name] = found.only(near >= 0)
+        unrelated[name] = float((single[name][found.kinds == "unrelated"] >= 0.7).mean())
     show_alone(about, unrelated)
     return unrelated
 

@@ -1,5 +1,6 @@
 """Tables of `map_recall.py`: rates with intervals, kinds, curve, calibration, grown maps, aliases."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from benchmarks.map_asking import Aliased
@@ -76,7 +77,9 @@ def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> No
     for name, questions in sets.items():
         near = questions.kinds == "near_miss"
         row = [hit(questions, each)[questions.answerable].mean() for each in THRESHOLDS]
-        row += [wrong(questions, each)[near].mean() for each in THRESHOLDS]
+        row += [
+            wrong(questions, each)[near].mean() if near.any() else math.nan for each in THRESHOLDS
+        ]
         cells = zip((*row, unrelated[name]), (12, 8, 10, 8, 15), strict=True)
         print(f"  {name:<21}" + "".join(f"{share:{width}.3f}" for share, width in cells))
 

@@ -23,6 +23,8 @@ from benchmarks.map_judging import (
 )
 from benchmarks.map_labels import FOLDER, Labels, labels_from, sets_from
 from benchmarks.map_plot import svg
+from benchmarks.map_recall import basics, grown, of_one_agreement
+from benchmarks.map_tables import show_aliases
 from code_intel.learned.recall import Card
 from code_intel.records import Agreement
 from doubles import HashEmbedder
@@ -211,3 +213,18 @@ def test_the_figures_are_drawn_as_valid_svg() -> None:
     root = ET.fromstring(drawn)  # noqa: S314 - our own text
     assert len(root.findall(".//{*}polyline")) == 3
     assert "<shop>" in "".join(root.itertext())
+
+
+def test_every_table_is_printed_of_two_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = {"shop": LABELS, "stand": LABELS}
+    model = HashEmbedder()
+    plain = asked(LABELS, model)
+    report = basics({name: judged(labels, plain) for name, labels in sets.items()}, None)
+    assert list(report["at"][0.7]) == ["shop", "stand", "all"]
+    assert of_one_agreement(sets, model) == {"shop": 0, "stand": 0}
+    sizes = grown(sets, sets, [0, 4], model)
+    assert sizes[0]["0.7"]["near_miss"].questions == 2
+    show_aliases(list(aliased(LABELS, model, plain, 2)))
+    printed = capsys.readouterr().out
+    for title in ("hits by kind", "threshold", "calibration", "maps of one", "filled up", "alias"):
+        assert title in printed
