@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from code_intel.chunking.agreement import card, split_symbol
-from code_intel.learned.contrast import opposite
+from code_intel.learned.contrast import foreign_words, opposite
 from code_intel.learned.glossary import content_words
 from code_intel.learned.recall import fold
 from code_intel.learned.validity import lookup_name
@@ -30,15 +30,29 @@ def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) 
     """
     if not _says_something(alias):
         return "it says nothing by itself"
-    told = Agreement(agreement.nl_term, agreement.symbol, agreement.evidence)
-    action = f"{told.nl_term} {split_symbol(told.symbol)}"
-    if reason := opposite(alias, action, content_words(card(told))):
+    told = _bare(agreement)
+    if reason := opposite(alias, _action(told), content_words(card(told))):
         return f"it speaks against the term ({reason})"
     for other in others:
         same = lookup_name(other.symbol) == lookup_name(agreement.symbol)
         if not same and is_term(alias, other):
             return f"it is the term of {other.symbol}"
     return ""
+
+
+def is_strained(words: str, agreement: Agreement) -> bool:
+    """Whether words differ from the term by more than synonyms: sessions alone do not vouch for them.
+
+    Such an alias is served like any other and never leads to READY: 「検索履歴のキャッシュ」 for
+    「検索結果のキャッシュ」 does not become right by being confirmed twice.
+    """
+    if is_term(words, agreement):
+        return False
+    told = _bare(agreement)
+    content = content_words(card(told))
+    return bool(
+        foreign_words(words, told.nl_term, content) or opposite(words, _action(told), content)
+    )
 
 
 def is_term(text: str, agreement: Agreement) -> bool:
@@ -50,6 +64,15 @@ def contradiction(nl_term: str, symbol: str) -> str:
     """Return how a symbol's own name says the opposite of a term, as a short tag; "" if it does not."""
     name = split_symbol(symbol)
     return opposite(nl_term, name, content_words(name))
+
+
+def _bare(agreement: Agreement) -> Agreement:
+    """Return an agreement without its aliases, which must not speak for one more."""
+    return Agreement(agreement.nl_term, agreement.symbol, agreement.evidence)
+
+
+def _action(agreement: Agreement) -> str:
+    return f"{agreement.nl_term} {split_symbol(agreement.symbol)}"
 
 
 def _says_something(text: str) -> bool:

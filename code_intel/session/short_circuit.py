@@ -32,6 +32,7 @@ class MapFacts(NamedTuple):
         risk: Risk of the session.
         intent: Intent of the session.
         doubted: Whether sessions or people object to it (docs/decisions/0027).
+        strained: Whether its score rests on an alias that differs from the term by more than synonyms.
     """
 
     score: float | None
@@ -43,6 +44,7 @@ class MapFacts(NamedTuple):
     risk: Risk
     intent: Intent
     doubted: bool = False
+    strained: bool = False
 
 
 class Guard(NamedTuple):
@@ -98,6 +100,12 @@ GUARDS: tuple[Guard, ...] = (
         lambda facts: not facts.doubted,
         "it was rejected, or work on it failed",
         "verify it before it is relied on",
+    ),
+    Guard(
+        "alias",
+        lambda facts: not facts.strained,
+        "only sessions say that these words, which differ from its term, mean it",
+        "verify it; a person may make them a term of their own by `code-intel map add`",
     ),
     Guard(
         "intent",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.learned.agreements import Key, make_key
+from code_intel.learned.aliases import is_strained
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.folder import NOW
 from code_intel.learned.recall import EXACT, fold, ready_margin
@@ -87,6 +88,7 @@ def _judged(
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
         doubted=found is not None and _is_doubted(found, session),
+        strained=found is not None and _is_strained(found, session, best.score),
     )
     files = _matching_files(desk, found, definitions) if found else ()
     served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
@@ -168,6 +170,14 @@ def _is_doubted(standing: Standing, session: Session | None) -> bool:
     return bool(against.doubt) or (
         session is not None and fold(session.own_words) in against.wordings
     )
+
+
+def _is_strained(standing: Standing, session: Session | None, score: float | None) -> bool:
+    """Whether nothing but an alias raised the score to certainty, and its words differ from the term."""
+    agreement = standing.entry.agreement
+    if session is None or agreement is None or score is None or score < EXACT:
+        return False
+    return is_strained(session.own_words, agreement)
 
 
 def _needed_margin(desk: Desk) -> float:

@@ -10,7 +10,7 @@ from code_intel.chunking.agreement import split_symbol
 from code_intel.config import Settings, load_settings
 from code_intel.errors import UsageError
 from code_intel.learned.agreements import load, make_key, write
-from code_intel.learned.aliases import contradiction, is_term, why_no_alias
+from code_intel.learned.aliases import contradiction, is_strained, is_term, why_no_alias
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
 from code_intel.learned.ledger import CERTAIN_SESSIONS
@@ -103,11 +103,10 @@ def test_the_term_is_known_in_any_spelling() -> None:
 def test_what_is_refused_is_not_counted_and_the_success_is(settings: Settings, how: str) -> None:
     learn(settings, CART, confirmed=True, now=NOW)
     before = load(asked(settings, "ログイン機能", "s0").agreement_file)
-    for number in range(3):
-        learned = asked(settings, how, f"s{number}")
-        assert learned.refused
+    refused = [asked(settings, how, f"s{number}") for number in range(3)]
+    assert all(learned.refused for learned in refused)
     assert seen(settings) == {}
-    assert load(learned.agreement_file) == before
+    assert load(refused[-1].agreement_file) == before
     with open_state(settings.state) as state:
         assert [e.kind for e in state.experiences() if e.wording].count("confirmed") >= 4
 
@@ -115,9 +114,9 @@ def test_what_is_refused_is_not_counted_and_the_success_is(settings: Settings, h
 def test_one_word_in_other_case_and_width_is_one_line_and_is_counted_together(
     settings: Settings,
 ) -> None:
-    for number, alias in enumerate(("Sign In", "ｓｉｇｎ　ｉｎ", "sign in")):
-        learned = asked(settings, alias, f"s{number}")
-    found = load(learned.agreement_file).agreement
+    spellings = ("Sign In", "ｓｉｇｎ　ｉｎ", "sign in")
+    heard = [asked(settings, alias, f"s{number}") for number, alias in enumerate(spellings)]
+    found = load(heard[-1].agreement_file).agreement
     assert found is not None
     assert found.aliases == ("Sign In",)
     assert seen(settings) == {"sign in": 3}
@@ -184,3 +183,21 @@ def test_a_pair_contradicts_itself_when_the_symbol_says_the_opposite(
     term: str, symbol: str, *, absurd: bool
 ) -> None:
     assert bool(contradiction(term, symbol)) == absurd, split_symbol(symbol)
+
+
+@pytest.mark.parametrize(
+    ("words", "term", "strained"),
+    [
+        ("検索履歴のキャッシュ", "検索結果のキャッシュ", True),
+        ("認証コード", "認証処理", True),
+        ("ログアウト", "ログイン機能", True),
+        ("サインイン", "ログイン機能", False),
+        ("ﾛｸﾞｲﾝ機能", "ログイン機能", False),
+        ("利用者が本人か確かめる", "ログイン機能", False),
+    ],
+)
+def test_words_that_differ_from_the_term_are_strained_whoever_confirmed_them(
+    words: str, term: str, *, strained: bool
+) -> None:
+    agreement = Agreement(term, "Service.run", ("it runs",), aliases=(words,))
+    assert is_strained(words, agreement) == strained

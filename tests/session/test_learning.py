@@ -4,7 +4,7 @@ import pytest
 
 from code_intel.errors import PhaseError, SessionError, UsageError
 from code_intel.session import steps
-from code_intel.session.learning import may_learn, pairs_to_learn
+from code_intel.session.learning import CONDITIONS, chose_another, may_learn, pairs_to_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import Session
@@ -108,3 +108,51 @@ def test_who_insists_gets_confirmed_pairs_that_no_call_has_found() -> None:
     assert pairs_to_learn(session, corroborated=False) == (("ログイン", "AuthService"),)
     learned = after(session, steps.learned("ログイン", "AuthService"))
     assert pairs_to_learn(learned, corroborated=False) == ()
+
+
+def test_a_thousand_reports_earn_nothing_more() -> None:
+    session = after(earned(), steps.learned("ログイン", "AuthService"))
+    for _ in range(1000):
+        assert pairs_to_learn(session) == ()
+        session = after(session, steps.outcome("success", {}))
+    assert len(session.outcomes) == 1000
+    assert may_learn(session, git_changed=True) == (
+        False,
+        "everything this session confirmed has been learned already",
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "others", "found"),
+    [("AuthService", 50, True), ("Auth", 50, False), ("Auth", 5, True), ("login", 50, False)],
+)
+def test_who_asks_for_a_fragment_has_not_looked_at_everything_that_contains_it(
+    target: str, others: int, *, found: bool
+) -> None:
+    symbols = ["AuthService", *(f"AuthOther{number}" for number in range(others))]
+    call = steps.called("find_definitions", target, found=len(symbols), symbols=symbols)
+    session = after(earned()._replace(calls=()), call)
+    assert bool(pairs_to_learn(session)) == found
+
+
+@pytest.mark.parametrize(
+    ("offered", "other"),
+    [
+        ("shipping_fee", True),
+        ("AuthService", False),
+        ("AuthService()", False),
+        ("AuthService.login", False),
+        ("AuthServiceFactory", True),
+    ],
+)
+def test_a_method_and_its_class_are_one_choice_and_anything_else_is_another(
+    offered: str, *, other: bool
+) -> None:
+    assert chose_another(earned(), offered) == other
+    assert not chose_another(earned()._replace(calls=()), offered)
+
+
+def test_every_condition_says_what_to_do_next() -> None:
+    for condition in CONDITIONS:
+        assert condition.why
+        assert condition.then
