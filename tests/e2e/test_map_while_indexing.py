@@ -1,0 +1,166 @@
+"""What was learned, or edited by hand, is found by the next search, whoever is busy indexing meanwhile."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.index.role import Role
+from projects import BIN, Project
+from served import make_shop, settings_of
+from servers.lessons import LOGIN, LOGIN_FILE, learn
+
+BUSY = Path(__file__).with_name("busy_indexer.py")
+TESTS = BUSY.parents[1]
+TERM = "ログイン機能"
+OTHER = "サインインの窓口"
+
+
+@pytest.fixture(scope="session")
+def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
+@pytest.fixture
+def shop(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
+    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
+    return Project(root, {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache)})
+
+
+@contextmanager
+def busy(project: Project, work: str) -> Iterator[None]:
+    """Run the process that indexes, and let it end afterwards."""
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    process = subprocess.Popen(
+        [sys.executable, str(BUSY), str(project.root), work],
+        env={**project.env, "PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "at work\n"
+        yield
+        assert process.poll() is None, "it was not at work all the time"
+        for config in (settings_of(project.root).map, settings_of(project.root).forest):
+            assert Role(config.db_path).holder() == process.pid
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def searched(project: Project, *command: str) -> list[tuple[str, float]]:
+    """Return term and score of the agreements that a terminal finds."""
+    done = project.run(*command, check=False)
+    said = json.loads(done.stdout)
+    return found(said.get("data", said))
+
+
+def found(answer: dict[str, Any]) -> list[tuple[str, float]]:
+    agreed = (hit for hit in answer["results"] if hit.get("agreement"))
+    return [(hit["agreement"]["nl_term"], hit["score"]) for hit in agreed]
+
+
+def everywhere(project: Project, words: str) -> list[list[tuple[str, float]]]:
+    """Ask two further processes, each of which has just begun."""
+    return [
+        searched(project, "code-intel", "search", "--map", words, "--json"),
+        searched(project, "devrag", "--config", "devrag-map.json", "search", words),
+    ]
+
+
+@contextmanager
+def terminal(project: Project) -> Iterator[Callable[[str], list[tuple[str, float]]]]:
+    """Run `code-intel search --map -`; give what asks it."""
+    process = subprocess.Popen(
+        [str(BIN / "code-intel"), "search", "--map", "-"],
+        cwd=project.root,
+        env=dict(project.env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers, questions = process.stdout, process.stdin
+
+    def ask(words: str) -> list[tuple[str, float]]:
+        questions.write(f"{words}\n")
+        questions.flush()
+        return found(json.loads(answers.readline()))
+
+    try:
+        yield ask
+    finally:
+        questions.close()
+        process.wait(20)
+        answers.close()
+
+
+@pytest.mark.parametrize(
+    ("work", "sync", "reason"),
+    [("embedding", "done", ""), ("writing", "deferred", "is being written by another process")],
+)
+async def test_what_a_session_learned_is_found_at_once_while_another_process_indexes(
+    shop: Project, work: str, sync: str, reason: str
+) -> None:
+    with busy(shop, work):
+        async with shop.connect("code-intel", "serve") as call:
+            outcome = await learn(call, shop.root, TERM, LOGIN, LOGIN_FILE)
+            assert outcome["map_sync"] == sync
+            assert reason in outcome["map_sync_reason"]
+            assert bool(reason) == bool(outcome["map_sync_reason"])
+            here = found(await call("search_map", query=TERM))
+        assert here[0] == (TERM, 1.0)
+        for answers in everywhere(shop, TERM):
+            assert answers[0] == (TERM, 1.0)
+
+
+async def test_hand_edits_and_deletions_are_found_by_the_next_search_of_every_entry_point(
+    shop: Project,
+) -> None:
+    with busy(shop, "embedding"), terminal(shop) as search:  # nobody scans the map meanwhile
+        folder = shop.root / ".code-intel" / "agreements"
+        async with (
+            shop.connect("code-intel", "serve") as gateway,
+            shop.connect("devrag", "--config", "devrag-map.json") as server,
+        ):
+
+            async def ask(words: str) -> list[list[tuple[str, float]]]:
+                return [
+                    found(await gateway("search_map", query=words)),
+                    found(await server("search", query=words)),
+                    search(words),
+                ]
+
+            await learn(gateway, shop.root, TERM, LOGIN, LOGIN_FILE)
+            assert [answers[0] for answers in await ask(TERM)] == [(TERM, 1.0)] * 3
+            (file,) = folder.glob("*.md")
+            before = file.stat()
+            text = file.read_text("utf-8")
+            file.write_text(text.replace(TERM, "ログオン機能"), encoding="utf-8")  # the same size
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+            assert [answers[0] for answers in await ask("ログオン機能")] == [
+                ("ログオン機能", 1.0)
+            ] * 3
+            added = text.replace(TERM, OTHER)
+            (folder / "added.md").write_text(added, encoding="utf-8")
+            assert [answers[0] for answers in await ask(OTHER)] == [(OTHER, 1.0)] * 3
+            pairs = shop.root / ".code-intel" / "learned_pairs.json"
+            said = json.loads(pairs.read_text("utf-8"))
+            said["pairs"] = [pair for pair in said["pairs"] if pair["nl_term"] != OTHER]
+            pairs.write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+            assert [OTHER in dict(answers) for answers in await ask(OTHER)] == [False] * 3
+            file.unlink()
+            assert await ask(TERM) == [[]] * 3
