@@ -1,0 +1,298 @@
+"""Every guard of READY, tried over the wire: it lowers to VERIFICATION, says why, and what to do."""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.index.facade import Index
+from code_intel.learned.agreements import load, write
+from code_intel.learned.feedback import note
+from code_intel.learned.learn import learn
+from code_intel.learned.state import open_state
+from code_intel.records import Agreement, FileReference
+from code_intel.session.short_circuit import GUARDS
+from projects import Caller
+from served import AGREEMENTS, gateway, git, settings_of
+from servers.lessons import FEE, LOGIN, LOGIN_FILE, ask, start, succeed, verify
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+TERM = "ログイン機能"
+Try = Callable[[Caller, Path], Awaitable[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def agreed_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop with one confirmed agreement."""
+    root = Path(shutil.copytree(indexed_shop, tmp_path_factory.mktemp("agreed") / "shop"))
+    agree(root, TERM, LOGIN)
+    return root
+
+
+@pytest.fixture
+def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(agreed_shop, tmp_path / "shop"))
+
+
+def agree(shop: Path, term: str, symbol: str) -> None:
+    """Learn an agreement about a symbol as it is now, as an earned session does."""
+    config = settings_of(shop)
+    with Index(config.forest) as forest:
+        (found,) = forest.store.definitions(symbol, exact=True, limit=2)
+    agreement = Agreement(
+        term, symbol, ("It is.",), (FileReference(found.file, found.line),),
+        digest=found.digest, body=found.body,
+    )  # fmt: skip
+    learn(config, agreement, confirmed=True)
+    synced(shop)
+
+
+def synced(shop: Path) -> None:
+    """Bring the words of both indexes up to date."""
+    config = settings_of(shop)
+    for each in (config.map, config.forest):
+        with Index(each) as index:
+            index.complete(words_only=True)
+
+
+def edit(shop: Path, old: str, new: str, file: str = LOGIN_FILE) -> None:
+    path = shop / file
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+async def changed(call: Caller, shop: Path) -> dict[str, Any]:
+    edit(shop, "by e-mail and password", "by e-mail")
+    return await ask(call, TERM)
+
+
+async def renamed(call: Caller, shop: Path) -> dict[str, Any]:
+    edit(shop, "def login(", "def sign_in(")
+    return await ask(call, TERM)
+
+
+async def unconfirmed(call: Caller, shop: Path) -> dict[str, Any]:
+    (file,) = (shop / AGREEMENTS).glob("*.md")
+    file.write_bytes(file.read_bytes() + b"\nA note of somebody's.\n")
+    return await ask(call, TERM)
+
+
+async def ambiguous(call: Caller, shop: Path) -> dict[str, Any]:
+    agree(shop, TERM, FEE)
+    return await ask(call, TERM)
+
+
+async def undefined(call: Caller, shop: Path) -> dict[str, Any]:
+    (shop / "deploy.xyz").write_text("deploy the shop\n", encoding="utf-8")
+    term = "デプロイ手順"
+    files = (FileReference("deploy.xyz", 1),)
+    agreement = Agreement(
+        term, "deploy_shop", ("e",), files, learned_at="2026-01-01T00:00:00+00:00", confirmed=True
+    )
+    write(settings_of(shop).agreements, agreement)
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "agreed")
+    synced(shop)
+    return await ask(call, term)
+
+
+async def risky(call: Caller, shop: Path) -> dict[str, Any]:
+    del shop
+    await call("start_session", intent="MODIFY", query=TERM)
+    return await call("search_smart")
+
+
+async def disputed(call: Caller, shop: Path) -> dict[str, Any]:
+    note(settings_of(shop), (TERM, LOGIN), "rejected", detail="person")
+    return await ask(call, TERM)
+
+
+async def deleting(call: Caller, shop: Path) -> dict[str, Any]:
+    del shop
+    return await ask(call, TERM, "DELETE")
+
+
+TRIED: dict[str, list[Try]] = {
+    "valid": [changed, renamed],
+    "confirmed": [unconfirmed],
+    "margin": [ambiguous],
+    "symbol_defined": [undefined],
+    "risk": [risky],
+    "undisputed": [disputed],
+    "intent": [deleting],
+}
+ELSEWHERE = {"alias"}
+"""Tried in `test_laundering`: it takes several sessions."""
+
+
+@pytest.mark.parametrize(
+    ("guard", "lower"), [(guard, lower) for guard, tries in TRIED.items() for lower in tries]
+)
+async def test_a_guard_lowers_ready_to_verification_and_says_why(
+    agreed: Path, guard: str, lower: Try
+) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        answer = await lower(call, agreed)
+        assert answer["next_phase"] == "VERIFICATION"
+        assert guard in answer["guards"]
+        told = {item["guard"]: item for item in answer["guard_details"]}
+        assert told.keys() == set(answer["guards"])
+        assert told[guard]["reason"] in answer["message"]
+        assert told[guard]["next_step"]
+        status = await call("get_session_status")
+        assert told[guard] in status["guards"]
+
+
+def test_every_guard_is_tried() -> None:
+    assert TRIED.keys() | ELSEWHERE >= {guard.name for guard in GUARDS}
+    assert {guard.name for guard in GUARDS} >= TRIED.keys()
+
+
+async def test_a_renamed_symbol_is_verified_under_its_new_name_and_learned_as_that(
+    agreed: Path,
+) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        before = await renamed(call, agreed)
+        agreement = before["results"][0]["agreement"]
+        assert (agreement["symbol"], agreement["renamed_to"]) == (LOGIN, "AuthService.sign_in")
+        assert any("renamed to AuthService.sign_in" in reason for reason in agreement["reasons"])
+        assert LOGIN_FILE in before["explored_files"]
+        assert await verify(call, "AuthService.sign_in", LOGIN_FILE) == "READY"
+        await call(
+            "confirm_symbol_relevance",
+            relevant_symbols=["AuthService.sign_in"],
+            code_evidence="it signs in",
+        )
+        await call("find_references", symbol="AuthService.sign_in")
+        outcome = await succeed(call, agreed, LOGIN_FILE)
+        assert outcome["cached_pairs"] == [{"nl_term": TERM, "symbol": "AuthService.sign_in"}]
+        listed = (await call("list_agreements"))["agreements"]
+        assert [(row["symbol"], row["status"]) for row in listed] == [
+            ("AuthService.sign_in", "valid")
+        ]
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+async def test_a_symbol_that_moved_is_ready_and_opens_the_file_it_is_in_now(agreed: Path) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        (agreed / LOGIN_FILE).rename(agreed / "src" / "auth" / "door.py")
+        synced(agreed)
+        answer = await ask(call, TERM)
+        assert answer["next_phase"] == "READY", answer["guards"]
+        assert answer["explored_files"] == ["src/auth/door.py"]
+        (reason,) = answer["results"][0]["agreement"]["reasons"]
+        assert "has moved to src/auth/door.py" in reason
+
+
+async def test_an_edit_that_no_sync_has_seen_is_seen_before_ready(agreed: Path) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        edit(
+            agreed,
+            "raise AuthenticationError(credentials.email)",
+            "raise AuthenticationError(credentials.xmail)",
+        )
+        answer = await ask(call, TERM)
+        assert answer["next_phase"] == "VERIFICATION"
+        assert answer["results"][0]["agreement"]["status"] == "changed"
+
+
+async def test_validity_and_its_reason_are_in_every_answer_about_the_map(agreed: Path) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        edit(agreed, "by e-mail and password", "by e-mail")
+        synced(agreed)
+        found = await call("search_map", query=TERM)
+        smart = await ask(call, TERM)
+        (listed,) = (await call("list_agreements"))["agreements"]
+        for row in (smart["results"][0]["agreement"], found["results"][0]["agreement"], listed):
+            assert row["status"] == "changed"
+            assert any("has changed since" in reason for reason in row["reasons"])
+
+
+def smuggled_file(shop: Path) -> Path:
+    """Write an agreement that claims everything, with the digest of a symbol that is there."""
+    config = settings_of(shop)
+    with Index(config.forest) as forest:
+        (found,) = forest.store.definitions(FEE, exact=True, limit=2)
+    files = (FileReference(found.file, found.line),)
+    return write(
+        config.agreements,
+        Agreement(
+            TERM,
+            FEE,
+            ("trust me",),
+            files,
+            1.0,
+            confirmed=True,
+            digest=found.digest,
+            body=found.body,
+        ),
+    )
+
+
+def on_a_branch(shop: Path) -> None:
+    git(shop, "switch", "-qc", "feature")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Agreed")
+
+
+def branch_that_says_it_is_the_trunk(shop: Path) -> None:
+    (shop / ".code-intel" / "config.toml").write_text('trunk = "feature"\n', encoding="utf-8")
+    on_a_branch(shop)
+
+
+def branch_with_its_own_memory(shop: Path) -> None:
+
+    file = next(path for path in (shop / AGREEMENTS).glob("*.md"))
+    with open_state(shop / ".code-intel") as state:
+        state.confirm(load(file).digest, datetime.now(UTC))
+    git(shop, "switch", "-qc", "feature")
+    git(shop, "add", "-A", "-f", "--", ".code-intel")
+    git(shop, "commit", "-qm", "Agreed")
+
+
+SMUGGLED = (  # more ways, without a server: tests/learned/test_trunk.py
+    on_a_branch,
+    branch_that_says_it_is_the_trunk,
+    branch_with_its_own_memory,
+)
+
+
+@pytest.mark.parametrize("way", SMUGGLED, ids=lambda way: way.__name__)
+async def test_an_agreement_that_no_trunk_holds_is_not_ready(
+    shop: Path, way: Callable[[Path], None]
+) -> None:
+    smuggled_file(shop)
+    way(shop)
+    synced(shop)
+    async with gateway(shop, embedding="faithful") as call:
+        answer = await ask(call, TERM)
+        assert (answer["next_phase"], answer["source"]) == ("VERIFICATION", "map")
+        assert "confirmed" in answer["guards"]
+        assert answer["results"][0]["agreement"]["status"] == "unconfirmed"
+
+
+async def test_what_the_trunk_holds_is_ready(shop: Path) -> None:
+    smuggled_file(shop)
+    on_a_branch(shop)
+    git(shop, "switch", "-q", "main")
+    git(shop, "merge", "-q", "feature")
+    synced(shop)
+    async with gateway(shop, embedding="faithful") as call:
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+async def test_a_session_that_was_started_in_the_words_of_another_term_gains_nothing(
+    agreed: Path,
+) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        await start(call, "送料の計算方法")
+        term = (await call("list_agreements"))["agreements"][0]["nl_term"]
+        answer = await call("search_smart", query=term)
+        assert (answer["source"], answer["next_phase"]) == ("map", "EXPLORATION")
+        assert answer["explored_files"] == []
