@@ -1,9 +1,11 @@
 """What the map learns from sessions, over the wire and with the real model: words, rejections, failures."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from code_intel.learned.state import open_state
@@ -33,6 +35,26 @@ def model(shop: Path) -> Any:
     return gateway(shop, embedding="faithful")
 
 
+@pytest.fixture(scope="module")
+def taught_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop once a session has earned the login."""
+    root = tmp_path_factory.mktemp("taught") / "shop"
+    shutil.copytree(indexed_shop, root, symlinks=True)
+
+    async def teach() -> None:
+        async with model(root) as call:
+            assert (await learn(call, root, TERM, LOGIN, LOGIN_FILE))["cached_pairs"]
+
+    anyio.run(teach)
+    return root
+
+
+@pytest.fixture
+def shop(taught_shop: Path, tmp_path: Path) -> Path:
+    """A project of its own that has learned the login."""
+    return Path(shutil.copytree(taught_shop, tmp_path / "shop", symlinks=True))
+
+
 async def confirm(call: Caller, shop: Path, words: str) -> dict[str, Any]:
     """Ask with `words`, verify what the map offers, change the file, report success."""
     answer = await ask(call, words)
@@ -55,7 +77,6 @@ def experiences(shop: Path) -> list[tuple[str, str, str]]:
 
 async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         first = await score(call, WORDS, LOGIN)
         assert (await confirm(call, shop, WORDS))["map_sync"] == "done"
         assert 0.7 <= first <= await score(call, WORDS, LOGIN) < 0.8
@@ -68,7 +89,6 @@ async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None
 
 async def test_one_session_that_reports_again_and_again_is_one_session(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await confirm(call, shop, WORDS)
         for _ in range(5):
             again = await succeed(call, shop, LOGIN_FILE)
@@ -80,7 +100,6 @@ async def test_one_session_that_reports_again_and_again_is_one_session(shop: Pat
 
 async def test_an_alias_that_people_took_out_of_the_file_is_none_any_more(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         for _ in range(2):
             await confirm(call, shop, WORDS)
         (file,) = (shop / AGREEMENTS).glob("*.md")
@@ -94,7 +113,6 @@ async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_
     shop: Path,
 ) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await confirm(call, shop, WORDS)
         await reject(call, WORDS)
         assert await score(call, WORDS, LOGIN) < 0.7
@@ -109,7 +127,6 @@ async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_
 
 async def test_the_very_term_rejected_heals_by_the_next_success(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await ask(call, TERM)
         await call("revert_to_exploration", reason="about something else")
         assert ("rejected", TERM, "revert") in experiences(shop)
@@ -124,7 +141,6 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
     shop: Path,
 ) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await reject(call, WORDS)
         assert (await ask(call, TERM))["next_phase"] == "READY"
         await reject(call, "ログイン処理")
@@ -140,7 +156,6 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
 
 async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         for number in (1, 2):
             assert (await ask(call, TERM))["next_phase"] == "READY", number
             for _ in range(3):
@@ -155,7 +170,6 @@ async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(sho
 
 async def test_success_with_another_symbol_speaks_against_what_the_map_offered(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         assert (await ask(call, TERM))["next_phase"] == "READY"
         await call("find_definitions", symbol=FEE)
         await call(
@@ -170,7 +184,6 @@ async def test_success_with_another_symbol_speaks_against_what_the_map_offered(s
 
 async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await reject(call, WORDS)
     async with model(shop) as call:
         assert await score(call, WORDS, LOGIN) < 0.7
@@ -183,7 +196,6 @@ async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(
 
 async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await call("add_agreement", nl_term=WORDS, symbol="GoneService", code_evidence="once was")
         outcome = await confirm(call, shop, WORDS)
         assert "it is the term of GoneService" in outcome["note"]
@@ -193,7 +205,6 @@ async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Pat
 
 async def test_what_a_session_did_is_in_the_log_with_the_band_that_led_there(shop: Path) -> None:
     async with model(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         await confirm(call, shop, WORDS)
         await ask(call, TERM)
         await succeed(call, shop, LOGIN_FILE)
