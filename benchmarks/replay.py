@@ -160,15 +160,15 @@ async def asked(
     rows = []
     for at, each in enumerate(draw.sample(questions, len(questions)), 1):
         first = draw.random() < 0.5
-        alone = NOTHING
+        alone = (NOTHING, NOTHING)
         if each.need and first:
-            alone = await agent.forest(each.query, each.need)
+            alone = await agent.alone(each.query, intent, each.need)
         reply = await agent.ask(each.query, intent, each.need)
         if each.need and not first:
-            alone = await agent.forest(each.query, each.need)
+            alone = await agent.alone(each.query, intent, each.need)
         name, symbol = (each.need.id, each.need.symbol) if each.need else ("", "")
         who = (agent.root.name, turn, each.kind, name, each.language, each.query, symbol)
-        rows.append(Asked(*who, reply, alone))
+        rows.append(Asked(*who, reply, *alone))
         _say(f"{agent.root.name} asked {at}/{len(questions)}")
     return rows
 

@@ -43,7 +43,7 @@ def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
     wrong = accumulate(float(row.wrong) for row in rows)
     mine = [row if row.kind == "again" else None for row in rows]
     saved = [row.forest.tokens - row.reply.cost.tokens if row else 0 for row in mine]
-    settled = [row.forest.tokens - row.reply.settled.tokens if row else 0 for row in mine]
+    ready = [row.settled.tokens - row.reply.settled.tokens if row else 0 for row in mine]
     return [
         (
             "share of the questions asked again that the map answered; wrong answers, of all questions",
@@ -59,7 +59,7 @@ def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
             "tokens saved so far against the forest alone",
             [
                 Line("until a relevant file is named", list(accumulate(map(float, saved)))),
-                Line("to the end of the verification", list(accumulate(map(float, settled)))),
+                Line("until READY", list(accumulate(map(float, ready)))),
             ],
         ),
     ]

@@ -7,6 +7,7 @@ calls, tokens of the structured answer by the product's own estimate, millisecon
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,7 @@ class Reply(NamedTuple):
             file), `wrong`; empty, it did not answer.
         guards: What kept a good score from READY.
         cost: Until a relevant file was named; after a wrong answer with the search in the forest.
-        settled: The same to the end of the verification that the map had asked for.
+        settled: Until the session was READY.
     """
 
     band: str
@@ -147,18 +148,18 @@ class Agent:
             session = await self.start("MODIFY", query, term)
             answer = await self.call("search_smart", session_id=session)
             offered = symbol_of(answer)
+            fits = self.judge(answer, need) == "right"
             if offered:
-                await self.settle(session, answer, fits=self.judge(answer, need) == "right")
-            await self.understand(session, need, term)
+                await self.settle(session, answer, fits=fits)
+            await self.understand(session, need, term, "READY" if fits else "EXPLORATION")
             ready = self.spent
             return (await self.finish(session, need, term, ready))._replace(offered=offered)
         except RefusedError as error:
             return Lesson(need.id, term, self.spent, why=str(error)[:SAID], offered=offered)
 
-    async def understand(self, session: str, need: Need, term: str) -> None:
+    async def understand(self, session: str, need: Need, term: str, phase: str) -> None:
         """Explore, confirm, and submit what was understood, until the session is READY."""
-        state = await self.call("get_session_status", session_id=session)
-        symbol, phase = need.symbol, state["current_phase"]
+        symbol = need.symbol
         if phase == "EXPLORATION":
             await self.call("find_definitions", symbol=symbol, exact_match=True, session_id=session)
             await self.call("find_references", symbol=symbol, session_id=session)
@@ -222,23 +223,39 @@ class Agent:
         return Lesson(need.id, term, ready, symbol=learned[0])
 
     async def ask(self, query: str, intent: str, need: Need | None) -> Reply:
-        """Ask with the session's own words; what the map says is settled before the forest is asked."""
+        """Ask with the session's own words, settle what the map says, and go on until READY."""
         feature = query[:LONGEST] if intent == "MODIFY" else ""
         session = await self.start(intent, query, feature)
         answer = await self.call("search_smart", session_id=session)
         verdict, symbol = self.judge(answer, need), symbol_of(answer)
         wanted = need.relevant if need and verdict != "wrong" else ()
         cost = self.spent._replace(**read_until(answer, wanted))
-        if not symbol:
-            return Reply("", "", "", answer["best_map_score"] or 0.0, (), cost, cost)
-        await self.settle(session, answer, fits=verdict != "wrong")
-        settled = self.spent._replace(found=cost.found)
+        if symbol:
+            await self.settle(session, answer, fits=verdict != "wrong")
+        settled = self.spent
         if need and verdict == "wrong":
             more = await self.forest(query, need)
-            cost, settled = cost.plus(more), settled.plus(more)
-        score = float(answer["results"][0]["score"])
-        band, guards = str(answer["next_phase"]), tuple(answer["guards"])
-        return Reply(band, verdict, symbol, score, guards, cost, settled)
+            cost = settled = settled.plus(more)
+        if need and verdict in {"", "wrong"}:
+            settled = settled.plus(await self.explore(session, need, query))
+        best = answer["results"][0]["score"] if symbol else answer["best_map_score"]
+        band = str(answer["next_phase"]) if symbol else ""
+        return Reply(band, verdict, symbol, best or 0.0, tuple(answer["guards"]), cost, settled)
+
+    async def alone(self, query: str, intent: str, need: Need) -> tuple[Cost, Cost]:
+        """Ask the forest alone; return the cost until a relevant file was named, and until READY."""
+        found = await self.forest(query, need)
+        session = await self.start(intent, query, query[:LONGEST] if intent == "MODIFY" else "")
+        return found, found.plus(await self.explore(session, need, query))
+
+    async def explore(self, session: str, need: Need, query: str) -> Cost:
+        """Go on from EXPLORATION to READY; return what that cost."""
+        self.spent = NOTHING
+        with suppress(
+            RefusedError
+        ):  # the index does not know the symbol: it got as far as it could
+            await self.understand(session, need, query, "EXPLORATION")
+        return self.spent
 
     async def settle(self, session: str, answer: Mapping[str, Any], *, fits: bool) -> None:
         """Do what the phase asks for after an answer of the map, or leave what is wrong."""

@@ -14,11 +14,12 @@ LIMIT = 0.01
 
 
 class Asked(NamedTuple):
-    """One question of a pass, how the map stood to it, and what the forest alone would have cost.
+    """One question of a pass, how the map stood to it, and what the forest alone cost.
 
     Attributes:
         kind: `again`, `held back`, `unrelated` or `foreign`.
         symbol: What was asked for; empty for the last two.
+        forest: Until a relevant file was named; `settled`, until the session was READY.
     """
 
     repo: str
@@ -30,6 +31,7 @@ class Asked(NamedTuple):
     symbol: str
     reply: Reply
     forest: Cost
+    settled: Cost
 
     @property
     def wrong(self) -> bool:
@@ -76,25 +78,31 @@ def summary(rows: Sequence[Asked]) -> dict[str, Any]:
         "share_wrong_ready": _ratio(
             sum(row.wrong and row.reply.band == "READY" for row in rows), len(rows)
         ),
-        "until_found": ratios(mine),
-        "until_settled": ratios(mine, settled=True),
-        "of_answered": ratios([row for row in mine if row.reply.band]),
-        "of_missed": ratios([row for row in mine if not row.reply.band]),
-        "to_ready": means(
-            [row.reply.settled for row in mine if row.reply.verdict in {"right", "near"}]
-        ),
+        "until_found": {name: ratios(group) for name, group in parts(mine).items()},
+        "until_ready": {name: ratios(group, ready=True) for name, group in parts(mine).items()},
+        "to_ready": means([row.reply.settled for row in parts(mine)["right"]]),
+        "alone_to_ready": means([row.settled for row in parts(mine)["right"]]),
         "forest_finds": _ratio(sum(row.forest.found for row in mine), len(mine)),
         "finds": _ratio(sum(row.reply.cost.found for row in mine), len(mine)),
     }
 
 
-def ratios(rows: Sequence[Asked], *, settled: bool = False) -> dict[str, float]:
+def parts(rows: Sequence[Asked]) -> dict[str, list[Asked]]:
+    """Return all rows, and those that the map answered rightly, wrongly, or not."""
+    names = {"right": "right", "near": "right", "wrong": "wrong", "": "unanswered"}
+    found: dict[str, list[Asked]] = {"all": list(rows), "right": [], "wrong": [], "unanswered": []}
+    for row in rows:
+        found[names[row.reply.verdict]].append(row)
+    return found
+
+
+def ratios(rows: Sequence[Asked], *, ready: bool = False) -> dict[str, float]:
     """Return calls, tokens and milliseconds of asking the map first by those of the forest alone."""
-    spent = [row.reply.settled if settled else row.reply.cost for row in rows]
+    spent = [row.reply.settled if ready else row.reply.cost for row in rows]
+    alone = [row.settled if ready else row.forest for row in rows]
     return {
         name: _ratio(
-            sum(getattr(cost, name) for cost in spent),
-            sum(getattr(row.forest, name) for row in rows),
+            sum(getattr(cost, name) for cost in spent), sum(getattr(cost, name) for cost in alone)
         )
         for name in SPENT
     }
@@ -173,7 +181,7 @@ def _show_rows(groups: Mapping[str, Mapping[str, Any]]) -> None:
     )
     for name, row in groups.items():
         taken = ["{}+{}/{}".format(*cell) for cell in row["taken"].values()]
-        cost = row["until_found"]
+        cost = row["until_found"]["all"]
         print(
             f"{name:<16}{row['again']:>6}{row['ready']:>6}{row['verification']:>6}{row['share_answered']:>7.3f}"
             f"{row['right']:>6}{row['near']:>5}{row['wrong']:>6}   "
@@ -188,20 +196,17 @@ def _show_whole(row: Mapping[str, Any]) -> None:
         f"wrong {row['wrong_all']} of {row['questions']} ({row['share_wrong']:.2%}, limit {LIMIT:.0%}), of them "
         f"READY {row['wrong_ready']} ({row['share_wrong_ready']:.2%})"
     )
-    ready = row["to_ready"]
+    ready, alone = row["to_ready"], row["alone_to_ready"]
     print(
-        f"READY after {ready['calls']:.1f} calls, {ready['tokens']:.0f} tokens, when rightly answered"
+        f"READY, where rightly answered, after {ready['calls']:.1f} calls, {ready['tokens']:.0f} tokens; "
+        f"by the forest alone {alone['calls']:.1f} and {alone['tokens']:.0f}"
     )
-    for name, key in (
-        ("where the map answered", "of_answered"),
-        ("where it did not", "of_missed"),
-        ("all, verification included", "until_settled"),
-    ):
-        cells = row[key]
-        print(
-            f"against the forest alone, {name}: calls {cells['calls']:.2f}, tokens {cells['tokens']:.2f}, "
-            f"time {cells['milliseconds']:.2f}"
-        )
+    print("by what the forest alone costs   until a file is named        until READY")
+    print(f"{'':<27}{'calls':>9}{'tokens':>9}{'time':>9}   {'calls':>9}{'tokens':>9}{'time':>9}")
+    for name in row["until_found"]:
+        cells = ("".join(f"{value:>9.2f}" for value in row[key][name].values())
+                 for key in ("until_found", "until_ready"))  # fmt: skip
+        print(f"  {name:<25}" + "   ".join(cells))
 
 
 def _show_wrong(rows: Sequence[Asked]) -> None:

@@ -22,6 +22,7 @@ MISS = Reply("", "", "", 0.3, (), Cost(1, 100, 4.0, found=True), Cost(1, 100, 4.
 HIT = Reply("READY", "right", "a", 0.9, (), Cost(1, 20, 1.0, found=True), Cost(1, 20, 1.0, found=True))  # fmt: skip
 WRONG = Reply("VERIFICATION", "wrong", "b", 0.75, ("margin",), Cost(2, 130, 5.0), Cost(4, 230, 9.0))
 ALONE = Cost(1, 100, 2.0, found=True)
+ALONE_READY = Cost(5, 200, 8.0)
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> Asked:
-    alone = ALONE if kind == "again" else Cost(0, 0, 0.0)
-    return Asked(repo, turn, kind, "1", "en", "q", "a", reply, alone)
+    alone = (ALONE, ALONE_READY) if kind == "again" else (Cost(0, 0, 0.0),) * 2
+    return Asked(repo, turn, kind, "1", "en", "q", "a", reply, *alone)
 
 
 def test_what_is_replayed_are_the_questions_that_searches_are_measured_by() -> None:
@@ -110,10 +111,16 @@ def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> 
     assert found["precision"] == pytest.approx(2 / 3)
     assert found["taken"] == {"held back": [0, 1, 1], "unrelated": [0, 1, 1], "foreign": [0, 0, 1]}
     assert (found["wrong_all"], found["wrong_ready"], found["share_wrong"]) == (3, 0, 3 / 8)
-    assert found["until_found"] == {"calls": 6 / 5, "tokens": 370 / 500, "milliseconds": 1.5}
-    assert found["until_settled"]["tokens"] == 470 / 500
-    assert found["of_answered"]["tokens"] == pytest.approx(170 / 300)
+    assert found["until_found"]["all"] == {
+        "calls": 6 / 5, "tokens": 370 / 500, "milliseconds": 1.5,
+    }  # fmt: skip
+    assert found["until_found"]["right"]["tokens"] == 0.2
+    assert found["until_ready"]["all"] == {
+        "calls": 8 / 25, "tokens": 470 / 1000, "milliseconds": 19 / 40,
+    }  # fmt: skip
+    assert found["until_ready"]["wrong"]["calls"] == 4 / 5
     assert found["to_ready"] == {"calls": 1, "tokens": 20, "milliseconds": 1}
+    assert found["alone_to_ready"]["tokens"] == 200
     assert (found["finds"], found["forest_finds"]) == (0.8, 1.0)
 
 
@@ -131,12 +138,12 @@ def test_repositories_take_turns_in_the_drawing_and_passes_follow_each_other() -
 
 def test_the_drawing_adds_up_what_came_so_far() -> None:
     rows = [row(HIT), row(WRONG, "unrelated"), row(MISS), row(WRONG)]
-    (_, (answered, wrong)), (_, (saved, settled)) = panels(rows)
+    (_, (answered, wrong)), (_, (saved, ready)) = panels(rows)
     assert answered.name == "answered, and right"
     assert answered.values == pytest.approx([1, 1, 1 / 2, 1 / 3])
     assert wrong.values == pytest.approx([0, 1 / 2, 1 / 3, 2 / 4])
     assert saved.values == [80, 80, 80, 50]
-    assert settled.values == [80, 80, 80, -50]
+    assert ready.values == [180, 180, 280, 250]
     drawing = ET.fromstring(plot(rows))  # noqa: S314 - our own drawing
     assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 4
 
