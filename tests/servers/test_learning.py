@@ -10,7 +10,7 @@ import pytest
 
 from code_intel.learned.state import open_state
 from projects import Caller
-from served import AGREEMENTS, gateway
+from served import AGREEMENTS, gateway, git
 from servers.lessons import (
     FEE,
     FEE_FILE,
@@ -215,3 +215,22 @@ async def test_what_a_session_did_is_in_the_log_with_the_band_that_led_there(sho
         ("verification", "verification"),
         ("ready", "map"),
     ]
+
+
+async def test_a_merged_agreement_opens_no_file_outside_the_project(shop: Path) -> None:
+    (shop.parent / "secret.py").write_text("def login():\n    return 1\n", encoding="utf-8")
+    (file,) = (shop / AGREEMENTS).glob("*.md")
+    text = file.read_text(encoding="utf-8")
+    named = f"- `{LOGIN_FILE}"
+    assert named in text
+    file.write_text(
+        text.replace(named, f"- `../secret.py:1`\n- `/etc/passwd`\n{named}", 1), encoding="utf-8"
+    )
+    git(shop, "add", "-f", str(file))
+    git(shop, "commit", "-qm", "Agreed")
+    async with model(shop) as call:
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        explored = (await call("get_session_status"))["exploration"]["explored_files"]
+        assert explored == [LOGIN_FILE]
+        for outside in ("../secret.py", "/etc/passwd", str(shop.parent / "secret.py")):
+            assert not (await call("check_write_target", file_path=outside))["allowed"]
