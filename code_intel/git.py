@@ -1,7 +1,6 @@
 """Questions to git: an argument vector, no stdin, a deadline, and None for a git that cannot say."""
 
 import os
-import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,16 +80,12 @@ def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
     if named:
         short = named.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
         return f"refs/remotes/{short}", f"refs/remotes/origin/{short}", f"refs/heads/{short}"
-    names = {ref.name for ref in refs}
-    defaults = {
-        ref.name.split("/")[2]: ref.target
-        for ref in refs
-        if re.fullmatch(r"refs/remotes/[^/]+/HEAD", ref.name)
-    }
-    remote = "origin" if "origin" in defaults or len(defaults) != 1 else next(iter(defaults))
-    home = f"refs/remotes/{remote}/"
+    targets = {ref.name: ref.target for ref in refs}
+    names = targets.keys()
+    remotes = {name.split("/")[2] for name in names if name.startswith("refs/remotes/")}
+    home = f"refs/remotes/{remotes.pop() if len(remotes) == 1 else 'origin'}/"
     # A branch may be called HEAD on the remote; only a symbolic one says what the default is.
-    if (default := defaults.get(remote, "")).startswith(home):
+    if (default := targets.get(f"{home}HEAD", "")).startswith(home):
         return default, f"refs/heads/{default.removeprefix(home)}"
     for name in TRUNKS:
         both = f"{home}{name}", f"refs/heads/{name}"

@@ -24,7 +24,7 @@ from code_intel.learned import refresh as refreshed
 from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.experience import Experience, Objections, weigh
 from code_intel.learned.folder import NOW
-from code_intel.learned.merged import is_carried
+from code_intel.learned.merged import is_carried, repository
 from code_intel.learned.recall import fold
 from code_intel.learned.refresh import refresh
 from code_intel.learned.stamps import Stamp
@@ -188,8 +188,7 @@ class _Confirmations:
 
     def are_current(self, settings: Settings) -> bool:
         """Whether git holds what it held."""
-        inside = settings.agreements.is_relative_to(settings.root)
-        self._seen = stamps.of_references(settings.root if inside else settings.agreements)
+        self._seen = stamps.of_references(repository(settings))
         self._is_current = self._seen.proves(self._stamp) and self._is_young()
         return self._is_current
 
@@ -225,10 +224,8 @@ class _Confirmations:
     def _asked_of_git(self, settings: Settings) -> tuple[object, ...] | None:
         """Return what decides whether a content is merged; None when git cannot say in time."""
         self._asked = time.monotonic()
-        inside = settings.agreements.is_relative_to(settings.root)
-        folder = settings.root if inside else settings.agreements
         try:
-            trunk = git.trunk(folder, settings.trunk) if settings.trust_git else ()
+            trunk = git.trunk(repository(settings), settings.trunk) if settings.trust_git else ()
         except TimeoutError:
             return None
         return settings.trust_git, trunk, is_carried(settings)

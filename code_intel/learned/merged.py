@@ -20,13 +20,13 @@ def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:
     Two questions to git for all of them; the second is asked once for each state of the trunk. A git
     that cannot say, or not in time, has merged nothing.
     """
-    folder = _repository(settings)
+    folder = repository(settings)
     found: set[Path] = set()
     try:
         below = Path(os.path.relpath(settings.agreements, folder)).as_posix()
         for commit in git.trunk(folder, settings.trunk):
             blobs = _blobs(folder, commit, below)
-            found |= {path for path in paths if _is_held(path, folder, blobs)}
+            found |= {path for path in paths if _is_held(path, settings.agreements, blobs)}
             if len(found) == len(paths):
                 break
     except OSError:  # TimeoutError among them
@@ -42,7 +42,7 @@ def is_carried(settings: Settings) -> bool:
         return True
 
 
-def _repository(settings: Settings) -> Path:
+def repository(settings: Settings) -> Path:
     """Return the folder whose repository says what was merged.
 
     Agreements inside the project are the project's own business: a repository within it, such as a
@@ -54,7 +54,7 @@ def _repository(settings: Settings) -> Path:
 
 @lru_cache(maxsize=8)
 def _blobs(folder: Path, commit: str, below: str) -> Mapping[str, str]:
-    """Return path (NFC, relative to `folder`) and object id of each file of a commit below `below`.
+    """Return path (NFC, relative to `below`) and object id of each file of a commit in that folder.
 
     Raises:
         OSError: Git could not say; a commit never changes, but that may.
@@ -66,13 +66,15 @@ def _blobs(folder: Path, commit: str, below: str) -> Mapping[str, str]:
     for record in listed.split(b"\0"):
         facts, _, name = record.partition(b"\t")
         if facts.startswith(b"100"):  # a regular file; links and submodules hold nothing
-            blobs[_name(os.fsdecode(name))] = facts.split(b" ")[-1].decode()
+            blobs[_name(os.fsdecode(name).removeprefix(f"{below}/"))] = facts.split(b" ")[
+                -1
+            ].decode()
     return blobs
 
 
 def _is_held(path: Path, folder: Path, blobs: Mapping[str, str]) -> bool:
     try:
-        expected = blobs[_name(Path(os.path.relpath(path, folder)).as_posix())]
+        expected = blobs[_name(path.relative_to(folder).as_posix())]
         data = path.read_bytes()
     except (KeyError, ValueError, OSError):
         return False

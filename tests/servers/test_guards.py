@@ -1,5 +1,6 @@
 """Every guard of READY, tried over the wire: it lowers to VERIFICATION, says why, and what to do."""
 
+import os
 import shutil
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -200,6 +201,16 @@ async def test_an_edit_that_no_sync_has_seen_is_seen_before_ready(agreed: Path) 
         answer = await ask(call, TERM)
         assert answer["next_phase"] == "VERIFICATION"
         assert answer["results"][0]["agreement"]["status"] == "changed"
+
+
+async def test_an_edit_that_keeps_size_and_time_is_seen_before_ready(agreed: Path) -> None:
+    file = agreed / LOGIN_FILE
+    before = file.stat()
+    edit(agreed, "if user is None or", "if user is not str")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    async with gateway(agreed, embedding="faithful") as call:
+        assert (await ask(call, TERM))["next_phase"] == "VERIFICATION"
 
 
 async def test_validity_and_its_reason_are_in_every_answer_about_the_map(agreed: Path) -> None:
