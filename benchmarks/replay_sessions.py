@@ -89,7 +89,7 @@ class Reply(NamedTuple):
             file), `wrong`; empty, it did not answer.
         guards: What kept a good score from READY.
         cost: Until a relevant file was named; after a wrong answer with the search in the forest.
-        settled: Until the session was READY.
+        settled: Until the session was READY, all of its answers read.
     """
 
     band: str
@@ -234,8 +234,8 @@ class Agent:
             await self.settle(session, answer, fits=verdict != "wrong")
         settled = self.spent
         if need and verdict == "wrong":
-            more = await self.forest(query, need)
-            cost = settled = settled.plus(more)
+            until, whole = await self.forest(query, need)
+            cost, settled = settled.plus(until), settled.plus(whole)
         if need and verdict in {"", "wrong"}:
             settled = settled.plus(await self.explore(session, need, query))
         best = answer["results"][0]["score"] if symbol else answer["best_map_score"]
@@ -244,9 +244,9 @@ class Agent:
 
     async def alone(self, query: str, intent: str, need: Need) -> tuple[Cost, Cost]:
         """Ask the forest alone; return the cost until a relevant file was named, and until READY."""
-        found = await self.forest(query, need)
+        until, whole = await self.forest(query, need)
         session = await self.start(intent, query, query[:LONGEST] if intent == "MODIFY" else "")
-        return found, found.plus(await self.explore(session, need, query))
+        return until, whole.plus(await self.explore(session, need, query))
 
     async def explore(self, session: str, need: Need, query: str) -> Cost:
         """Go on from EXPLORATION to READY; return what that cost."""
@@ -265,11 +265,11 @@ class Agent:
         elif not fits:
             await self.call("revert_to_exploration", reason="not it", session_id=session)
 
-    async def forest(self, query: str, need: Need) -> Cost:
-        """Ask the forest alone, in a session that may."""
+    async def forest(self, query: str, need: Need) -> tuple[Cost, Cost]:
+        """Ask the forest alone, in a session that may; return its cost until a relevant file, and whole."""
         session = await self.start("QUESTION", query)
         answer = await self.call("search_forest", query=query, session_id=session)
-        return self.spent._replace(**read_until(answer, need.relevant))
+        return self.spent._replace(**read_until(answer, need.relevant)), self.spent
 
     def judge(self, answer: Mapping[str, Any], need: Need | None) -> str:
         """Return the verdict of a `Reply` on an answer; to an unrelated question each is wrong."""
