@@ -86,6 +86,11 @@ class Client:
         self._process.stdin.close()
         self._process.wait(10)
 
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
+
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """Return the result of a request; notifications in between are passed over."""
         assert self._process.stdout is not None
