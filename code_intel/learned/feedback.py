@@ -34,7 +34,8 @@ def note(
         now: When.
     """
     now = now or datetime.now(UTC)
-    with open_state(settings.state) as state, state.transaction():
+    hurry = kind == "offered"  # it is noted while somebody waits for the answer
+    with open_state(settings.state, hurry=hurry) as state, state.transaction():
         note_in(state, key, kind, words=words, session_id=session_id, detail=detail, now=now)
 
 

@@ -206,13 +206,14 @@ class State:
 
 
 @contextmanager
-def open_state(folder: Path, *, create: bool = True) -> Iterator[State]:
+def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Iterator[State]:
     """Open `folder`/state.db; a damaged one is set aside and begun anew.
 
     Args:
         folder: The project's state folder.
         create: With False a store that does not exist is an empty one in memory, and one on a
             read-only disk is only read: what answering needs.
+        hurry: What is written may be lost with the machine's power, and does not wait for the disk.
 
     Raises:
         StorageError: It cannot be opened, or was written by a newer version.
@@ -225,6 +226,10 @@ def open_state(folder: Path, *, create: bool = True) -> Iterator[State]:
         except (apsw.NotADBError, apsw.CorruptError):
             _set_aside(path)
             connection = _connect(path, create=create)
+    if hurry:
+        connection.pragma("synchronous", "NORMAL")
+    # The last to close moves the journal into the file and waits for the disk: no answer does that.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(hurry or not create))
     try:
         yield State(connection)
     finally:
