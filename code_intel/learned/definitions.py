@@ -7,6 +7,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.validity import NO_FACTS, SymbolFacts, lookup_name
 from code_intel.records import Agreement
+from code_intel.text import hidden_character
 
 DEFINITIONS = 50
 """Definitions of one name that are looked at."""
@@ -26,6 +27,8 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
         heirs = store.of_body(agreement.body, HEIRS) if agreement.body else []
     except CodeIntelError:
         return NO_FACTS
+    if any(hidden_character(heir.qualified) for heir in heirs):  # a name nobody can read is none
+        heirs = []
     return SymbolFacts(complete=True, heirs=tuple(heirs))
 
 

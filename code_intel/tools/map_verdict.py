@@ -121,10 +121,10 @@ def _as_here(hit: Hit, here: Mapping[Key, Standing]) -> Hit:
 
 
 def _definitions(desk: Desk, symbol: str) -> list[Definition]:
-    """Return the definitions in files that are there; an index behind a lost disk knows others."""
+    """Return the definitions in files that can be read; an index behind a lost disk knows others."""
     found = desk.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
     folder = desk.forest.config.folder
-    return [definition for definition in found if (folder / definition.file).is_file()]
+    return [definition for definition in found if _is_readable(folder / definition.file)]
 
 
 def _matching_files(
@@ -159,8 +159,17 @@ def _still_matches(found: Standing, definitions: Sequence[Definition], file: str
 def _is_ours(root: Path, file: str) -> bool:
     """Whether an agreement's file exists in the project; a merged one may name any path."""
     try:
-        return bool(file) and (root / confined(root, file)).is_file()
+        return bool(file) and _is_readable(root / confined(root, file))
     except UsageError:
+        return False
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether a file can be read now; what cannot be read proves nothing."""
+    try:
+        with path.open("rb"):
+            return True
+    except OSError:
         return False
 
 

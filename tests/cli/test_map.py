@@ -217,3 +217,12 @@ def test_a_list_can_be_narrowed(agreed: Map) -> None:
     assert agreed("list", "--status", "valid")[1]["total"] == 1
     assert agreed("list", "--term", "送料")[0] == 0
     assert agreed("list", "--symbol", "Cart")[0] == 1
+
+
+def test_the_project_that_is_named_is_meant_wherever_the_program_is_called(
+    agreed: Map, shop: Project, bare: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bare.root)
+    assert agreed("list")[1]["total"] == 0
+    assert agreed("list", "--project", str(shop.root))[1]["total"] == 1
+    assert agreed("show", TERM, "--project", str(shop.root))[1]["status"] == "valid"

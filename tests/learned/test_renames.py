@@ -188,6 +188,18 @@ def test_an_agreement_without_a_body_is_not_followed(place: Place) -> None:
     assert place.now().validity == "broken"
 
 
+def test_a_name_that_nobody_can_read_is_not_followed(place: Place) -> None:
+    body = (
+        "\nBEGIN\n  UPDATE orders SET state = 'closed' WHERE customer_id = 1 AND paid = 1;\nEND;\n"
+    )
+    place.source(f"CREATE PROCEDURE close_orders(IN customer INT){body}", "a.sql")
+    place.agree("close_orders", "a.sql")
+    place.source(f"CREATE PROCEDURE finish_orders(IN customer INT){body}", "a.sql")
+    assert place.now().symbol == "finish_orders"
+    place.source(f'CREATE PROCEDURE "end\u202e"(IN customer INT){body}', "a.sql")
+    assert place.now().validity == "broken"
+
+
 WORDS = st.sampled_from(["login", "logout", "sign_in", "enter", "name"])
 
 

@@ -16,6 +16,7 @@ from code_intel.learned.learn import learn
 from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
+from privileges import without_root
 from projects import Caller
 from served import AGREEMENTS, gateway, git, settings_of
 from servers.lessons import FEE, LOGIN, LOGIN_FILE, ask, start, succeed, verify
@@ -211,6 +212,16 @@ async def test_an_edit_that_keeps_size_and_time_is_seen_before_ready(agreed: Pat
     assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     async with gateway(agreed, embedding="faithful") as call:
         assert (await ask(call, TERM))["next_phase"] == "VERIFICATION"
+
+
+async def test_a_file_that_cannot_be_read_proves_nothing(agreed: Path) -> None:
+    (agreed / LOGIN_FILE).chmod(0)
+    with without_root():
+        async with gateway(agreed, embedding="faithful") as call:
+            answer = await ask(call, TERM)
+            assert answer["next_phase"] == "VERIFICATION"
+            assert "symbol_defined" in answer["guards"]
+            assert answer["explored_files"] == []
 
 
 async def test_validity_and_its_reason_are_in_every_answer_about_the_map(agreed: Path) -> None:
