@@ -61,8 +61,8 @@ def digest(definition: str) -> str:
 def body_digest(text: str, span: Span, names: Iterable[Span], kind: str) -> str:
     """Return what tells a definition from others whatever it is called (docs/decisions/0026).
 
-    Only where it says its name is left out, not where it speaks of itself or of others of that name:
-    two wrappers, each around what it is named after, stay two.
+    A routine's name is left out where it is declared, not where it speaks of itself or of others of
+    that name: two wrappers, each around what it is named after, stay two.
 
     Args:
         text: The file.

@@ -5,8 +5,7 @@ nested a hundred thousand levels deep costs memory and nothing else.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking import naming
@@ -37,6 +36,7 @@ DEEPEST = 8
 PREFIX = 200
 """Characters before a definition on its line that may be its modifiers."""
 
+_NO_MEMBER = r"(?<![\w.>:])"
 _MODIFIERS = re.compile(r"[\w\s]*")
 _TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
 _VALUES = frozenset({"constant", "variable", "selector"})
@@ -127,8 +127,7 @@ class _Source:
         owners: list[Block] = []
         assigned: set[str] = set()
         opened: list[_Scope] = []
-        places = self._by_place()
-        for place, found in enumerate(places):
+        for found in self._by_place():
             start, end = self.span(found.node)
             while opened and opened[-1].end <= start:
                 opened.pop()
@@ -148,8 +147,7 @@ class _Source:
             depth = sum(scope.kind != "package" for scope in opened)
             if kind not in SCOPES:
                 names = _Names(name, qualified)
-                marks = self._marks(found, islice(places, place + 1, None))
-                units.append((self._unit(found, names, kind, depth, marks), found.declared))
+                units.append((self._unit(found, names, kind, depth), found.declared))
             elif kind == "owner":
                 owners.append(self._block(found.node, depth)[0])
             if kind == "package" and not _body(found.node):
@@ -211,18 +209,15 @@ class _Source:
         apart = kind in _TYPES
         return [scope.name for scope in opened if not (apart and scope.kind == "type")]
 
-    def _marks(self, found: _Found, later: Iterable[_Found]) -> list[Span]:
-        """Return where a definition says what it is called: its name, its scope, a type's constructors."""
-        marks = [found.name, *([found.owner] if found.owner else [])]
+    def _marks(self, found: _Found) -> list[Span]:
+        """Return where a definition says what it is called: its name, its scope; a type all through."""
+        marks = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
         if found.kind in _TYPES:
-            inside = takewhile(lambda f: f.node.start_byte < found.node.end_byte, later)
-            own = (found.name.text or b"").strip()
-            marks += [f.name for f in inside if (f.name.text or b"").strip(b"~ ") == own]
-        return [self.span(node) for node in marks]
+            own = re.compile(_NO_MEMBER + re.escape(self.text(found.name).strip()) + r"(?!\w)")
+            marks += [match.span() for match in own.finditer(self._text, *self.span(found.node))]
+        return marks
 
-    def _unit(
-        self, found: _Found, names: _Names, kind: str, depth: int, marks: Sequence[Span]
-    ) -> Unit:
+    def _unit(self, found: _Found, names: _Names, kind: str, depth: int) -> Unit:
         start, end = self._start(found.node), self._end(found.node)
         block, comment = self._block(found.node, depth)
         body = found.body or _body(found.node)
@@ -238,7 +233,9 @@ class _Source:
             signature=self._signature(found, start, body),
             doc=docstring or comment,
             digest=digest(self._text[start:end]),
-            body="" if self._language.most else body_digest(self._text, (start, end), marks, kind),
+            body=""
+            if self._language.most
+            else body_digest(self._text, (start, end), self._marks(found), kind),
         )
         return Unit(symbol, block)
 

@@ -388,6 +388,15 @@ RENAMED = {
         "Buffer",
         "Block",
     ),
+    "a class that speaks of itself": (
+        "a.py",
+        (
+            "class {name}:\n    @classmethod\n    def of(cls, path: str) -> '{name}':\n"
+            "        return {name}(open(path).read().split())\n"
+        ),
+        "Words",
+        "Tokens",
+    ),
     "a function of Go": (
         "a.go",
         (
@@ -445,6 +454,14 @@ def test_wrappers_named_after_what_they_wrap_stay_apart() -> None:
     assert add.body
     assert remove.body
     assert add.body != remove.body
+
+
+def test_types_named_after_a_member_of_something_else_stay_apart() -> None:
+    text = "class {name}(Task):\n    def run(self, queue, owner):\n        return queue.jobs.{name}(owner, self.text)\n"
+    one, other = (symbols("a.py", text.format(name=name))[name] for name in ("Export", "Import"))
+    assert one.body
+    assert other.body
+    assert one.body != other.body
 
 
 def test_equal_texts_of_two_kinds_have_two_bodies() -> None:
