@@ -14,7 +14,8 @@ from code_intel.tools.desk import Desk, thread
 class Offer(NamedTuple):
     """The agreement that answered a session, the words it answered to, and the band of its score.
 
-    `symbol` is what the agreement calls its symbol, `now` what the code calls it.
+    `symbol` is what the agreement calls its symbol, `now` what the code calls it; `files` are those of
+    its files that held what was agreed on.
     """
 
     nl_term: str
@@ -22,6 +23,7 @@ class Offer(NamedTuple):
     now: str
     words: str
     band: str
+    files: tuple[str, ...]
 
 
 def offer_of(session: Session) -> Offer | None:
@@ -29,9 +31,14 @@ def offer_of(session: Session) -> Offer | None:
     answered = session.short_circuit
     if not answered.get("nl_term"):
         return None
-    now = answered["symbol"]
-    told = (answered["nl_term"], answered.get("agreed") or now, now, answered["query"])
-    return Offer(*map(str, (*told, answered["band"])))
+    return Offer(
+        nl_term=str(answered["nl_term"]),
+        symbol=str(answered.get("agreed") or answered["symbol"]),
+        now=str(answered["symbol"]),
+        words=str(answered["query"]),
+        band=str(answered["band"]),
+        files=tuple(answered["files"]),
+    )
 
 
 async def tell(

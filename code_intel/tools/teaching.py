@@ -121,13 +121,18 @@ async def _once_more(desk: Desk, offer: Offer, agreement: Agreement) -> Learned:
 
 
 async def _judge_offer(desk: Desk, session: Session) -> None:
-    """A success, with a change to show, speaks for the agreement that led to it, or for another symbol."""
+    """A success, with a change to show, speaks for the agreement that led to it, or for another symbol.
+
+    For another one only if it confirmed that, and nothing was changed where the agreement pointed.
+    """
     offer = offer_of(session)
     if offer is None or not session.intent.writes:
         return
     if session.ready_by not in {"map", "verification"}:
         return
-    if learning.chose_another(session, offer.now):
+    its_files = session._replace(explored_files=offer.files, planned_files=())
+    elsewhere = await thread(changed_in, desk.root, its_files) is not True
+    if elsewhere and learning.chose_another(session, offer.now):
         await tell(desk, session, "rejected", offer, "another symbol")
     else:
         await tell(desk, session, "accepted", offer)

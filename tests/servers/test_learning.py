@@ -21,6 +21,7 @@ from servers.lessons import (
     explore,
     learn,
     score,
+    start,
     succeed,
     verify,
 )
@@ -180,6 +181,33 @@ async def test_success_with_another_symbol_speaks_against_what_the_map_offered(s
         assert (await call("record_outcome", outcome="success"))["cached_pairs"] == []
         assert ("rejected", TERM, "another symbol") in experiences(shop)
         assert (await ask(call, TERM))["source"] == "forest"
+
+
+async def test_another_symbol_beside_work_on_what_was_offered_speaks_for_it(shop: Path) -> None:
+    async with model(shop) as call:
+        await ask(call, TERM)
+        await call("find_definitions", symbol=FEE)
+        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="a part of it")
+        await succeed(call, shop, LOGIN_FILE)
+        assert {kind for kind, _, _ in experiences(shop)} == {"confirmed", "offered", "accepted"}
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+async def test_confidence_says_how_well_a_symbol_fits_and_what_is_agreed_is_shown(
+    shop: Path,
+) -> None:
+    async with model(shop) as call:
+        await start(call, "パスワードの検証")
+        symbols = ["verify_password", FEE]
+        proposed = await call(
+            "validate_symbol_relevance", target_feature=TERM, symbols=[LOGIN, *symbols]
+        )
+        assert proposed["cached_matches"] == [LOGIN]
+        await call("confirm_symbol_relevance", relevant_symbols=symbols, code_evidence="seen")
+        mapped = (await call("get_session_status"))["exploration"]["mapped_symbols"]
+        confidence = {row["name"]: row["confidence"] for row in mapped}
+        assert confidence["verify_password"] > 2 * confidence[FEE]
+        assert confidence[FEE] < 0.3
 
 
 async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(shop: Path) -> None:
