@@ -49,7 +49,8 @@ async def record_outcome(
     """Record how a session ended; a success that was earned becomes an agreement, findable at once.
 
     Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol that
-    the session itself has found, and a change in the explored files. Anything else is only recorded.
+    the session itself has found, and a change in the explored files. Anything else is only recorded. A failure
+    after READY straight from the map counts against the agreement that led there.
     The next search of any process finds what was written. map_sync is done, or deferred for map_sync_reason:
     then the map's index has it later, and a search reads the file.
     """

@@ -16,7 +16,11 @@ async def revert_to_exploration(
     reason: Annotated[str, Field(max_length=1000, description="What was misunderstood.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else."""
+    """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else.
+
+    After an answer of the map it says that the agreement is not what these words mean: they will not lead
+    there again until a success shows otherwise.
+    """
     async with desk.session(session_id, "revert_to_exploration") as held:
         offer = offer_of(held.session)
         session = await held.append(steps.revert(reason or "no reason given"))

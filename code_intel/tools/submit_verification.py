@@ -39,7 +39,8 @@ async def submit_verification(
     """Confirm or reject every hypothesis with evidence from calls made in this phase (VERIFICATION).
 
     A confirmation counts only if the session's own log shows that call, with a result. At least one
-    confirmed leads to READY; all rejected leads back to EXPLORATION.
+    confirmed leads to READY; all rejected leads back to EXPLORATION, and words whose answer from the map
+    was rejected no longer lead there until a success shows otherwise.
     """
     answers = [
         evidence.Answer(

@@ -185,3 +185,25 @@ def test_another_store_put_in_place_of_one_that_is_open_harms_neither(tmp_path: 
         assert state.confirmed() <= {"other", "live"}
         state.confirm("after", NOW + timedelta(days=1))
         assert "after" in state.confirmed()
+
+
+def test_what_was_written_in_a_hurry_is_seen_at_once_and_moved_into_the_file_by_the_next_writer(
+    tmp_path: Path,
+) -> None:
+    with open_state(tmp_path) as state:
+        state.confirm("before", NOW)
+    for number in range(3):
+        with open_state(tmp_path, hurry=True) as state:
+            state.note(one("offered", session=str(number)))
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(tmp_path / "state.db", alone)
+    with open_state(alone) as state:
+        assert state.confirmed() == {"before"}
+    with open_state(tmp_path, create=False) as state:
+        assert len(state.experiences()) == 3
+    with open_state(tmp_path) as state:
+        state.confirm("after", NOW)
+    assert [file.name for file in tmp_path.glob("state.db*")] == ["state.db"]
+    with open_state(tmp_path) as state:
+        assert len(state.experiences()) == 3
