@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
@@ -59,10 +60,12 @@ class Report:
     Attributes:
         actions: Key by key what was done, `keep` left out.
         notes: Sentences for people: what was damaged, set aside, rebuilt or left alone.
+        held: Pairs that stay although their agreements seem gone, until somebody has looked again.
     """
 
     actions: Mapping[Key, Action] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    held: int = 0
 
     @property
     def has_changed(self) -> bool:
@@ -129,7 +132,10 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
         notes.append(f"{pairs.FILE} had lost most of its pairs; rebuilt from the agreements.")
     if found.file.damage or actions:
         _apply(settings, state, found, actions, now)
-    return Report(MappingProxyType(actions), tuple(notes))
+    held = len(_VANISHED.get(settings.agreements, ()))
+    if held:
+        notes.append(f"{held} agreements are gone at once; their pairs stay until that is sure.")
+    return Report(MappingProxyType(actions), tuple(notes), held)
 
 
 def _side(base: str | None, current: str | None) -> Side:
@@ -179,7 +185,28 @@ def _plan(settings: Settings, found: _Sides) -> tuple[dict[Key, Action], bool]:
     lost = not found.file.exists or bool(found.file.damage)
     if mass or lost:
         actions |= dict.fromkeys(doomed, "write_pair")
+    held = _held(settings, found, [key for key, done in actions.items() if done == "trash_pair"])
+    actions |= dict.fromkeys(held, "wait")
     return {key: action for key, action in actions.items() if action != "keep"}, mass and not lost
+
+
+_VANISHED: dict[Path, frozenset[Key]] = {}
+"""By folder: agreements that were gone at once the last time somebody looked, and whose pairs are kept."""
+
+
+def _held(settings: Settings, found: _Sides, gone: list[Key]) -> frozenset[Key]:
+    """Return those whose pairs stay though their agreements are gone: most at once, and for the first time.
+
+    A disk that is not mounted, or a folder that was moved away, has deleted nothing; nor has a checkout that
+    is still at it. Once the folder is there, a second look that misses the same ones believes it.
+    """
+    before, now = _VANISHED.pop(settings.agreements, frozenset()), frozenset(gone)
+    if len(gone) < MASS or len(gone) * 2 <= len(found.bases):
+        return frozenset()
+    if settings.agreements.is_dir() and now == before:
+        return frozenset()
+    _VANISHED[settings.agreements] = now
+    return now
 
 
 def _file_of(key: Key, base: Base | None) -> str:

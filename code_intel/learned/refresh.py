@@ -61,7 +61,7 @@ def refresh(settings: Settings, *, now: datetime | None = None, since: float = N
         report = before.report if same else reconcile(settings, now=now)
     except (StorageError, BusyError) as error:
         return Report(notes=(error.message,))
-    if report.has_changed or before.outline.pending:
+    if report.has_changed or report.held or before.outline.pending:
         _SEEN.pop(settings.state, None)
     else:
         while len(_SEEN) >= MOST_PROJECTS and settings.state not in _SEEN:

@@ -22,6 +22,7 @@ from code_intel.learned.reconcile import DECISIONS, Action, decide, reconcile
 from code_intel.learned.refresh import refresh
 from code_intel.learned.state import Base, Pending, open_state
 from code_intel.records import Agreement, FileReference
+from privileges import without_root
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 KEY = make_key("ログイン機能", "AuthService")
@@ -332,6 +333,65 @@ def test_agreements_on_another_branch_come_and_go_without_loss(tmp_path: Path) -
     away.rename(settings.agreements)
     reconcile(settings, now=NOW)
     assert KEY in pairs_of(settings)
+
+
+def many(settings: Settings, count: int) -> None:
+    for number in range(count):
+        agreement = replace(LOGIN, nl_term=f"term {number}", symbol=f"s{number}")
+        learn(settings, agreement, confirmed=True, now=NOW)
+
+
+def test_a_folder_that_is_away_takes_no_pair_with_it(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    many(settings, 6)
+    away = settings.agreements.rename(tmp_path / "away")
+    for _ in range(3):
+        report = refresh(settings, now=NOW)
+        assert report.held == 6
+        assert "6 agreements are gone at once" in report.notes[0]
+        assert len(pairs_of(settings)) == 6
+    assert trash(settings) == []
+    away.rename(settings.agreements)
+    assert refresh(settings, now=NOW).held == 0
+    assert len(load_all(settings.agreements)) == len(pairs_of(settings)) == 6
+
+
+def test_most_agreements_vanishing_at_once_needs_a_second_look(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    many(settings, 8)
+    files = sorted(settings.agreements.glob("*.md"))
+    for file in files[:5]:
+        file.unlink()
+    assert refresh(settings, now=NOW).held == 5
+    assert len(pairs_of(settings)) == 8
+    files[5].unlink()  # others than the last time
+    assert refresh(settings, now=NOW).held == 6
+    assert refresh(settings, now=NOW).held == 0
+    assert len(pairs_of(settings)) == 2
+    assert trash(settings) == [".json"] * 6
+
+
+def test_a_folder_that_may_not_be_read_deletes_nothing_and_says_so() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = project(Path(folder))
+        many(settings, 6)
+        inner = settings.agreements / "inner"
+        inner.mkdir()
+        for file in sorted(settings.agreements.glob("*.md"))[:3]:
+            file.rename(inner / file.name)
+        refresh(settings, now=NOW)
+        for closed in (inner, settings.agreements):
+            Path(folder).chmod(0o755)
+            closed.chmod(0)
+            try:
+                with without_root():
+                    report = refresh(settings, now=NOW)
+            finally:
+                closed.chmod(0o755)
+            assert not report.has_changed
+            assert any("cannot be listed" in note for note in report.notes), report.notes
+        assert refresh(settings, now=NOW).held == 0
+        assert len(load_all(settings.agreements)) == len(pairs_of(settings)) == 6
 
 
 def test_a_pair_without_its_agreement_is_repaired(tmp_path: Path) -> None:
