@@ -8,6 +8,7 @@ from code_intel.learned.agreements import Key
 from code_intel.learned.experience import Experience, Kind
 from code_intel.learned.recall import fold
 from code_intel.learned.state import State, open_state
+from code_intel.redaction import masked
 
 
 def note(
@@ -50,7 +51,7 @@ def note_in(
     now: datetime,
 ) -> None:
     """Do the work of `note` for a caller that holds the store."""
-    key, wording = agreements.make_key(*key), fold(words)
+    key, wording = agreements.make_key(*key), fold(masked(words))
     state.note(Experience(key, kind, wording, session_id, detail, now))
     if kind == "accepted":
         state.use(key, now)

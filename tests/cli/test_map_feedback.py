@@ -12,6 +12,7 @@ from code_intel.learned.feedback import note
 from code_intel.learned.learn import learn
 from code_intel.learned.outcomes import append, folder_of
 from code_intel.records import Agreement
+from planted import pieces, planted
 from projects import Project
 from served import settings_of
 
@@ -70,6 +71,16 @@ def test_words_alone_may_be_rejected(shop: Project, run: Map) -> None:
     assert "map confirm" in said
     assert "rejected" not in reasons(run)
     assert stats(run, shop.root)["rejected_by"] == {"person": 1}
+
+
+def test_no_secret_in_rejected_words_is_kept(shop: Project, run: Map) -> None:
+    agreed(shop)
+    plant = planted()["GitHub classic"]
+    run("reject", TERM, SYMBOL, "--query", f"送料 {plant.text}")
+    kept = b"".join(file.read_bytes() for file in (shop.root / ".code-intel").glob("state.db*"))
+    assert "送料".encode() in kept
+    for piece in pieces(plant.secrets[0]):
+        assert piece.encode() not in kept.lower()
 
 
 def test_what_is_not_there_cannot_be_rejected(shop: Project, run: Map) -> None:
