@@ -8,9 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
+from code_intel.learned.learn import learn as learn_pair
+from code_intel.learned.learn import reconfirm
 from code_intel.learned.state import open_state
+from code_intel.records import Agreement, FileReference
 from projects import Caller
-from served import AGREEMENTS, gateway, git
+from served import AGREEMENTS, gateway, git, settings_of
 from servers.lessons import (
     FEE,
     FEE_FILE,
@@ -220,6 +223,28 @@ async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(
     async with model(shop) as call:
         assert await score(call, WORDS, LOGIN) >= 0.7
         assert (await ask(call, TERM))["guards"][:2] == ["valid", "confirmed"]
+
+
+async def test_words_that_two_agreements_share_lead_to_neither(shop: Path) -> None:
+    settings = settings_of(shop)
+    fee = Agreement("配送料の計算", FEE, ("returns the fee",), (FileReference(FEE_FILE, 1),))
+    learn_pair(settings, fee, confirmed=True)
+    for nl_term, symbol in ((TERM, LOGIN), ("配送料の計算", FEE)):
+        for number in range(2):
+            reconfirm(
+                settings,
+                (nl_term, symbol),
+                alias=WORDS,
+                session_id=f"s{number}",
+                digest="",
+                evidence=("e",),
+                files=(),
+            )
+    async with model(shop) as call:
+        assert await score(call, WORDS, LOGIN) == await score(call, WORDS, FEE) == 1.0
+        answer = await ask(call, WORDS)
+        assert answer["next_phase"] == "VERIFICATION"
+        assert "margin" in answer["guards"]
 
 
 async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Path) -> None:
