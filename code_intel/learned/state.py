@@ -220,6 +220,7 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
         BusyError: Another process kept it too long.
     """
     path = folder / "state.db"
+    journal_before = path.with_name("state.db-wal").exists()
     with _translated():
         try:
             connection = _connect(path, create=create)
@@ -229,7 +230,9 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
     if hurry:
         connection.pragma("synchronous", "NORMAL")
     # The last to close moves the journal into the file and waits for the disk: no answer does that.
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(hurry or not create))
+    # Where there was none, closing takes away again what looking has made.
+    stays = hurry or (not create and journal_before)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(stays))
     try:
         yield State(connection)
     finally:
