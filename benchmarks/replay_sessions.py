@@ -249,11 +249,9 @@ class Agent:
         return until, whole.plus(await self.explore(session, need, query))
 
     async def explore(self, session: str, need: Need, query: str) -> Cost:
-        """Go on from EXPLORATION to READY; return what that cost."""
+        """Go on from EXPLORATION to READY, or as far as the index knows the symbol; return the cost."""
         self.spent = NOTHING
-        with suppress(
-            RefusedError
-        ):  # the index does not know the symbol: it got as far as it could
+        with suppress(RefusedError):
             await self.understand(session, need, query, "EXPLORATION")
         return self.spent
 
