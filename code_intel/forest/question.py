@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from code_intel.chunking.lexicon import ALTERNATIVES, english
 from code_intel.chunking.words import query_words
-from code_intel.forest.lexicon import ALTERNATIVES, english
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FEATURES = (
-    "meaning", "crowd", "gap", "opposite", "words", "term", "width", "concepts", "foreign",
+    "margin", "gap", "opposite", "term", "width", "foreign", "covered", "known", "unknown", "unsaid",
+    "action", "short",
 )  # fmt: skip
 """What `evidence.measure` measures, in this order."""
 
-SIGNS = (1, -1, 1, -1, 1, -1, 1, 1, -1)
-"""Which way each feature may move a score; a fit that wants another way leaves the feature out."""
+SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1)
+"""Which way each feature may move a score, 0 for either; a fit that wants another way leaves it out."""
 
-NEIGHBOURS = 5
+NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,14 @@ class Space:
         query_centre: Mean of the background phrases as queries, shape (dimensions,).
         passage_centre: The same as passages.
         axis: Unit vector from English to Japanese.
-        background: Generic phrases as passages, shape (phrases, dimensions).
+        generic: What is about no agreement, `background` and `chatter`, as passages, shape (phrases,
+            dimensions).
     """
 
     query_centre: "Array"
     passage_centre: "Array"
     axis: "Array"
-    background: "Array"
+    generic: "Array"
 
     def queries(self, vectors: "NDArray[Any]") -> "Array":
         """Bring query vectors, shape (n, dimensions), into the space; rows of length 1."""
@@ -61,10 +63,15 @@ class Space:
         """Bring passage vectors, shape (n, dimensions), into the space; rows of length 1."""
         return self._without_axis(vectors - self.passage_centre)
 
+    def crowd(self, asked: "Array") -> float:
+        """Return how close a question in the space is to what is about no agreement."""
+        import numpy as np
+
+        return float(np.sort(self._generic @ asked)[-NEIGHBOURS:].mean())
+
     @cached_property
-    def crowd(self) -> "Array":
-        """The background, in the space."""
-        return self.passages(self.background)
+    def _generic(self) -> "Array":
+        return self.passages(self.generic)
 
     def _without_axis(self, rows: "Array") -> "Array":
         import numpy as np
@@ -146,7 +153,7 @@ def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
                 query_centre=_array(raw["space"]["query_centre"]),
                 passage_centre=_array(raw["space"]["passage_centre"]),
                 axis=_array(raw["space"]["axis"]),
-                background=_array(raw["space"]["background"]).reshape(-1, size),
+                generic=_array(raw["space"]["generic"]).reshape(-1, size),
             ),
             weights=np.array([row["weight"] for row in rows]),
             low=np.array([row["low"] for row in rows]),
@@ -164,11 +171,14 @@ def encoded_array(array: "NDArray[Any]") -> str:
     return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
 
 
-@lru_cache(maxsize=1)
 def background() -> tuple[dict[str, str], ...]:
     """Return the shipped generic phrases: `text`, `language` (ja, en), `form` (phrase, sentence)."""
-    file = resources.files("code_intel.learned") / "constants" / "background.json"
-    return tuple(json.loads(file.read_text(encoding="utf-8"))["phrases"])
+    return _shipped("phrases")
+
+
+def chatter() -> tuple[dict[str, str], ...]:
+    """Return what is said to agents all day about no feature: builds, tests, git; as `background`."""
+    return _shipped("chatter")
 
 
 @lru_cache(maxsize=1)
@@ -178,6 +188,12 @@ def document_frequency() -> tuple[Counter[str], int]:
 
     phrases = background()
     return Counter(word for row in phrases for word in set(words(row["text"]))), len(phrases)
+
+
+@lru_cache(maxsize=2)
+def _shipped(key: str) -> tuple[dict[str, str], ...]:
+    file = resources.files("code_intel.learned") / "constants" / "background.json"
+    return tuple(json.loads(file.read_text(encoding="utf-8"))[key])
 
 
 def _array(text: str) -> "Array":

@@ -35,6 +35,24 @@ _NOT_AFTER = re.compile(
     r"(?: yet)?(?: an?| the)? (?P<en>[a-z]+(?: (?:in|out|up)\b)?)"
 )
 
+_NAME = re.compile(r"\w+")
+_SYMBOL = re.compile(
+    r"(?<![\w./@-])(?:[A-Za-z]\w+(?:(?:\.|::|#)[A-Za-z]\w+)+(?:\(\))?|\w+\(\)|[a-z]{2,}(?:[A-Z][a-z0-9]+)+)(?!\w)",
+    re.ASCII,
+)
+_ENDINGS = frozenset(
+    """bat cfg cjs cpp cs css csv dev env go hpp html ini io ipynb java jpg js json jsx kt lock log md mjs net org
+    pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml yaml yml zip com""".split()  # noqa: SIM905 - easier to read
+)
+"""Last parts of what is written like a symbol and is none: Node.js, README.md."""
+
+
+ASPECTS = frozenset(
+    """<screen> <button> <menu> <list> <form> <dashboard> <report> <setting> <api> <log> <test> <template>
+    方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status history reason deadline""".split()  # noqa: SIM905 - easier to read
+)
+"""Content words that are one side of a thing, where its bare name means the thing itself."""
+
 
 def opposite(query: str, action: str, content: frozenset[str]) -> str:
     """Return how a question says the opposite of an agreement, as a short tag; "" if it does not.
@@ -52,6 +70,27 @@ def opposite(query: str, action: str, content: frozenset[str]) -> str:
     return "negated" if negated else ""
 
 
+def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
+    """Return the symbols that a question names, if it names none of the agreement's.
+
+    Args:
+        query: The session's own words.
+        symbol: The agreement's symbol as it is written.
+        said: Its evidence and aliases, where it may name others.
+    """
+    named = symbols_in(query)
+    own = {*_NAME.findall(symbol), *_NAME.findall(said)}
+    known = any(set(_NAME.findall(name)[-1:]) & own for name in named)
+    return frozenset() if known else named
+
+
+@lru_cache(maxsize=4096)
+def symbols_in(query: str) -> frozenset[str]:
+    """Return what a text names as code: `SpellChecker.check()`, `axios.create`, `addItem`; no product, no file."""
+    found = (match[0].removesuffix("()") for match in _SYMBOL.finditer(query))
+    return frozenset(name for name in found if _NAME.findall(name)[-1].casefold() not in _ENDINGS)
+
+
 def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[str]:
     """Return the words by which a question differs from a term that it otherwise repeats.
 
@@ -65,6 +104,13 @@ def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[s
     repeated = {word for word in asked - foreign if any(word in known for known in said)}
     differs = bool(repeated) and asked == foreign | repeated
     return foreign if differs and len(foreign) <= MOST_FOREIGN else frozenset()
+
+
+def lacking_aspect(query: str, term: str) -> frozenset[str]:
+    """Return the aspect of a term that a question made of its other words leaves out: 「ログイン」 for 「ログイン画面」."""
+    asked, said = content_words(query), content_words(term)
+    lacking = said - asked
+    return lacking if asked and asked < said and lacking <= ASPECTS else frozenset()
 
 
 def _negates(one: str, other: str, content: frozenset[str]) -> bool:

@@ -16,7 +16,13 @@ from code_intel.chunking.words import query_words
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.learned import calibration
-from code_intel.learned.contrast import foreign_words, opposite
+from code_intel.learned.contrast import (
+    foreign_words,
+    lacking_aspect,
+    opposite,
+    other_symbols,
+    symbols_in,
+)
 from code_intel.learned.evidence import Wording, measure, shared, wording
 from code_intel.learned.glossary import read
 from code_intel.records import Agreement, Definition
@@ -41,6 +47,10 @@ OPPOSITE = 0.69
 
 DIFFERENT = 0.79
 """Most that an agreement can score whose term the question repeats but for a word: to be verified."""
+
+OTHER_SYMBOL = 0.69
+"""Most that an agreement can score when the question names another symbol: a miss, since the forest knows
+every symbol by name."""
 
 REJECTED = 0.69
 """Most that an agreement can score in words in which it was rejected, be they its own term: a miss."""
@@ -111,7 +121,8 @@ def recall(
     Args:
         query: The session's own words.
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
-        cards: The map; its size does not change a score.
+        cards: The map, or those of its cards that are closest to the question: a card's score depends
+            on its own evidence, and on how much closer the closest one of a different symbol is.
         identity: Identity of the model both kinds of vectors come from. One that nobody has
             calibrated counts as no model: words alone, below every threshold.
 
@@ -154,10 +165,13 @@ def symbol_similarity(
     agreements = [_as_agreement(definition) for _, definition in pairs]
     vectors = embedder.passages([card_text(agreement) for agreement in agreements])
     cards = [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
+    asked = embedder.queries([feature])[0]
     best: dict[str, float] = {}
-    for answer in recall(feature, embedder.queries([feature])[0], cards, constants.identity):
-        name = pairs[answer.card][0]
-        best[name] = max(best.get(name, 0.0), answer.score)
+    for (name, _), card in zip(
+        pairs, cards, strict=True
+    ):  # alone: several may carry one feature out
+        score = recall(feature, asked, [card], constants.identity)[0].score
+        best[name] = max(best.get(name, 0.0), score)
     return best
 
 
@@ -197,9 +211,10 @@ def _add_meaning(
         places, evidence, cosines, constants.scores(evidence), strict=True
     ):
         values = dict(zip(calibration.FEATURES, row.tolist(), strict=True))
-        reasons = [f"meaning {values['meaning']:.2f}"]
-        reasons += [f"words {values['words']:.2f}"] if values["words"] else []
-        reasons += ["concepts"] if values["concepts"] else []
+        reasons = [f"meaning {values['margin']:+.2f}"]
+        reasons += [f"words {values['covered']:.2f}"] if values["covered"] else []
+        reasons += ["short form"] if values["short"] else []
+        reasons += ["another action"] if values["action"] else []
         found[place] = _Judged(float(cosine), float(score), reasons)
 
 
@@ -215,6 +230,7 @@ def least(query: str, card: Card) -> tuple[float, str]:
         (asked.folded in certain, EXACT, "known alias"),
         (asked.stem == term.stem, ENDING, "term but for its ending"),
         (asked.meaning == term.meaning, SYNONYM, "synonym of the term"),
+        (bool(symbols_in(query) & {_symbol(card)}), SYNONYM, "its very symbol"),
         (asked.folded in aliases, ALIAS_ONCE, "alias of one session"),
     )
     return next(((score, reason) for holds, score, reason in rules if holds), (0.0, ""))
@@ -223,12 +239,16 @@ def least(query: str, card: Card) -> tuple[float, str]:
 def most(query: str, said: Wording) -> tuple[float, str]:
     """Return the most that the words leave possible short of equality, and why; (1, "") if all.
 
-    What no fit may outvote: an opposite, a word that the agreement does not have.
+    What no fit may outvote: an opposite, another symbol, a word that the agreement does not have.
     """
     if reason := opposite(query, said.action, said.content):
         return OPPOSITE, reason
+    if named := other_symbols(query, said.name, said.said):
+        return OTHER_SYMBOL, f"names another symbol: {', '.join(sorted(named))}"
     if foreign := foreign_words(query, said.term, said.content):
         return DIFFERENT, f"other words: {', '.join(sorted(foreign))}"
+    if lacking := lacking_aspect(query, said.term):
+        return DIFFERENT, f"says less than the term: {', '.join(sorted(lacking))}"
     return 1.0, ""
 
 
@@ -237,6 +257,8 @@ def _by_rules(
 ) -> _Judged:
     score, reason = least(query, card)
     bound, objection = most(query, said) if score < EXACT else (EXACT, "")
+    if score == ALIAS_ONCE:  # what one session called it is not yet what it is called
+        bound = min(bound, DIFFERENT)
     if _forms(query).folded in card.rejected:
         score, reason, bound, objection = 0.0, "", REJECTED, "rejected in these words"
     if reason:

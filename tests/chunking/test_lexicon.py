@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.chunking import lexicon
+from code_intel.chunking.lexicon import ALTERNATIVES, LONGEST, dictionary, english
 from code_intel.chunking.words import STOP_WORDS
-from code_intel.forest import lexicon
-from code_intel.forest.lexicon import ALTERNATIVES, LONGEST, dictionary, english
 from code_intel.forest.question import read
 
 LINES = resources.files(lexicon.__package__).joinpath("japanese.tsv").read_text("utf-8")

@@ -22,6 +22,7 @@ SHORTEST_PART = 4
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_.]*")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]+")
+_UNREAD = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]{2,}")
 _KANJI = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 
 
@@ -35,6 +36,18 @@ def english(query: str) -> list[tuple[str, ...]]:
         return []
     known = dictionary()
     return [found for term in _terms(text) if (found := known.get(term, (term,)))]
+
+
+def unread(query: str) -> list[str]:
+    """Return what the dictionary does not know of a Japanese text: its runs of kanji and loan words."""
+    text = unicodedata.normalize("NFKC", query)
+    left, at, after = "", 0, 0
+    while at < len(text):
+        found, end = _next(text, at, after)
+        left += " " if found else text[at:end]
+        after = end if found else after
+        at = end
+    return _UNREAD.findall(left)
 
 
 @cache

