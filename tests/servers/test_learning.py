@@ -147,7 +147,7 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
     async with model(shop) as call:
         await reject(call, WORDS)
         assert (await ask(call, TERM))["next_phase"] == "READY"
-        await reject(call, "ログイン処理")
+        await reject(call, "sign in")
         doubted = await ask(call, TERM)
         assert (doubted["next_phase"], doubted["guards"]) == ("VERIFICATION", ["undisputed"])
         assert "rejected it: 2" in str(doubted["results"][0]["agreement"]["reasons"])
