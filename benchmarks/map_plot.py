@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import cycle, islice
 
 from benchmarks.map_judging import BINS, Reliability
 
 Point = tuple[float, float]
 
 SIDE, GAP = 260, 70
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9")
+LAST = "#000000"
+"""What all sets together are drawn in, and a single one."""
 
 
 def svg(
@@ -32,6 +35,7 @@ def svg(
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">'
+        '<rect width="100%" height="100%" fill="#fff"/>'
     )
     drawn = [line for at, panel in enumerate(panels) for line in _panel(at, *panel)]
     return "\n".join([head, *drawn, *_legend(list(curves)), "</svg>"]) + "\n"
@@ -66,10 +70,13 @@ def _panel(
         ]
     if widest == 1:
         drawn.append(f'<path d="M0 {SIDE}L{SIDE} 0" stroke="#999" stroke-dasharray="4"/>')
-    for colour, points in zip(COLOURS, lines.values(), strict=False):
+    for colour, points in zip(_colours(len(lines)), lines.values(), strict=True):
+        wide = 2.5 if colour == LAST else 1.5
         inside = [(x / widest * SIDE, SIDE - y * SIDE) for x, y in points if x <= widest]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in inside)
-        drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        drawn.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{wide}"/>'
+        )
         if widest == 1:
             drawn += [
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in inside
@@ -80,6 +87,10 @@ def _panel(
 def _legend(names: Sequence[str]) -> list[str]:
     top = SIDE + GAP + 60
     return [
-        f'<text x="{GAP}" y="{top + 16 * row}" fill="{COLOURS[row % len(COLOURS)]}">{escape(name)}</text>'
-        for row, name in enumerate(names)
+        f'<text x="{GAP}" y="{top + 16 * row}" fill="{colour}">{escape(name)}</text>'
+        for row, (colour, name) in enumerate(zip(_colours(len(names)), names, strict=True))
     ]
+
+
+def _colours(lines: int) -> list[str]:
+    return [*islice(cycle(COLOURS), lines - 1), LAST]

@@ -24,6 +24,7 @@ from benchmarks.map_judging import Judged, Rates, curve, judged, pooled, rates, 
 from benchmarks.map_labels import DATA, FOLDER, Labels, labels_from, sets_from
 from benchmarks.map_plot import svg
 from benchmarks.map_tables import (
+    mean,
     show_aliases,
     show_alone,
     show_curve,
@@ -109,7 +110,7 @@ def of_one_agreement(sets: Mapping[str, Labels], embedder: Embedder) -> dict[str
         near = np.array(labels.near)
         found = judged(labels, single[name])
         about[name] = found.only(near >= 0)
-        unrelated[name] = float((single[name][found.kinds == "unrelated"] >= 0.7).mean())
+        unrelated[name] = mean(single[name][found.kinds == "unrelated"] >= 0.7)
     show_alone(about, unrelated)
     return unrelated
 

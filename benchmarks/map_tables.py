@@ -3,6 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.map_asking import Aliased
 from benchmarks.map_judging import (
     THRESHOLDS,
@@ -76,12 +79,15 @@ def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> No
     print(f"\nmaps of one agreement  {'hit at 0.7':>12}{'0.8':>8}{'near 0.7':>10}{'0.8':>8}{'unrelated 0.7':>15}")  # fmt: skip
     for name, questions in sets.items():
         near = questions.kinds == "near_miss"
-        row = [hit(questions, each)[questions.answerable].mean() for each in THRESHOLDS]
-        row += [
-            wrong(questions, each)[near].mean() if near.any() else math.nan for each in THRESHOLDS
-        ]
+        row = [mean(hit(questions, each)[questions.answerable]) for each in THRESHOLDS]
+        row += [mean(wrong(questions, each)[near]) for each in THRESHOLDS]
         cells = zip((*row, unrelated[name]), (12, 8, 10, 8, 15), strict=True)
         print(f"  {name:<21}" + "".join(f"{share:{width}.3f}" for share, width in cells))
+
+
+def mean(found: NDArray[np.bool_]) -> float:
+    """Return the share that is true, NaN of nothing: a set may lack a kind of question."""
+    return float(found.mean()) if found.size else math.nan
 
 
 def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:

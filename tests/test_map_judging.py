@@ -1,5 +1,6 @@
 """What scores of the map are worth: shares, intervals, calibration, over made-up scores."""
 
+import math
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -21,7 +22,7 @@ from benchmarks.map_judging import (
     reliability,
     shares,
 )
-from benchmarks.map_labels import FOLDER, Labels, labels_from, sets_from
+from benchmarks.map_labels import FOLDER, Labels, chosen, labels_from, sets_from
 from benchmarks.map_plot import svg
 from benchmarks.map_recall import basics, grown, of_one_agreement
 from benchmarks.map_tables import show_aliases
@@ -228,3 +229,12 @@ def test_every_table_is_printed_of_two_sets(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     for title in ("hits by kind", "threshold", "calibration", "maps of one", "filled up", "alias"):
         assert title in printed
+
+
+def test_a_set_may_lack_near_misses_and_unrelated_questions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answerable = chosen(LABELS, [0, 1])
+    unrelated = of_one_agreement({"stand": answerable}, HashEmbedder())
+    assert math.isnan(unrelated["stand"])
+    assert capsys.readouterr().out.split()[-3:] == ["nan"] * 3
