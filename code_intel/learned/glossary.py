@@ -7,6 +7,7 @@ concept: its words) knows the common ones exactly. It is evidence like any other
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
@@ -39,7 +40,8 @@ class Reading(NamedTuple):
 
 
 class _Glossary(NamedTuple):
-    pattern: re.Pattern[str]
+    firsts: re.Pattern[str]
+    patterns: dict[str, re.Pattern[str]]
     japanese: dict[str, str]
     english: dict[tuple[str, ...], str]
 
@@ -84,11 +86,22 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
     """Yield (concept, True) and (other text, False) in order."""
     glossary = _glossary()
     at = 0
-    for match in glossary.pattern.finditer(text):
+    for match in _japanese(text, glossary):
         yield from _english(text[at : match.start()], glossary)
         yield glossary.japanese[match.group().casefold()], True
         at = match.end()
     yield from _english(text[at:], glossary)
+
+
+def _japanese(text: str, glossary: _Glossary) -> Iterator[re.Match[str]]:
+    """Yield the Japanese words from left to right; only those are tried that begin like the text at that place."""
+    at = 0
+    while first := glossary.firsts.search(text, at):
+        place = first.start()
+        word = glossary.patterns[first.group().casefold()].match(text, place)
+        if word:
+            yield word
+        at = word.end() if word else place + 1
 
 
 def _english(text: str, glossary: _Glossary) -> Iterator[tuple[str, bool]]:
@@ -121,8 +134,14 @@ def _glossary() -> _Glossary:
             else:
                 japanese.setdefault(word.casefold(), concept)
     longest = sorted(japanese, key=len, reverse=True)
-    pattern = re.compile("|".join(map(_bounded, longest)), re.IGNORECASE)
-    return _Glossary(pattern, japanese, english)
+    by_first: dict[str, list[str]] = defaultdict(list)
+    for word in longest:
+        by_first[word[0]].append(_bounded(word))
+    firsts = re.compile(f"[{re.escape(''.join(by_first))}]", re.IGNORECASE)
+    patterns = {
+        first: re.compile("|".join(words), re.IGNORECASE) for first, words in by_first.items()
+    }
+    return _Glossary(firsts, patterns, japanese, english)
 
 
 def _bounded(word: str) -> str:

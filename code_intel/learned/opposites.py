@@ -7,6 +7,7 @@ when two texts name no action, or no side, in common.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 ACTIONS = {
@@ -148,25 +149,38 @@ def actions(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def sides(text: str) -> tuple[frozenset[int], ...]:
-    """Return for each row of `SIDES` which of its sides a text names."""
+def sides(text: str) -> Mapping[int, frozenset[int]]:
+    """Return which sides a text names, by row of `SIDES`; rows of which it names none are left out."""
     folded = _folded(text)
-    return tuple(
-        frozenset(at for at, side in enumerate(row) if side.search(folded)) for row in _SIDES
-    )
+    named = {row: _named(folded, row) for row in range(len(_SIDES))}
+    return {row: which for row, which in named.items() if which}
 
 
 def opposed(one: str, other: str) -> bool:
     """Say whether two texts name opposite actions and share none."""
-    here, there = actions(one), actions(other)
+    here = actions(one)
+    if not here:
+        return False
+    there = actions(other)
     return not here & there and any(
         (a in here and b in there) or (b in here and a in there) for a, b in OPPOSITE
     )
 
 
 def contrasted(one: str, other: str) -> bool:
-    """Say whether two texts name different sides of one row, and none of that row in common."""
-    return any(a and b and not a & b for a, b in zip(sides(one), sides(other), strict=True))
+    """Say whether two texts name different sides of one row, and none of that row in common.
+
+    Most texts name few sides; of `other` only those rows are read, which makes it the one to give an agreement as.
+    """
+    rows = sides(one)
+    if not rows:
+        return False
+    folded = _folded(other)
+    return any((there := _named(folded, row)) and not here & there for row, here in rows.items())
+
+
+def _named(folded: str, row: int) -> frozenset[int]:
+    return frozenset(at for at, side in enumerate(_SIDES[row]) if side.search(folded))
 
 
 def _folded(text: str) -> str:
