@@ -28,11 +28,16 @@ Try = Callable[[Caller, Path], Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def agreed_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def agreed_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shop with one confirmed agreement."""
-    root = Path(shutil.copytree(indexed_shop, tmp_path_factory.mktemp("agreed") / "shop"))
+    root = Path(shutil.copytree(embedded_shop, tmp_path_factory.mktemp("agreed") / "shop"))
     agree(root, TERM, LOGIN)
     return root
+
+
+@pytest.fixture
+def shop(embedded_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop"))
 
 
 @pytest.fixture

@@ -40,10 +40,10 @@ def model(shop: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def taught_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def taught_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shop once a session has earned the login."""
     root = tmp_path_factory.mktemp("taught") / "shop"
-    shutil.copytree(indexed_shop, root, symlinks=True)
+    shutil.copytree(embedded_shop, root, symlinks=True)
 
     async def teach() -> None:
         async with model(root) as call:
