@@ -44,12 +44,12 @@ def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
 
 
 def baseline(root: Path) -> dict[str, str]:
-    """Return the content hashes of the files that differ from HEAD now; {} where git cannot tell.
+    """Return the content hashes of the files that differ from HEAD now, empty for those that are gone.
 
-    What a session did not change itself is no success of its own.
+    {} where git cannot tell. What a session did not change itself is no success of its own.
     """
     dirty = (dirty_files(root) or ())[:MOST_DIRTY]
-    return {file: digest for file in dirty if (digest := digest_of(root / file))}
+    return {file: digest_of(root / file) for file in dirty}
 
 
 def changed_in(root: Path, session: Session) -> bool | None:
@@ -63,8 +63,13 @@ def changed_in(root: Path, session: Session) -> bool | None:
     before = session.baseline
     if any(digest_of(root / file) != before.get(file) for file in dirty):
         return True
-    clean = [file for file in explored if file not in before]
-    return bool(clean) and committed_since(root, session.started_at, clean)
+    # What was changed before the session and is committed as it was then is no work of the session's.
+    moved = [
+        file
+        for file in explored
+        if file not in dirty and (file not in before or digest_of(root / file) != before[file])
+    ]
+    return bool(moved) and committed_since(root, session.started_at, moved)
 
 
 def digest_of(path: Path) -> str:

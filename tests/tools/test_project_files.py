@@ -1,0 +1,90 @@
+"""Whether a session has changed what it explored, as far as git can tell."""
+
+from pathlib import Path
+
+import pytest
+
+from code_intel.session import journal
+from code_intel.session.phases import Intent
+from code_intel.session.state import Session
+from code_intel.tools.project_files import baseline, changed_in
+from served import git
+
+FILE, OTHER = "door.py", "window.py"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of yesterday with two files."""
+    for name in (FILE, OTHER):
+        (tmp_path / name).write_text("def opened():\n    return 1\n", encoding="utf-8")
+    git(tmp_path, "init", "-q", "-b", "main")
+    with monkeypatch.context() as yesterday:
+        yesterday.setenv("GIT_COMMITTER_DATE", "2026-01-01T00:00:00+00:00")
+        commit(tmp_path)
+    return tmp_path
+
+
+def edit(root: Path, text: str, file: str = FILE) -> None:
+    (root / file).write_text(f"def opened():\n    return {text}\n", encoding="utf-8")
+
+
+def commit(root: Path) -> None:
+    git(root, "add", FILE, OTHER)
+    git(root, "commit", "-qm", "A step")
+
+
+def begin(root: Path) -> Session:
+    """Start a session that explores the one file."""
+    folder = root.parent / "sessions"
+    session = journal.create(folder, Intent.MODIFY, "q", root, baseline=baseline(root))
+    return session._replace(explored_files=(FILE,))
+
+
+def test_what_was_edited_is_changed_committed_or_not(root: Path) -> None:
+    session = begin(root)
+    assert changed_in(root, session) is False
+    edit(root, "2")
+    assert changed_in(root, session) is True
+    commit(root)
+    assert changed_in(root, session) is True
+
+
+def test_what_was_dirty_before_and_edited_is_changed_committed_or_not(root: Path) -> None:
+    edit(root, "2")
+    session = begin(root)
+    assert changed_in(root, session) is False
+    edit(root, "3")
+    assert changed_in(root, session) is True
+    commit(root)
+    assert changed_in(root, session) is True
+
+
+def test_what_was_dirty_before_and_only_committed_is_no_work_of_the_session(root: Path) -> None:
+    edit(root, "2")
+    session = begin(root)
+    commit(root)
+    assert changed_in(root, session) is False
+
+
+def test_taking_back_what_others_had_edited_is_no_work_of_the_session(root: Path) -> None:
+    edit(root, "2")
+    session = begin(root)
+    git(root, "stash", "-q")
+    assert changed_in(root, session) is False
+    edit(root, "5", OTHER)
+    commit(root)
+    assert changed_in(root, session) is False
+
+
+def test_what_is_new_is_changed_and_what_was_gone_before_is_not(root: Path) -> None:
+    (root / FILE).unlink()
+    session = begin(root)
+    assert changed_in(root, session) is False
+    edit(root, "2")
+    assert changed_in(root, session) is True
+
+
+def test_without_git_nothing_is_known(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("a = 1\n", encoding="utf-8")
+    assert changed_in(tmp_path, begin(tmp_path)) is None
