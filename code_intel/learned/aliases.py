@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from code_intel.chunking.agreement import card, split_symbol
 from code_intel.learned.contrast import foreign_words, opposite
 from code_intel.learned.glossary import content_words
+from code_intel.learned.opposites import opposed
 from code_intel.learned.recall import fold
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Agreement
@@ -60,10 +61,13 @@ def is_term(text: str, agreement: Agreement) -> bool:
     return fold(text) == fold(agreement.nl_term)
 
 
-def contradiction(nl_term: str, symbol: str) -> str:
-    """Return how a symbol's own name says the opposite of a term, as a short tag; "" if it does not."""
-    name = split_symbol(symbol)
-    return opposite(nl_term, name, content_words(name))
+def contradicts(nl_term: str, symbol: str) -> bool:
+    """Whether a symbol's own name does the opposite of a term: ログアウト処理 → `login`.
+
+    Actions alone. A name may have another side than the words people use (`resolveResponse` sends
+    requests), and a complaint negates what the name promises.
+    """
+    return opposed(nl_term, split_symbol(symbol))
 
 
 def _bare(agreement: Agreement) -> Agreement:

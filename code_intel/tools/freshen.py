@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from code_intel.embedding.lazy import OFF
 from code_intel.errors import CodeIntelError
 from code_intel.index.report import SyncReport
 from code_intel.index.sync import sync_document
@@ -16,7 +17,8 @@ from code_intel.tools.desk import Desk, thread
 class MapSync(NamedTuple):
     """Whether the map's index has what was just written.
 
-    Deferred loses nothing: a search reads the agreement itself, and whoever indexes the map takes it in.
+    Done is all that the settings ask for: with embedding switched off that is the words. Deferred loses
+    nothing: a search reads the agreement itself, and whoever indexes the map takes it in.
     """
 
     state: Literal["done", "deferred", "dry run"] = "done"
@@ -38,7 +40,10 @@ async def refresh_map(desk: Desk, file: Path) -> MapSync:
         report: SyncReport = await thread(_taken_in, desk, file)
     except CodeIntelError as error:
         return MapSync("deferred", error.message)
-    return MapSync("deferred", report.warnings[0]) if report.warnings else MapSync()
+    if not report.warnings:
+        return MapSync()
+    note = report.warnings[0]
+    return MapSync("done" if OFF in note else "deferred", note)
 
 
 def _taken_in(desk: Desk, file: Path) -> SyncReport:

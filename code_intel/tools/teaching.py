@@ -1,13 +1,17 @@
 """What a success teaches: an agreement, another word for one, or nothing, and why (docs/decisions/0013)."""
 
+import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.aliases import contradiction
+from code_intel.learned.agreements import make_key
+from code_intel.learned.aliases import contradicts
 from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
 from code_intel.learned.renaming import rename
+from code_intel.learned.standings import standings_of
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
@@ -33,19 +37,24 @@ class Taught(NamedTuple):
 
 
 async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
-    """Learn what the session has earned; with `insist`, write what it has not as unconfirmed."""
+    """Learn what the session has earned; with `insist`, write what it has not as unconfirmed.
+
+    A pair that says the opposite of itself waits, unconfirmed, for a person.
+    """
     await refresh_source(desk, session.explored_files)
     changed = await thread(changed_in, desk.root, session)
     if changed is not False:
         await _judge_offer(desk, session)
     may, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
-    absurd = {pair: why for pair in pairs if (why := contradiction(*pair))}
+    absurd = await thread(_absurd, desk, pairs)
     earned = tuple(pair for pair in pairs if may and pair not in absurd)
-    chosen = pairs if insist else earned
+    chosen = pairs if insist or may else ()
     reasons = [reason] if reason else []
     reasons += [
-        f"{term} → {symbol} contradicts itself ({why})" for (term, symbol), why in absurd.items()
+        f"{term} → {symbol} says the opposite of itself; if it is right, a person says so by "
+        f"`code-intel map confirm {shlex.join((term, symbol))}`"
+        for term, symbol in absurd
     ]
     if not chosen:
         return Taught(note=f"Nothing learned: {'; '.join(reasons)}.")
@@ -54,10 +63,17 @@ async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
     files = tuple(dict.fromkeys(item.agreement_file for item in written))
     notes = ["The next question finds it at once."] if earned else []
     notes += [f"Unconfirmed: {'; '.join(reasons)}."] if set(chosen) - set(earned) else []
-    notes += [f"Not learned: {'; '.join(reasons)}."] if set(pairs) - set(chosen) else []
     notes += _remarks(written)
-    sync = next((one for one in synced if one.state != "done"), MapSync())
+    sync = next((one for one in synced if one.state != "done"), synced[0])
     return Taught(chosen, earned, files, sync, " ".join(notes))
+
+
+def _absurd(desk: Desk, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol does the opposite of their term, unless they are agreed on."""
+    doubtful = [pair for pair in pairs if contradicts(*pair)]
+    here = standings_of(desk.settings, desk.forest, (make_key(*pair) for pair in doubtful))
+    agreed = {key for key, standing in here.items() if standing.confirmed}
+    return [pair for pair in doubtful if make_key(*pair) not in agreed]
 
 
 def _remarks(written: list[Learned]) -> list[str]:

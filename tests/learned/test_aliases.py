@@ -10,7 +10,7 @@ from code_intel.chunking.agreement import split_symbol
 from code_intel.config import Settings, load_settings
 from code_intel.errors import UsageError
 from code_intel.learned.agreements import load, make_key, write
-from code_intel.learned.aliases import contradiction, is_strained, is_term, why_no_alias
+from code_intel.learned.aliases import contradicts, is_strained, is_term, why_no_alias
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
 from code_intel.learned.ledger import CERTAIN_SESSIONS
@@ -177,12 +177,17 @@ def test_what_is_no_word_at_all_is_refused_by_name(settings: Settings, alias: st
         ("注文を書き出す処理", "export_orders", False),
         ("パスワードの再設定", "PasswordReset", False),
         ("empty password", "AuthService.login", False),
+        ("retry of failed requests", "resolveResponse", False),
+        ("アクセスの拒否", "check_allowed", False),
+        ("when the model is unavailable", "LazyEmbedder.available", False),
+        ("リクエストとレスポンスの対応", "match_request", False),
+        ("無効な住所", "validate_address", False),
     ],
 )
-def test_a_pair_contradicts_itself_when_the_symbol_says_the_opposite(
+def test_a_pair_contradicts_itself_when_the_symbol_does_the_opposite(
     term: str, symbol: str, *, absurd: bool
 ) -> None:
-    assert bool(contradiction(term, symbol)) == absurd, split_symbol(symbol)
+    assert contradicts(term, symbol) == absurd, split_symbol(symbol)
 
 
 @pytest.mark.parametrize(

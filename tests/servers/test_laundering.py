@@ -1,5 +1,7 @@
 """Ways to READY that nobody has earned: each is tried, none short-circuits."""
 
+import shlex
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +11,12 @@ import pytest
 
 from code_intel.chunking.agreement import render
 from code_intel.learned.agreements import load
+from code_intel.learned.feedback import note
+from code_intel.learned.learn import confirm
 from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from projects import Caller
-from served import AGREEMENTS, gateway, git
+from served import AGREEMENTS, gateway, git, settings_of
 from servers.lessons import (
     FEE,
     FEE_FILE,
@@ -39,6 +43,11 @@ PLANTED = Agreement(
 
 def model(shop: Path) -> Any:
     return gateway(shop, embedding="faithful")
+
+
+@pytest.fixture
+def shop(embedded_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
 
 
 async def copied_query(call: Caller, shop: Path) -> None:
@@ -83,14 +92,6 @@ async def success_without_a_change(call: Caller, shop: Path) -> None:
         assert "git sees no change" in outcome["note"]
 
 
-async def opposite_confirmed_twice(call: Caller, shop: Path) -> None:
-    """Earn by every rule, in two sessions, that logging out is logging in."""
-    for _ in range(2):
-        outcome = await learn(call, shop, "ログアウト処理", LOGIN, LOGIN_FILE)
-        assert "contradicts itself" in outcome["note"]
-        assert outcome["agreement_files"] == []
-
-
 async def insistence(call: Caller, shop: Path) -> None:
     """Insist on what was not earned."""
     del shop
@@ -130,7 +131,6 @@ WAYS: tuple[Callable[[Caller, Path], Awaitable[None]], ...] = (
     question_that_succeeds,
     success_before_anything,
     success_without_a_change,
-    opposite_confirmed_twice,
     insistence,
     added_by_hand,
     json_by_hand,
@@ -148,6 +148,38 @@ async def test_no_way_around_earning_leads_to_ready(shop: Path) -> None:
             with open_state(shop / ".code-intel") as state:
                 assert state.confirmed() == set(), way.__name__
                 assert state.last_uses() == {}, way.__name__
+
+
+async def test_an_opposite_confirmed_again_and_again_waits_for_a_person(shop: Path) -> None:
+    opposite = ("ログアウト処理", LOGIN)
+    async with model(shop) as call:
+        outcome = await learn(call, shop, *opposite, LOGIN_FILE)
+        for _ in range(2):
+            assert "says the opposite of itself" in outcome["note"]
+            assert f"map confirm {shlex.join(opposite)}" in outcome["note"]
+            (row,) = (await call("list_agreements"))["agreements"]
+            assert row["status"] == "unconfirmed"
+            answer = await ask(call, opposite[0])
+            assert (answer["next_phase"], answer["source"]) == ("VERIFICATION", "map")
+            assert {"valid", "confirmed"} <= set(answer["guards"])
+            await verify(call, LOGIN, LOGIN_FILE)
+            await call("find_references", symbol=LOGIN)
+            outcome = await succeed(call, shop, LOGIN_FILE)
+        confirm(settings_of(shop), opposite)
+        assert (await ask(call, opposite[0]))["next_phase"] == "READY"
+
+
+async def test_what_a_person_has_confirmed_stays_so_though_it_says_the_opposite(shop: Path) -> None:
+    opposite = ("ログアウト処理", LOGIN)
+    async with model(shop) as call:
+        await learn(call, shop, *opposite, LOGIN_FILE)
+        confirm(settings_of(shop), opposite)
+        note(settings_of(shop), opposite, "rejected", detail="person")
+        assert (await ask(call, opposite[0]))["guards"] == ["undisputed"]
+        await verify(call, LOGIN, LOGIN_FILE)
+        await call("find_references", symbol=LOGIN)
+        await succeed(call, shop, LOGIN_FILE)
+        assert (await ask(call, opposite[0]))["next_phase"] == "READY"
 
 
 async def test_a_near_miss_confirmed_again_and_again_is_verified_again_and_again(
@@ -186,7 +218,9 @@ async def test_reading_sessions_keep_no_agreement_young_and_end_no_doubt(shop: P
 
 async def test_one_session_teaches_a_pair_once_however_often_it_reports(shop: Path) -> None:
     async with gateway(shop) as call:
-        await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        outcome = await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
+        assert outcome["map_sync"] == "done"
+        assert "switched off" in outcome["map_sync_reason"]
         (file,) = (shop / AGREEMENTS).glob("*.md")
         written = file.read_bytes()
         for _ in range(20):
