@@ -1,7 +1,7 @@
 """When a map hit spares the search (seed 004 §1.3, §5.2).
 
-Bands of the calibrated score choose the phase; guards may lower READY to VERIFICATION, never the
-score. Judged only on the session's own words: `Session.own_words`.
+Bands of the calibrated score choose the phase; guards may lower READY to VERIFICATION, and `margin`
+also VERIFICATION to the forest; never the score. Judged only on the session's own words: `Session.own_words`.
 """
 
 from collections.abc import Callable, Iterable
@@ -138,6 +138,8 @@ def judge(facts: MapFacts) -> Verdict:
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
         return Verdict("forest", None)
     if score < READY_SCORE:
+        if not _BY_NAME["margin"].holds(facts):  # the forest tells them apart (docs/decisions/0013)
+            return Verdict("forest", None, ("margin",))
         capped = (
             ("valid",) if facts.status == "changed" else ()
         )  # else nobody would say what is wrong

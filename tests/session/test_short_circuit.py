@@ -63,6 +63,14 @@ def test_every_guard_has_a_name_of_its_own_and_says_why() -> None:
     assert all(guard.why for guard in GUARDS)
 
 
+@pytest.mark.parametrize("score", [0.7, 0.75, 0.7999])
+def test_below_ready_a_hit_that_another_symbol_fits_nearly_as_well_leaves_the_forest_to_tell(
+    score: float,
+) -> None:
+    verdict = judge(GOOD._replace(score=score, margin=0.04))
+    assert (verdict.band, verdict.phase, verdict.failed) == ("forest", None, ("margin",))
+
+
 def test_a_lone_hit_has_margin_enough() -> None:
     assert judge(GOOD._replace(margin=None)).phase is Phase.READY
 
