@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
         project_of(args),
         lambda desk: work(desk, args.term, args.symbol, args.evidence, args.file),
         readonly=args.dry_run,
+        current=not args.dry_run,
     )
     emit(args, answer.data, answer.text)
     return 0

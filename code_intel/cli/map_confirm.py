@@ -10,10 +10,16 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError
 from code_intel.learned.agreements import find, make_key
 from code_intel.learned.learn import confirm
+from code_intel.learned.merged import is_carried
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN, refresh_map
 from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
+
+CARRIED = (
+    "It does not count here: git carries .code-intel/state.db, so that nobody knows whose memory it is. "
+    "Run `git rm -f --cached .code-intel/state.db` and `code-intel init`, which keeps it out of git."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
         project_of(args),
         lambda desk: _confirm(desk, args.term, args.symbol, dry=args.dry_run),
         readonly=args.dry_run,
+        current=not args.dry_run,
     )
     emit(args, answer.data, answer.text)
     return 0
@@ -67,13 +74,16 @@ async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
         )
         file = (await thread(work)).agreement_file
         map_sync = await refresh_map(desk, file)
+    place = f"{meant[0].file}:{meant[0].line}"
+    problem = CARRIED if await thread(is_carried, desk.settings) else ""
     data = {
         "agreement_file": file.name,
         "pair": {"nl_term": term, "symbol": symbol},
-        "definition": f"{meant[0].file}:{meant[0].line}",
+        "definition": place,
         "dry_run": dry,
+        "problem": problem,
         **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
-    place = f"{meant[0].file}:{meant[0].line}"
-    return Answer(data, f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it.")
+    text = f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it."
+    return Answer(data, f"{text}\n{problem}" if problem else text)

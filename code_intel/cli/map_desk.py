@@ -13,10 +13,22 @@ from code_intel.tools.shelf import open_project
 
 
 def at_desk(
-    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool = False
+    settings: Settings,
+    work: Callable[[Desk], Awaitable[Answer]],
+    *,
+    readonly: bool = False,
+    current: bool = False,
 ) -> Answer:
-    """Do a piece of work and close what it opened; with `readonly` nothing of the project is written."""
-    return asyncio.run(_done(settings, work, readonly=readonly))
+    """Do a piece of work and close what it opened.
+
+    Args:
+        settings: The project.
+        work: What to do.
+        readonly: Write nothing of the project.
+        current: Bring the words of the source's index up to date first: what is agreed on must be the code
+            as it is now, also in a fresh clone and after an edit that nobody has indexed.
+    """
+    return asyncio.run(_done(settings, work, readonly=readonly, current=current))
 
 
 async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
@@ -27,11 +39,13 @@ async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
 
 
 async def _done(
-    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool
+    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool, current: bool
 ) -> Answer:
     map_shelf, forest_shelf = open_project(settings, readonly=readonly)
     desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
     try:
+        if current:
+            await thread(partial(desk.forest.complete, words_only=True))
         return await work(desk)
     finally:
         map_shelf.index.close()

@@ -5,6 +5,7 @@ it takes that back, and so does `code-intel map confirm`.
 """
 
 import argparse
+import shlex
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("term", help="its term")
     parser.add_argument("symbol", help="its symbol")
     parser.add_argument("--query", metavar="WORDS", help="only when it is asked for in these words")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
     add_project(parser)
 
 
@@ -31,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
             f"There is no agreement {args.term} → {args.symbol}.",
             hint="Look at `code-intel map list` for what there is.",
         )
-    note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
+    if not args.dry_run:
+        note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
     what = (
         f"for “{words}”: these words lead there no more"
         if words
@@ -41,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
         "success": True,
         "pair": {"nl_term": args.term, "symbol": args.symbol},
         "query": words,
+        "dry_run": args.dry_run,
     }
-    back = f"`code-intel map confirm {args.term} {args.symbol}` takes it back."
-    emit(args, data, f"Rejected: {args.term} → {args.symbol} {what}. {back}")
+    head = "Would be rejected" if args.dry_run else "Rejected"
+    back = f"`code-intel map confirm {shlex.join((args.term, args.symbol))}` takes it back."
+    emit(args, data, f"{head}: {args.term} → {args.symbol} {what}. {back}")
     return 0

@@ -5,6 +5,7 @@ aliases go with it. It stays confirmed if it was and the index proves the new sy
 """
 
 import argparse
+import shlex
 from functools import partial
 
 from code_intel.cli.map_desk import at_desk, known_at
@@ -32,7 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rename it."""
-    answer = at_desk(project_of(args), lambda desk: _rename(desk, args), readonly=args.dry_run)
+    answer = at_desk(
+        project_of(args),
+        lambda desk: _rename(desk, args),
+        readonly=args.dry_run,
+        current=not args.dry_run,
+    )
     emit(args, answer.data, answer.text)
     return 0
 
@@ -63,7 +69,8 @@ async def _rename(desk: Desk, args: argparse.Namespace) -> Answer:
         **map_sync.data,
     }
     head = "Would be renamed" if args.dry_run else "Renamed"
-    left = "" if done.confirmed else f" Confirm it: code-intel map confirm '{term}' '{symbol}'"
+    again = f" Confirm it: `code-intel map confirm {shlex.join(done.key)}`."
+    left = "" if done.confirmed else again
     return Answer(data, f"{head}: {args.term} → {args.symbol} is {term} → {symbol}.{left}")
 
 
@@ -71,13 +78,18 @@ async def _definition(desk: Desk, args: argparse.Namespace) -> Definition | None
     """Return where the new symbol is; None where only the term changes.
 
     Raises:
-        NotFoundError: The index does not define it, or there is no such agreement.
+        NotFoundError: There is no such agreement, or the index does not define the symbol.
         UsageError: None was named, and the index proves none.
     """
     known = await known_at(desk, args.term, args.symbol)
-    heir = known.heir if known else None
+    if known is None or known.entry.agreement is None:
+        raise NotFoundError(
+            f"There is no agreement {args.term} → {args.symbol}.",
+            hint="Look at `code-intel map list` for what there is.",
+        )
+    heir = known.heir
     if not args.to:
-        if known and not heir and not args.new_term:
+        if not heir and not args.new_term:
             raise UsageError(
                 f"The index proves no other name of {args.symbol}.",
                 hint="Name it with --to, or a new term with --term.",
@@ -93,5 +105,4 @@ async def _definition(desk: Desk, args: argparse.Namespace) -> Definition | None
             hint="Spell it as the code does, or run `code-intel sync --words-only`.",
             details={"field": "to"},
         )
-    agreement = known.entry.agreement if known else None
-    return nearest(found, [file.path for file in agreement.files] if agreement else [])[0]
+    return nearest(found, [file.path for file in known.entry.agreement.files])[0]

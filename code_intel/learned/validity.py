@@ -208,7 +208,8 @@ def _unchecked(case: _Case) -> str:
     return (
         ""
         if case.facts.complete
-        else "There is no complete index of the source to check it against."
+        else "There is no complete index of the source to check it against: "
+        "run `code-intel sync --words-only`."
     )
 
 

@@ -80,10 +80,12 @@ def test_a_dry_run_writes_nothing(agreed: Map, shop: Project) -> None:
         ("add", "小計", "subtotal", "--evidence", "e", "--dry-run"),
         ("confirm", TERM, SYMBOL, "--dry-run"),
         ("rename", TERM, SYMBOL, "--term", "送料", "--dry-run"),
+        ("reject", TERM, SYMBOL, "--dry-run"),
     ):
         code, found = agreed(*words)
         assert (code, found["dry_run"]) == (0, True)
     assert files(shop) == before
+    assert agreed("show", TERM)[1]["history"] == {"confirmed": 1}
 
 
 def test_a_renamed_term_leaves_the_old_one_as_an_alias_and_everything_else(
@@ -137,6 +139,7 @@ def test_a_symbol_that_people_name_is_confirmed_by_people(agreed: Map) -> None:
         (("rename", TERM, SYMBOL, "--to", SYMBOL), 2, "to"),
         (("rename", TERM, SYMBOL, "--term", "\u202e"), 2, "nl_term"),
         (("rename", "nothing", SYMBOL, "--term", "x"), 1, None),
+        (("rename", "nothing", SYMBOL, "--to", "no_such_symbol"), 1, None),
         (("confirm", "nothing", SYMBOL), 1, None),
         (("add", "x", "y", "--evidence", " ", "--dry-run"), 2, "code_evidence"),
     ],
@@ -211,6 +214,39 @@ def test_check_works_on_a_fresh_clone_without_any_index(
     assert (code, found["counts"]) == (0, {"valid": 1})
     gone(Project(clone, shop.env))
     assert agreed("check")[0] == 1
+
+
+def test_people_confirm_and_rename_in_a_fresh_clone_without_any_index(
+    agreed: Map, shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(shop.root, "add", "-A")
+    git(shop.root, "commit", "-q", "-m", "all")
+    git(tmp_path, "clone", "-q", str(shop.root), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    (listed,) = agreed("list")[1]["agreements"]
+    assert listed["status"] == "unchecked"
+    assert "code-intel sync" in listed["reasons"][0]
+    assert agreed("add", "籠", "ShoppingCart", "--evidence", "e")[1]["symbol_defined"]
+    assert agreed("confirm", "籠", "ShoppingCart")[1]["problem"] == ""
+    assert agreed("rename", TERM, SYMBOL, "--to", "ShoppingCart")[0] == 0
+    assert agreed("show", "籠")[1]["status"] == "valid"
+
+
+def test_what_is_confirmed_is_the_symbol_as_it_is_now_indexed_or_not(
+    agreed: Map, shop: Project
+) -> None:
+    edit(shop, "return Decimal(0)", "return Decimal(1)")
+    agreed("confirm", TERM, SYMBOL)
+    assert agreed("check", "--strict")[0] == 0
+
+
+def test_a_confirmation_that_cannot_count_says_so(agreed: Map, shop: Project) -> None:
+    git(shop.root, "add", "-f", ".code-intel/state.db")
+    answer = agreed("confirm", TERM, SYMBOL)[1]
+    assert "git rm -f --cached .code-intel/state.db" in answer["problem"]
+    assert agreed("show", TERM)[1]["status"] == "unconfirmed"
+    git(shop.root, "rm", "-qf", "--cached", ".code-intel/state.db")
+    assert agreed("show", TERM)[1]["status"] == "valid"
 
 
 def test_a_list_can_be_narrowed(agreed: Map) -> None:
