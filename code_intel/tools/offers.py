@@ -5,8 +5,10 @@ from functools import partial
 from typing import NamedTuple
 
 from code_intel.errors import CodeIntelError
+from code_intel.learned.agreements import make_key
 from code_intel.learned.experience import Kind
 from code_intel.learned.feedback import note
+from code_intel.learned.standings import standings_of
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 
@@ -39,6 +41,15 @@ def offer_of(session: Session) -> Offer | None:
         band=str(answered["band"]),
         files=tuple(answered["files"]),
     )
+
+
+def as_named_now(desk: Desk, offer: Offer | None) -> Offer | None:
+    """Return an offer with what the code calls its symbol at this moment, as far as the index proves it."""
+    if offer is None:
+        return None
+    found = standings_of(desk.settings, desk.forest, [make_key(offer.nl_term, offer.symbol)])
+    heirs = [standing.heir for standing in found.values() if standing.heir]
+    return offer._replace(now=heirs[0].qualified) if heirs else offer
 
 
 async def tell(

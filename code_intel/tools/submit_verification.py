@@ -10,7 +10,7 @@ from code_intel.session.phases import Phase
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.offers import Offer, offer_of, tell
+from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import spelled_files
 
 
@@ -65,7 +65,11 @@ async def submit_verification(
 
         verdict, offer = await held.decide(judgement)
         session = held.session
-        if verdict.next_phase is Phase.EXPLORATION:
+        # A symbol that was renamed meanwhile cannot be verified: that says nothing about the words.
+        if (
+            verdict.next_phase is Phase.EXPLORATION
+            and await thread(as_named_now, desk, offer) == offer
+        ):
             await tell(desk, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
     data = {

@@ -1,7 +1,7 @@
 """What a success teaches: an agreement, another word for one, or nothing, and why (docs/decisions/0013)."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.agreements import make_key
 from code_intel.learned.aliases import contradicts
+from code_intel.learned.definitions import facts_of
 from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
 from code_intel.learned.renaming import rename
 from code_intel.learned.standings import standings_of
@@ -18,12 +19,17 @@ from code_intel.session import learning
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
-from code_intel.tools.offers import Offer, offer_of, tell
+from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import changed_in
 from code_intel.tools.symbol_facts import definitions_of, nearest, sole_body
 
 Pair = tuple[str, str]
 """Term and symbol."""
+
+GONE = (
+    "; if it was renamed, look its new name up with find_definitions, confirm that with "
+    "confirm_symbol_relevance, then call record_outcome again"
+)
 
 
 class Taught(NamedTuple):
@@ -47,14 +53,13 @@ async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
         await _judge_offer(desk, session)
     may, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
+    gone = await thread(_gone, desk, session, pairs)
     absurd = await thread(_absurd, desk, pairs)
-    earned = tuple(pair for pair in pairs if may and pair not in absurd)
-    chosen = pairs if insist or may else ()
-    reasons = [reason] if reason else []
-    reasons += [
-        f"{term} → {symbol} says the opposite of itself; if it is right, a person says so by "
-        f"`code-intel map confirm {shlex.join((term, symbol))}`"
-        for term, symbol in absurd
+    earned = tuple(pair for pair in pairs if may and pair not in {*gone, *absurd})
+    chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in gone)
+    reasons = [
+        *filter(None, [reason]),
+        *_objections(gone, absurd, renamed=GONE if not earned else ""),
     ]
     if not chosen:
         return Taught(note=f"Nothing learned: {'; '.join(reasons)}.")
@@ -62,10 +67,31 @@ async def teach(desk: Desk, session: Session, *, insist: bool) -> Taught:
     synced = [await refresh_map(desk, item.agreement_file) for item in written]
     files = tuple(dict.fromkeys(item.agreement_file for item in written))
     notes = ["The next question finds it at once."] if earned else []
-    notes += [f"Unconfirmed: {'; '.join(reasons)}."] if set(chosen) - set(earned) else []
+    if left := set(pairs) - set(earned):
+        notes.append(
+            f"{'Unconfirmed' if left & set(chosen) else 'Not learned'}: {'; '.join(reasons)}."
+        )
     notes += _remarks(written)
     sync = next((one for one in synced if one.state != "done"), synced[0])
     return Taught(chosen, earned, files, sync, " ".join(notes))
+
+
+def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -> Iterator[str]:
+    for _, symbol in gone:
+        yield f"{symbol} is not defined any more{renamed}"
+    for pair in absurd:
+        if pair not in gone:
+            person = f"a person says so by `code-intel map confirm {shlex.join(pair)}`"
+            yield f"{' → '.join(pair)} says the opposite of itself; if it is right, {person}"
+
+
+def _gone(desk: Desk, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol the session's own work has renamed or deleted: broken from the start."""
+    if desk.forest.freshness().state not in {"fresh", "stale"}:
+        return []
+    files = tuple(FileReference(file) for file in session.explored_files)
+    facts = {pair: facts_of(desk.forest, Agreement(*pair, (), files)) for pair in pairs}
+    return [pair for pair, known in facts.items() if known.complete and not known.definitions]
 
 
 def _absurd(desk: Desk, pairs: Sequence[Pair]) -> list[Pair]:
@@ -112,7 +138,7 @@ async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -
         if session.frame
         else (),
     )
-    offer = offer_of(session)
+    offer = await thread(as_named_now, desk, offer_of(session))
     if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
         with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
             return await _once_more(desk, offer, agreement)

@@ -186,6 +186,20 @@ async def test_a_renamed_symbol_is_verified_under_its_new_name_and_learned_as_th
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
+async def test_a_symbol_that_is_renamed_while_it_is_verified_is_offered_anew_and_not_rejected(
+    agreed: Path,
+) -> None:
+    async with gateway(agreed, embedding="faithful") as call:
+        assert (await unconfirmed(call, agreed))["next_phase"] == "VERIFICATION"
+        edit(agreed, "def login(", "def sign_in(")
+        assert await verify(call, LOGIN, LOGIN_FILE, "rejected") == "EXPLORATION"
+        with open_state(agreed / ".code-intel") as state:
+            assert "rejected" not in {found.kind for found in state.experiences()}
+        again = await call("search_smart")
+        assert (again["source"], again["next_phase"]) == ("map", "VERIFICATION")
+        assert await verify(call, "AuthService.sign_in", LOGIN_FILE) == "READY"
+
+
 async def test_a_symbol_that_moved_is_ready_and_opens_the_file_it_is_in_now(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         (agreed / LOGIN_FILE).rename(agreed / "src" / "auth" / "door.py")

@@ -91,6 +91,42 @@ async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None
         assert file.read_text(encoding="utf-8").count('- "') == 1
 
 
+async def test_what_the_session_itself_has_renamed_is_learned_under_its_new_name(
+    shop: Path,
+) -> None:
+    async with model(shop) as call:
+        await ask(call, WORDS)
+        await verify(call, LOGIN, LOGIN_FILE)
+        source = shop / LOGIN_FILE
+        text = source.read_text(encoding="utf-8")
+        source.write_text(text.replace("def login(", "def sign_in("), encoding="utf-8")
+        outcome = await call("record_outcome", outcome="success")
+        assert (outcome["cached_pairs"], outcome["map_updated"]) == ([], False)
+        assert f"{LOGIN} is not defined any more; if it was renamed" in outcome["note"]
+        await call("find_definitions", symbol="AuthService.sign_in")
+        await call(
+            "confirm_symbol_relevance",
+            relevant_symbols=["AuthService.sign_in"],
+            code_evidence="it was renamed",
+        )
+        outcome = await call("record_outcome", outcome="success")
+        assert "record_outcome again" not in outcome["note"]
+        (row,) = (await call("list_agreements"))["agreements"]
+        assert (row["nl_term"], row["symbol"]) == (TERM, "AuthService.sign_in")
+        assert (row["status"], row["aliases"]) == ("valid", [WORDS])
+
+
+async def test_what_the_session_itself_has_deleted_is_not_learned(shop: Path) -> None:
+    async with model(shop) as call:
+        await start(call, "送料の計算")
+        await explore(call, FEE, FEE_FILE)
+        source = shop / FEE_FILE
+        source.write_text('"""Shipping is free."""\n', encoding="utf-8")
+        outcome = await call("record_outcome", outcome="success")
+        assert outcome["cached_pairs"] == []
+        assert len((await call("list_agreements"))["agreements"]) == 1
+
+
 async def test_one_session_that_reports_again_and_again_is_one_session(shop: Path) -> None:
     async with model(shop) as call:
         await confirm(call, shop, WORDS)
