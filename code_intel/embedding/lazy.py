@@ -112,8 +112,8 @@ class LazyEmbedder:
         beside: The embedder of another corpus in this process, to share engines with.
 
     Attributes:
-        lasting: Whether this process answers many questions, so that the passages' engine, which takes
-            seconds to load and a fifth of the time a question, is worth its memory (docs/decisions/0024).
+        lasting: Whether this process answers many questions, so that the engine of the forest's passages, which
+            takes seconds to load and a fifth of the time a question, is worth its memory (docs/decisions/0024).
     """
 
     def __init__(
@@ -130,9 +130,11 @@ class LazyEmbedder:
         self._model = located(self._config)
         self._clock = clock
         self._held: dict[tuple[str, str], Held] = {} if beside is None else beside._held  # noqa: SLF001 - its own kind
-        self._candidates = {use: self._fitting(engines, use) for use in ("question", corpus)}
+        uses: set[Use] = {"question", corpus, "forest"}
+        self._candidates = {use: self._fitting(engines, use) for use in uses}
         self._asking = self._chosen("question")
         self._making = self._chosen(corpus)
+        self._quick = self._chosen("forest")
         self._corpus = corpus
         self.lasting = False
 
@@ -195,7 +197,7 @@ class LazyEmbedder:
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions; see `Embedder`. The passages' engine does it once it is in memory."""
+        """Embed questions; see `Embedder`. The forest's engine does it once it is in memory, whatever is asked."""
         asking, other = self._usable(), self._beside()
         if other is not None and other.loaded:
             with suppress(EmbeddingError):
@@ -246,11 +248,11 @@ class LazyEmbedder:
         return self._asking
 
     def _beside(self) -> Held | None:
-        """Return the passages' engine where it is another one and gives the same vectors."""
-        asking, maker = self._asking, self._maker()
-        if asking is None or maker is None or maker is asking:
+        """Return the engine of the forest's passages where it is another one and gives the same vectors."""
+        asking, quick = self._asking, self._quick
+        if asking is None or quick is None or quick is asking or quick.failure is not None:
             return None
-        return maker if same_space(maker.identity, asking.identity) else None
+        return quick if same_space(quick.identity, asking.identity) else None
 
     def _fitting(self, engines: Sequence[Engine], use: Use) -> list[Engine]:
         return [

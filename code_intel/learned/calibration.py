@@ -134,6 +134,14 @@ def load(identity: str) -> Calibration:
     return decoded(json.loads(file.read_text(encoding="utf-8")), identity)
 
 
+def space_of(identity: str) -> Space | None:
+    """Return where one model's vectors are compared; None when nobody has fitted that."""
+    try:
+        return load(identity).space
+    except EmbeddingError:
+        return None
+
+
 def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
     """Read the JSON form of a model's constants.
 

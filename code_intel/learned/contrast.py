@@ -122,7 +122,7 @@ def _negates(one: str, other: str, content: frozenset[str]) -> bool:
     return any(what in spoken or bool(content_words(what) & content) for what in denied)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _denied(text: str) -> frozenset[str]:
     """Return what a text says is not so."""
     return frozenset(

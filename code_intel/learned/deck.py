@@ -5,6 +5,7 @@ with all of theirs, by words, and by name; then the whole evidence, for those al
 other cards (docs/decisions/0009), so what is dealt scores as it would among all.
 """
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
+from code_intel.learned import calibration
 from code_intel.learned.agreements import Entry, when
+from code_intel.learned.calibration import Space
 from code_intel.learned.experience import NONE
 from code_intel.learned.ledger import Ledger, certain_aliases
 from code_intel.learned.recall import Card, fold
@@ -28,9 +31,9 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-DEALT = 100
-"""Most cards whose whole evidence is measured, save those that bear the question's very words: .2 ms each."""
-BY_WORDS = 30
+DEALT = 60
+"""Most cards whose whole evidence is measured, save those that bear the question's very words: .1 ms each."""
+BY_WORDS = 20
 """Of them, those that words find best; without a model all are theirs."""
 EMBEDDED_AT_ONCE = 4
 """Cards that are embedded while somebody waits, because the index has not seen their file yet: 60 ms each."""
@@ -55,7 +58,8 @@ class Deck:
         rows: Where each comes from.
         cards: The same as recall sees them.
         documents: Names of all agreements' files, of those that cannot be read, too.
-        matrix: Vectors of those that have one, a row each.
+        space: Where the score compares vectors, if that is known of their engine.
+        matrix: Vectors of those that have one, a row each, in that space.
         places: Which card each row of `matrix` is.
         named: Places by folded term and alias.
         at: Places by document.
@@ -65,6 +69,7 @@ class Deck:
     rows: tuple[Row, ...]
     cards: tuple[Card, ...]
     documents: frozenset[str]
+    space: Space | None
     matrix: "NDArray[np.float32]"
     places: "NDArray[np.int64]"
     named: Mapping[str, Sequence[int]]
@@ -91,7 +96,8 @@ class Deck:
     def _nearest(self, vector: "Vector", limit: int) -> list[int]:
         import numpy as np
 
-        cosines = self.matrix @ np.asarray(vector, dtype=np.float32)
+        asked = self.space.queries(vector.reshape(1, -1))[0] if self.space else vector
+        cosines = self.matrix @ asked.astype(np.float32)
         if len(cosines) <= limit:
             return list(map(int, self.places))
         return list(map(int, self.places[np.argpartition(-cosines, limit)[:limit]]))
@@ -105,25 +111,30 @@ class _Kept(NamedTuple):
 
 
 _DECKS: "WeakKeyDictionary[Store, _Kept]" = WeakKeyDictionary()
+_MAKING = threading.Lock()
 
 
-def deck_of(index: Index, found: Ledger, identity: str) -> Deck:
+def deck_of(index: Index, found: Ledger, identity: str, *, with_model: bool = True) -> Deck:
     """Return the deck of a map for an engine's vectors; the one dealt last while nothing has changed.
 
-    What the index does not know as it is on disk gets its vector from the cache, or, a few at once, from the model.
+    What the index does not know as it is on disk gets its vector from the cache, or, a few at once and
+    only `with_model`, from the model.
     """
     store = index.store
-    state = store.state()
-    kept = _DECKS.get(store)
-    known = (state, found.revision, identity)
-    if kept is not None and state is not None and kept[:3] == known and kept.deck.is_whole:
-        return kept.deck
-    deck = _made(index, found, identity)
-    _DECKS[store] = _Kept(*known, deck)
-    return deck
+    with _MAKING:  # who comes second waits for what the first one makes
+        state = store.state()
+        kept = _DECKS.get(store)
+        known = (state, found.revision, identity)
+        if kept is not None and state is not None and kept[:3] == known and kept.deck.is_whole:
+            return kept.deck
+        deck = _made(index, found, identity, kept.deck if kept else None, with_model=with_model)
+        _DECKS[store] = _Kept(*known, deck)
+        return deck
 
 
-def _made(index: Index, found: Ledger, identity: str) -> Deck:
+def _made(
+    index: Index, found: Ledger, identity: str, before: Deck | None, *, with_model: bool
+) -> Deck:
     import numpy as np
 
     with index.store.snapshot():
@@ -134,17 +145,26 @@ def _made(index: Index, found: Ledger, identity: str) -> Deck:
     have = {at: row_of[row.chunk] for at, row in enumerate(rows) if row.chunk in row_of}
     late = sorted(have.keys() ^ set(range(len(rows))), key=lambda at: _newest_first(rows[at]))
     late = late[:LOOKED_UP]
-    extra, is_whole = _embedded(index, identity, [rows[at].agreement for at in late])
+    most = EMBEDDED_AT_ONCE if with_model else 0
+    extra, is_whole = _embedded(index, identity, [rows[at].agreement for at in late], most)
     vectors = [matrix[[*have.values()]]] if have else []
     vectors += [vector.reshape(1, -1) for vector in extra.values()]
     stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
     places = [*have, *(late[at] for at in extra)]
     vector_at = {place: stacked[row] for row, place in enumerate(places)}
-    cards = tuple(_card(found, row, vector_at.get(at)) for at, row in enumerate(rows))
+    known = dict(zip(before.at, before.cards, strict=True)) if before else {}
+    cards = tuple(
+        _card(found, row, vector_at.get(at)).prepared_as(known.get(row.document))
+        for at, row in enumerate(rows)
+    )
+    space = calibration.space_of(identity)
+    if space is not None and len(stacked):
+        stacked = space.passages(stacked).astype(np.float32)
     return Deck(
         rows=tuple(rows),
         cards=cards,
         documents=frozenset(documents),
+        space=space,
         matrix=stacked,
         places=np.array(places, np.int64),
         named=_named(cards),
@@ -184,11 +204,11 @@ def document_of(index: Index, path: Path) -> str:
 
 
 def _embedded(
-    index: Index, identity: str, agreements: Sequence[Agreement]
+    index: Index, identity: str, agreements: Sequence[Agreement], most: int
 ) -> "tuple[dict[int, Vector], bool]":
     """Return vectors by place of what the index has not embedded, and whether those are all.
 
-    As far as the cache has them, and a few more; the background makes the rest.
+    As far as the cache has them, and `most` more; the background makes the rest.
     """
     if not agreements or index.embedder is None or index.embedder.identity != identity:
         return {}, True
@@ -196,8 +216,8 @@ def _embedded(
     known = index.cache.get(identity, texts) if index.cache is not None else {}
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     try:
-        now = missing[:EMBEDDED_AT_ONCE]
-        fresh = dict(zip(now, index.embedder.passages(now), strict=True))
+        now = missing[:most]
+        fresh = dict(zip(now, index.embedder.passages(now), strict=True)) if now else {}
     except EmbeddingError:  # said where the question is embedded
         fresh = {}
     if fresh and index.cache is not None:

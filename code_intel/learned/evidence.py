@@ -7,8 +7,7 @@ the same scale as a map of many (docs/decisions/0009).
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
@@ -17,7 +16,7 @@ from code_intel.chunking.words import query_words, words
 from code_intel.learned.actions import actions
 from code_intel.learned.calibration import Space, document_frequency
 from code_intel.learned.contrast import opposite
-from code_intel.learned.english import covered, ideas, missing, stems
+from code_intel.learned.english import Idea, covered, ideas, missing, stems
 from code_intel.learned.glossary import content_words, read
 from code_intel.learned.short_forms import shortened
 from code_intel.records import Agreement
@@ -41,13 +40,25 @@ MOST_IDEAS = 4
 _FIRST_WIDE = 0x2E80
 
 
+class _Asked(NamedTuple):
+    """What a question says, prepared once for all agreements; see `Wording`."""
+
+    text: str
+    words: frozenset[str]
+    wide: float
+    width: float
+    concepts: frozenset[str]
+    ideas: tuple[Idea, ...]
+    actions: frozenset[int]
+
+
 class Wording(NamedTuple):
     """What an agreement says, prepared for comparison.
 
     Attributes:
         words: Index tokens of card and aliases.
         term: The term.
-        term_words: Index tokens of the term.
+        weights: Index tokens of the term, each with its rarity.
         name: The symbol as it is written.
         symbol: The same, split into words, as it is compared with those of other agreements.
         said: Card and aliases.
@@ -61,7 +72,7 @@ class Wording(NamedTuple):
 
     words: frozenset[str]
     term: str
-    term_words: frozenset[str]
+    weights: Mapping[str, float]
     name: str
     symbol: str
     said: str
@@ -77,18 +88,13 @@ def wording(agreement: Agreement) -> Wording:
     """Prepare an agreement's own words and its aliases'; of an alias that is a sentence only the whole counts."""
     symbol = split_symbol(agreement.symbol)
     aliases = tuple(alias for alias in agreement.aliases if width(alias) <= PHRASE)
-    name = agreement.symbol
-    return _wording(card_text(agreement), agreement.nl_term, name, symbol, aliases)
-
-
-@lru_cache(maxsize=4096)
-def _wording(card: str, term: str, name: str, symbol: str, aliases: tuple[str, ...]) -> Wording:
+    card, term = card_text(agreement), agreement.nl_term
     said = (card, *aliases)
     return Wording(
         words=frozenset().union(*map(words, said)),
         term=term,
-        term_words=frozenset(words(term)),
-        name=name,
+        weights=_rarities(words(term)),
+        name=agreement.symbol,
         symbol=symbol,
         said=" ".join(said),
         action=" ".join((f"{term} {symbol}", *aliases)),
@@ -125,8 +131,9 @@ def measure(
 
     asked = space.queries(query_vector.reshape(1, -1))[0]
     margins = _margins(space.passages(vectors) @ asked, wordings, space.crowd(asked))
+    asks = _asked(query)
     rows = [
-        (float(margin), *_worded(query, said))
+        (float(margin), *_worded(asks, said))
         for margin, said in zip(margins, wordings, strict=True)
     ]
     return np.array(rows, dtype=np.float64).reshape(len(wordings), -1)
@@ -146,30 +153,48 @@ def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Ar
     return np.asarray(cosines - np.array(best), dtype=np.float64)
 
 
-def _worded(query: str, said: Wording) -> tuple[float, ...]:
+def _asked(query: str) -> _Asked:
+    return _Asked(
+        text=query,
+        words=frozenset(query_words(query)),
+        wide=wide_share(query),
+        width=math.log(width(query)),
+        concepts=read(query).concepts,
+        ideas=ideas(query),
+        actions=actions(query),
+    )
+
+
+def _worded(asks: _Asked, said: Wording) -> tuple[float, ...]:
     """Return the features that words alone give, in the order of `FEATURES` after the first."""
-    said_ideas = ideas(query)
-    lacking = missing(said_ideas, said.stems)
-    does = actions(query)
+    lacking = missing(asks.ideas, said.stems)
+    does = asks.actions
     return (
-        abs(wide_share(query) - said.wide),
-        float(bool(opposite(query, said.action, said.content))),
-        shared(said.term_words, frozenset(query_words(query))),
-        math.log(width(query)),
-        min(MOST_FOREIGN, len(read(query).concepts - said.concepts)),
-        covered(said_ideas, said.stems),
-        min(MOST_IDEAS, len(said_ideas) - lacking),
+        abs(asks.wide - said.wide),
+        float(bool(opposite(asks.text, said.action, said.content))),
+        _share(said.weights, asks.words),
+        asks.width,
+        min(MOST_FOREIGN, len(asks.concepts - said.concepts)),
+        covered(asks.ideas, said.stems),
+        min(MOST_IDEAS, len(asks.ideas) - lacking),
         min(MOST_IDEAS, lacking),
-        min(MOST_IDEAS, lacking) / max(1, min(8, len(said_ideas))),
+        min(MOST_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
         float(bool(does and said.actions) and not does & said.actions),
-        shortened(query, said.term, said.symbol),
+        shortened(asks.text, said.term, said.symbol),
     )
 
 
 def shared(of: Iterable[str], among: frozenset[str]) -> float:
     """Return the share of `of` that occurs `among`, each word by its rarity; 0 to 1."""
+    return _share(_rarities(of), among)
+
+
+def _rarities(of: Iterable[str]) -> dict[str, float]:
     frequency, phrases = document_frequency()
-    weights = {word: math.log((phrases + 1) / (frequency[word] + 0.5)) for word in of}
+    return {word: math.log((phrases + 1) / (frequency[word] + 0.5)) for word in of}
+
+
+def _share(weights: Mapping[str, float], among: frozenset[str]) -> float:
     total = sum(weights.values())
     return sum(weights[word] for word in weights.keys() & among) / total if total else 0.0
 

@@ -60,7 +60,7 @@ def read(text: str) -> Reading:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def content_words(text: str) -> frozenset[str]:
     """Return what a text is about: glossary concepts as <concept>, other words as they stand.
 

@@ -141,7 +141,7 @@ _PATTERNS = {action: _pattern(*words) for action, words in ACTIONS.items()}
 _SIDES = tuple(tuple(_pattern(*side) for side in row) for row in SIDES)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def actions(text: str) -> frozenset[str]:
     """Return the actions a text names; code identifiers must have been split into words."""
     folded = _folded(text)

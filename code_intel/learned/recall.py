@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
@@ -76,9 +76,9 @@ _REQUESTS = (
 """What is said around a term: that something is to be done to it, never what it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Card:
-    """One agreement of the map as recall sees it.
+    """One agreement of the map as recall sees it; what it says is prepared when it is first asked about.
 
     Attributes:
         agreement: What was agreed.
@@ -91,6 +91,17 @@ class Card:
     vector: "NDArray[np.float32] | None" = None
     aliases_certain: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
+
+    @cached_property
+    def said(self) -> Wording:
+        """The agreement's words, prepared for comparison: some milliseconds' tenths, and a few KB."""
+        return wording(self.agreement)
+
+    def prepared_as(self, other: "Card | None") -> "Card":
+        """Return this card, having taken over what another of the very same agreement has prepared."""
+        if other is not None and other.agreement is self.agreement and "said" in vars(other):
+            vars(self)["said"] = other.said
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +143,18 @@ def recall(
     if not fold(query):
         raise UsageError("query is empty.", details={"field": "query"})
     constants = _constants(identity) if query_vector is not None else None
-    wordings = [wording(card.agreement) for card in cards]
-    found = [_by_words(query, said) for said in wordings]
+    wordings = [card.said for card in cards]
+    found: list[_Judged | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
         _add_meaning(found, query, query_vector, cards, wordings, constants)
-    found = [
-        _by_rules(query, card, said, judged, with_model=constants is not None)
-        for card, said, judged in zip(cards, wordings, found, strict=True)
+    asked = query_words(query)
+    judged = [
+        _by_rules(
+            query, card, said, known or _by_words(asked, said), with_model=constants is not None
+        )
+        for card, said, known in zip(cards, wordings, found, strict=True)
     ]
-    return _ranked(found, cards)
+    return _ranked(judged, cards)
 
 
 def ready_margin(identity: str) -> float:
@@ -188,16 +202,16 @@ class _Judged:
     exact: bool = False
 
 
-def _by_words(query: str, said: Wording) -> _Judged:
-    share = shared(query_words(query), said.words)
+def _by_words(asked: Sequence[str], said: Wording) -> _Judged:
+    share = shared(asked, said.words)
     return _Judged(0.0, WORDS_ONLY * share, ["words only"])
 
 
 def _add_meaning(
-    found: list[_Judged], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
+    found: list[_Judged | None], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
     wordings: Sequence[Wording], constants: calibration.Calibration,
 ) -> None:  # fmt: skip
-    """Replace the judgement by words wherever there is a vector."""
+    """Judge by meaning wherever there is a vector."""
     import numpy as np
 
     places = [place for place, card in enumerate(cards) if card.vector is not None]
@@ -304,7 +318,7 @@ class _Forms(NamedTuple):
     meaning: str
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _forms(text: str) -> _Forms:
     """Return a text in the three forms in which it may equal a term."""
     folded = fold(text)

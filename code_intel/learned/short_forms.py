@@ -54,7 +54,7 @@ def shortened(query: str, term: str, symbol_words: str) -> float:
         symbol_words: Its symbol, split into words.
     """
     query = unicodedata.normalize("NFKC", query)
-    name = f"{term} {symbol_words}"
+    name = unicodedata.normalize("NFKC", f"{term} {symbol_words}")
     return max(
         _clipped(query, term),
         *(_initials(query, words) for words in _wordings(term, symbol_words)),
@@ -78,7 +78,7 @@ def _in_order(run: str, whole: str) -> bool:
     return all(char in rest for char in run)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _wordings(term: str, symbol_words: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of the term, of the symbol, and of the term as English."""
     read = " ".join(words[0] for words in english(term))
@@ -108,15 +108,25 @@ def _begins(word: str, short: str) -> bool:
 
 def _loaned(one: str, other: str) -> float:
     """Return the share of the loan words in `one`, unknown ones, that sound like words of `other`."""
-    loans = [run for run in unread(one) if _KATAKANA.fullmatch(run)]
-    words = tuple(
-        word.casefold()
-        for word in _LATIN.findall(split_identifier(other))
-        if len(word) >= _LEAST_SOUNDS
-    )
-    if not loans or not words:
+    loans = _loans(one)
+    words = _latin(other) if loans else ()
+    if not words:
         return 0.0
     return sum(_alike(loan, words) for loan in loans) / len(loans)
+
+
+@lru_cache(maxsize=1 << 14)
+def _loans(text: str) -> tuple[str, ...]:
+    """Return the loan words that the dictionary does not know."""
+    if not _KATAKANA.search(text):
+        return ()
+    return tuple(run for run in unread(text) if _KATAKANA.fullmatch(run))
+
+
+@lru_cache(maxsize=1 << 14)
+def _latin(text: str) -> tuple[str, ...]:
+    words = _LATIN.findall(split_identifier(text))
+    return tuple(word.casefold() for word in words if len(word) >= _LEAST_SOUNDS)
 
 
 @lru_cache(maxsize=65536)

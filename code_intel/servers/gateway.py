@@ -27,6 +27,7 @@ def build_gateway(settings: Settings) -> ToolServer:
 
 
 def _offer(settings: Settings) -> Offer:
+    from code_intel.learned.warming import Warming
     from code_intel.servers.upstream import reporting
     from code_intel.servers.upstreams import Upstreams
     from code_intel.tools.desk import Desk
@@ -48,6 +49,8 @@ def _offer(settings: Settings) -> Offer:
         offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
     )
 
+    warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
+
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
         reporting.set(call.report)  # each call has a task, and so a context, of its own
         return await tool.run(replace(desk, connection=call.connection), **arguments)
@@ -58,10 +61,12 @@ def _offer(settings: Settings) -> Offer:
                 group.start_soon(upstreams.map.own)
                 group.start_soon(upstreams.forest.own)
                 start_indexers(map_shelf, forest_shelf)
+                warming.start()
         finally:
             upstreams.close()
 
     def close() -> None:
+        warming.close()
         map_shelf.index.close()
         forest_shelf.index.close()
 

@@ -213,7 +213,7 @@ def recorders(asked: list[str]) -> list[Engine]:
     ]
 
 
-def test_the_engine_of_passages_answers_the_forests_questions_once_it_is_in_memory(
+def test_the_engine_of_the_forests_passages_answers_every_question_once_it_is_in_memory(
     settings: Settings,
 ) -> None:
     asked: list[str] = []
@@ -222,7 +222,21 @@ def test_the_engine_of_passages_answers_the_forests_questions_once_it_is_in_memo
     for_forest.passages(["login"])
     for_forest.queries(["login"])
     for_map.queries(["login"])
-    assert asked == [FAITHFUL, FAST, FAITHFUL]
+    assert asked == [FAITHFUL, FAST, FAST]
+    assert for_map.identity == FAITHFUL
+
+
+def test_a_lasting_process_that_asks_the_map_alone_loads_it_too(settings: Settings) -> None:
+    loads: list[str] = []
+    for_map, _ = pair(settings, two_engines(loads))
+    for_map.queries(["login"])
+    assert loads == [FAITHFUL]
+    for_map.lasting = True
+    for_map.queries(["login"])
+    for thread in threading.enumerate():
+        if thread.name == "load a model":
+            thread.join(10)
+    assert loads == [FAITHFUL, FAST]
 
 
 def test_a_process_that_lasts_loads_it_beside_and_one_that_does_not_never(
