@@ -92,6 +92,18 @@ def test_both_readmes_open_with_the_same_commands() -> None:
     assert commands[0] == commands[1] != []
 
 
+def test_the_architecture_says_what_every_module_of_the_map_is_for() -> None:
+    named = set(re.findall(r"`(?:learned/)?(\w+)`", text("ARCHITECTURE.md")))
+    modules = {path.stem for path in (ROOT / "code_intel" / "learned").glob("*.py")}
+    assert modules - {"__init__"} <= named
+
+
+def test_every_decision_is_listed() -> None:
+    listed = text("docs/decisions/README.md")
+    pages = [path.name for path in (ROOT / "docs" / "decisions").glob("0*.md")]
+    assert [name for name in pages if f"({name})" not in listed] == []
+
+
 def test_every_decision_cited_exists() -> None:
     pages = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("0*.md")}
     cited = set()
