@@ -6,7 +6,7 @@ The agreements are those of the labelled set, each said of many parts of one mad
 are defined in generated source, all are committed and confirmed. A few hundred cards are embedded by
 the real model; the vectors of the others are seeded perturbations of those (embedding 10,000 takes ten minutes),
 so times and memory are real and scores are not. Questions are embedded for real, each asked once. Each round
-asks every server, in turn; what counts is how far the median lies above the echo's: limit 20 ms.
+asks every server, in turn, once the gateway has had time to read its map; what counts is how far the median lies above the echo's: limit 20 ms.
 
 `known` are terms of agreements, which the map answers; `other` are labelled questions that nothing here is about:
 then search_smart asks the forest, too. The other table says what the parts of a question take in this process,
@@ -41,6 +41,7 @@ from code_intel.index.facade import Index, open_index
 from code_intel.learned.deck import DEALT, deck_of
 from code_intel.learned.ledger import ledger
 from code_intel.learned.recall import recall
+from code_intel.learned.warming import Warming
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.shelf import open_project
 
@@ -48,6 +49,8 @@ LIMIT = 20.0
 """Milliseconds above the echo."""
 REAL = 280
 """Cards that the real model embeds."""
+WARMED = 45
+"""Seconds after which a server has read a map of this size, also on a busy machine."""
 SPREAD = 0.25
 """Length of what is added to a real vector, of length 1: cards of one feature in two parts are about as near."""
 PLACES = ("Berlin", "Osaka", "Nairobi", "Lima", "Oslo", "Cairo", "Hanoi", "Porto", "Delhi", "Tokyo", "Madrid", "Seoul", "Quebec", "Denver")  # fmt: skip
@@ -138,6 +141,10 @@ def index_map(settings: Settings, agreements: Sequence[Agreement]) -> None:
 def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     """Return the median milliseconds of each part of a question to the map, in this process."""
     shelf, forest = open_project(settings)
+    shelf.embedder.lasting = True
+    warming = Warming(settings, shelf.index, shelf.embedder.identity)
+    warming.start()
+    warming.wait()
     times: dict[str, list[float]] = {}
 
     def timed(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -206,6 +213,8 @@ def race(
         echo = stack.enter_context(Client([sys.executable, "-c", ECHO], folder))
         gateway = stack.enter_context(Client([str(BIN / "code-intel"), "serve"], folder))
         memory = {"connected": pss(gateway.pid)}
+        time.sleep(WARMED)
+        memory["warmed"] = pss(gateway.pid)
         for turn, label in enumerate(labels_from(DATA).queries[-WARM:]):
             if turn == WARM // 2:
                 time.sleep(SETTLE)

@@ -56,7 +56,6 @@ class Wording(NamedTuple):
     """What an agreement says, prepared for comparison.
 
     Attributes:
-        words: Index tokens of card and aliases.
         term: The term.
         weights: Index tokens of the term, each with its rarity.
         name: The symbol as it is written.
@@ -70,7 +69,6 @@ class Wording(NamedTuple):
         actions: Of the card; see `actions`.
     """
 
-    words: frozenset[str]
     term: str
     weights: Mapping[str, float]
     name: str
@@ -91,7 +89,6 @@ def wording(agreement: Agreement) -> Wording:
     card, term = card_text(agreement), agreement.nl_term
     said = (card, *aliases)
     return Wording(
-        words=frozenset().union(*map(words, said)),
         term=term,
         weights=_rarities(words(term)),
         name=agreement.symbol,

@@ -6,7 +6,7 @@ A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`); `si
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.agreement import render
 from code_intel.chunking.words import query_words
@@ -32,6 +32,24 @@ OTHERS = 20
 """Chunks that words find among which other documents than agreements are looked for."""
 
 
+class Spoken(NamedTuple):
+    """What words find in the map: (chunk, weight) best first, and the chunks."""
+
+    hits: Sequence[tuple[int, float]]
+    chunks: Mapping[int, ChunkRow]
+
+    @property
+    def documents(self) -> list[str]:
+        """Names of the documents, best first."""
+        return [self.chunks[chunk].path for chunk, _ in self.hits if chunk in self.chunks]
+
+
+def spoken_of(index: Index, query: str) -> Spoken:
+    """Return what words find; no agreement is looked at, so that it can be done while the disk is asked."""
+    hits = index.store.word_hits(query_words(query), "body", DEALT)
+    return Spoken(hits, index.store.chunk_rows([chunk for chunk, _ in hits]))
+
+
 def search(
     settings: Settings,
     index: Index,
@@ -42,6 +60,7 @@ def search(
     *,
     top_k: int,
     since: float = NOW,
+    spoken: Spoken | None = None,
 ) -> list[Hit]:
     """Return agreements that speak to the query, best first, then other documents of the map.
 
@@ -54,20 +73,19 @@ def search(
         identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
         since: How old what is known of the agreements may be; see `ledger`.
+        spoken: What words find, if that is known.
     """
     now = datetime.now(UTC)
     found = ledger(settings, now=now, repair=not index.readonly, since=since)
     deck = deck_of(index, found, identity)
-    spoken = index.store.word_hits(query_words(query), "body", DEALT)
-    chunks = index.store.chunk_rows([chunk for chunk, _ in spoken])
-    named = [chunks[chunk].path for chunk, _ in spoken if chunk in chunks]
-    places = deck.dealt(query, vector, named)
+    spoken = spoken or spoken_of(index, query)
+    places = deck.dealt(query, vector, spoken.documents)
     cards = [deck.cards[place] for place in places]
     recalled = recall(query, vector, cards, identity) if cards else []
     judge = judging(settings, forest, found, now)
     ranked = ((deck.rows[places[item.card]], item) for item in recalled)
     hits = _best(index, judge, ranked, top_k)
-    return [*hits, *_other_documents(spoken, chunks, deck.documents)][:top_k]
+    return [*hits, *_other_documents(spoken, deck.documents)][:top_k]
 
 
 def _best(
@@ -127,11 +145,9 @@ def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
     return text, 0, 1, text.count("\n")
 
 
-def _other_documents(
-    spoken: Sequence[tuple[int, float]], rows: Mapping[int, ChunkRow], known: Collection[str]
-) -> list[Hit]:
+def _other_documents(spoken: Spoken, known: Collection[str]) -> list[Hit]:
     """Return documents that are no agreements, served or not, by words; they stay below every band."""
-    hits = spoken[:OTHERS]
+    hits = spoken.hits[:OTHERS]
     best = hits[0][1] if hits else 1.0
     return [
         Hit(
@@ -145,5 +161,5 @@ def _other_documents(
             why=("words",),
         )
         for chunk, value in hits
-        if (row := rows.get(chunk)) is not None and row.path not in known
+        if (row := spoken.chunks.get(chunk)) is not None and row.path not in known
     ]

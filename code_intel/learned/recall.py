@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
-from code_intel.chunking.words import query_words
+from code_intel.chunking.words import query_words, words
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.learned import calibration
@@ -203,7 +203,7 @@ class _Judged:
 
 
 def _by_words(asked: Sequence[str], said: Wording) -> _Judged:
-    share = shared(asked, said.words)
+    share = shared(asked, frozenset(words(said.said)))
     return _Judged(0.0, WORDS_ONLY * share, ["words only"])
 
 

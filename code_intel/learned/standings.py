@@ -3,16 +3,21 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from weakref import WeakKeyDictionary
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
+from code_intel.index.store import Store
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.experience import NONE, Objections
 from code_intel.learned.folder import NOW
 from code_intel.learned.ledger import Ledger, certain_aliases, ledger
-from code_intel.learned.validity import NO_FACTS, judge
-from code_intel.records import Definition, Validity
+from code_intel.learned.validity import NO_FACTS, SymbolFacts, judge
+from code_intel.records import Agreement, Definition, Validity
+
+MOST_FACTS = 1000
+"""Symbols that are remembered at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ def judging(
     complete = bool(found.known.entries) and forest.freshness().state in {"fresh", "stale"}
 
     def judged(entry: Entry) -> Standing:
-        facts = facts_of(forest, entry.agreement) if complete and entry.agreement else NO_FACTS
+        facts = _facts(forest, entry.agreement) if complete and entry.agreement else NO_FACTS
         confirmed = entry.path in found.confirmed
         validity, reasons = judge(
             entry,
@@ -90,3 +95,24 @@ def judging(
         return Standing(entry, validity, reasons, confirmed, certain, against, facts.heir)
 
     return judged
+
+
+_FACTS: "WeakKeyDictionary[Store, tuple[tuple[int, ...], dict[str, SymbolFacts]]]" = (
+    WeakKeyDictionary()
+)
+"""What an index said of symbols that it defines, as long as nobody writes to it."""
+
+
+def _facts(forest: Index, agreement: Agreement) -> SymbolFacts:
+    """Return what the index knows of a symbol; asked once, since an answer is judged where it is found and used."""
+    state = forest.store.state()
+    if state is None:
+        return facts_of(forest, agreement)
+    before, known = _FACTS.get(forest.store, (state, {}))
+    if before != state or len(known) >= MOST_FACTS:
+        known = {}
+    _FACTS[forest.store] = (state, known)
+    facts = known.get(agreement.symbol) or facts_of(forest, agreement)
+    if facts.definitions:  # what is not defined depends on the disk, and on more than the symbol
+        known[agreement.symbol] = facts
+    return facts

@@ -26,6 +26,7 @@ from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
+from code_intel.learned.map_search import spoken_of
 from code_intel.records import Freshness, SearchAnswer
 from code_intel.text import without_hidden
 from code_intel.tools.declaration import Report, silent
@@ -91,7 +92,7 @@ class Shelf:
         store = self.index.store
         if self.index.config.corpus == "map":
             with looking(self.settings, repair=not self.index.readonly) as since:
-                asked = self.comparable(self.question(query))
+                asked, spoken = self.comparable(self.question(query)), spoken_of(self.index, query)
             hits = search_map(
                 self.settings,
                 self.index,
@@ -101,6 +102,7 @@ class Shelf:
                 asked.identity,
                 top_k=MOST if directory or file_pattern else top_k,
                 since=since,
+                spoken=spoken,
             )
             hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
         else:
