@@ -60,7 +60,8 @@ async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
     if not definitions:
         raise NotFoundError(
             f"{symbol} is not defined in the index.",
-            hint="Run `code-intel sync --words-only`, or correct the agreement's symbol.",
+            hint=f"Say what it is called now: `code-intel map rename {shlex.join([term, symbol])} "
+            "--to SYMBOL`.",
         )
     meant = nearest(definitions, [file.path for file in entry.agreement.files])
     file, map_sync = entry.path, DRY_RUN

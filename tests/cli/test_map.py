@@ -240,6 +240,15 @@ def test_what_is_confirmed_is_the_symbol_as_it_is_now_indexed_or_not(
     assert agreed("check", "--strict")[0] == 0
 
 
+def test_what_the_code_no_longer_defines_is_not_confirmed_and_the_way_on_is_named(
+    agreed: Map, shop: Project
+) -> None:
+    gone(shop)
+    code, error = agreed("confirm", TERM, SYMBOL)
+    assert (code, error["error"]) == (1, "not_found")
+    assert f"map rename {TERM} {SYMBOL} --to" in error["hint"].replace("'", "")
+
+
 def test_a_confirmation_that_cannot_count_says_so(agreed: Map, shop: Project) -> None:
     git(shop.root, "add", "-f", ".code-intel/state.db")
     answer = agreed("confirm", TERM, SYMBOL)[1]
