@@ -17,7 +17,7 @@ from code_intel.learned.actions import actions
 from code_intel.learned.calibration import Space, document_frequency
 from code_intel.learned.contrast import opposite
 from code_intel.learned.english import Idea, covered, ideas, missing, stems
-from code_intel.learned.glossary import content_words, read
+from code_intel.learned.glossary import content_of, read
 from code_intel.learned.short_forms import shortened
 from code_intel.records import Agreement
 
@@ -97,7 +97,7 @@ def wording(agreement: Agreement) -> Wording:
         action=" ".join((f"{term} {symbol}", *aliases)),
         wide=wide_share(card),
         concepts=frozenset().union(*(read(text).concepts for text in said)),
-        content=frozenset().union(*map(content_words, said)),
+        content=frozenset().union(*map(content_of, said)),
         stems=frozenset().union(*(stems(ideas(text)) for text in said)),
         actions=actions(card),
     )

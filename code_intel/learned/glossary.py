@@ -62,6 +62,11 @@ def read(text: str) -> Reading:
 
 @lru_cache(maxsize=1 << 14)
 def content_words(text: str) -> frozenset[str]:
+    """Return `content_of` a question or a term, which is asked again and again."""
+    return content_of(text)
+
+
+def content_of(text: str) -> frozenset[str]:
     """Return what a text is about: glossary concepts as <concept>, other words as they stand.
 
     English is stemmed, kanji are cut in twos and threes, hiragana and generic words are left out.

@@ -25,6 +25,7 @@ from code_intel.learned.contrast import (
 )
 from code_intel.learned.evidence import Wording, measure, shared, wording
 from code_intel.learned.glossary import read
+from code_intel.learned.short_forms import shortened
 from code_intel.records import Agreement, Definition
 
 if TYPE_CHECKING:
@@ -155,6 +156,14 @@ def recall(
         for card, said, known in zip(cards, wordings, found, strict=True)
     ]
     return _ranked(judged, cards)
+
+
+def prepare(card: Card) -> None:
+    """Prepare a card in every form in which questions are compared with it, before the first one comes."""
+    term, said = card.agreement.nl_term, card.said
+    least(term, card)
+    most(term, said)
+    shortened(term, term, said.symbol)
 
 
 def ready_margin(identity: str) -> float:

@@ -12,6 +12,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.deck import DEALT, deck_of
 from code_intel.learned.ledger import ledger
+from code_intel.learned.recall import prepare
 
 PAUSE = 0.001
 """Seconds between two cards, a few times what one takes: questions go before."""
@@ -60,4 +61,4 @@ class Warming:
             for card in deck.cards if len(deck.cards) > DEALT else ():
                 if self._stop.wait(PAUSE):
                     return
-                card.said  # noqa: B018 - the card keeps it
+                prepare(card)
