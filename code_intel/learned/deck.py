@@ -1,8 +1,8 @@
 """The cards of a map, stacked: made once, dealt to every question until an agreement or the index is another.
 
 A large map is asked in two steps: which cards may speak to the question at all, by one product of its vector
-with all of theirs, by words, and by name; then the whole evidence, for those alone. No score looks at the
-other cards (docs/decisions/0009), so what is dealt scores as it would among all.
+with all of theirs, by words, and by name; then the whole evidence, for those alone. Of other cards a score looks
+at the closest one of a different symbol (docs/decisions/0009), which is dealt, too: it is what it would be among all.
 """
 
 import threading
