@@ -253,7 +253,9 @@ def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
 def test_a_signal_ends_a_server_at_once(
     words: Project, server: tuple[str, ...], stop: signal.Signals
 ) -> None:
+    ours = signal.signal(stop, signal.SIG_DFL)  # a child inherits what `nohup` ignores
     with started(words, server) as pipe:
+        signal.signal(stop, ours)
         pipe.greet()
         pipe.call("search_text" if server is GATEWAY else "search", query="x", pattern="login")
         began = time.monotonic()
