@@ -8,7 +8,7 @@ from code_intel.cli.map_desk import at_desk, known_at
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError
-from code_intel.learned.agreements import find, make_key
+from code_intel.learned.agreements import existing
 from code_intel.learned.learn import confirm
 from code_intel.learned.merged import is_carried
 from code_intel.tools.declaration import Answer
@@ -44,12 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
     """Confirm an agreement; its symbol must be defined."""
-    entry = await thread(find, desk.settings.agreements, make_key(term, symbol))
-    if entry is None or entry.agreement is None:
-        raise NotFoundError(
-            f"There is no agreement {term} → {symbol}.",
-            hint="Look at `code-intel map list` for what there is.",
-        )
+    entry, agreement = await thread(existing, desk.settings.agreements, (term, symbol))
     known = await known_at(desk, term, symbol)
     if known and known.heir:
         raise NotFoundError(
@@ -63,7 +58,7 @@ async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
             hint=f"Say what it is called now: `code-intel map rename {shlex.join([term, symbol])} "
             "--to SYMBOL`.",
         )
-    meant = nearest(definitions, [file.path for file in entry.agreement.files])
+    meant = nearest(definitions, [file.path for file in agreement.files])
     file, map_sync = entry.path, DRY_RUN
     if not dry:
         work = partial(

@@ -9,8 +9,8 @@ import shlex
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.agreements import find, make_key
+from code_intel.errors import UsageError
+from code_intel.learned.agreements import existing
 from code_intel.learned.feedback import note
 
 
@@ -28,11 +28,7 @@ def run(args: argparse.Namespace) -> int:
     settings, words = project_of(args), args.query
     if words is not None and not words.strip():
         raise UsageError("--query is empty.", details={"field": "query"})
-    if find(settings.agreements, make_key(args.term, args.symbol)) is None:
-        raise NotFoundError(
-            f"There is no agreement {args.term} → {args.symbol}.",
-            hint="Look at `code-intel map list` for what there is.",
-        )
+    existing(settings.agreements, (args.term, args.symbol))
     if not args.dry_run:
         note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
     what = (

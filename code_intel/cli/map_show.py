@@ -9,7 +9,8 @@ from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map_desk import at_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.errors import NotFoundError, UsageError
+from code_intel.errors import UsageError
+from code_intel.learned.agreements import missing
 from code_intel.learned.recall import fold
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.state import open_state
@@ -65,10 +66,7 @@ def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
     ]
     wanted = named or wanted
     if not wanted:
-        raise NotFoundError(
-            f"There is no agreement {term}{f' → {symbol}' if symbol else ''}.",
-            hint="Look at `code-intel map list` for what there is.",
-        )
+        raise missing(term, symbol)
     if len(wanted) > 1:
         symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
         raise UsageError(

@@ -24,7 +24,7 @@ from code_intel.chunking.agreement import (
     render,
 )
 from code_intel.chunking.agreement_body import encodable
-from code_intel.errors import StorageError
+from code_intel.errors import NotFoundError, StorageError
 from code_intel.learned.folder import NOW, Folder
 from code_intel.records import Agreement
 from code_intel.redaction import masked
@@ -159,6 +159,26 @@ def load(path: Path, before: Entry | None = None) -> Entry:
 def find(folder: Path, key: Key) -> Entry | None:
     """Return the entry of `key`, whatever its file is called."""
     return look(folder).by_key.get(key)
+
+
+def existing(folder: Path, key: Key) -> tuple[Entry, Agreement]:
+    """Return the entry of a term and a symbol, and what it says.
+
+    Raises:
+        NotFoundError: There is no such agreement that can be read.
+    """
+    entry = find(folder, make_key(*key))
+    if entry is None or entry.agreement is None:
+        raise missing(*key)
+    return entry, entry.agreement
+
+
+def missing(term: str, symbol: str = "") -> NotFoundError:
+    """Return what is said of an agreement that is not there."""
+    return NotFoundError(
+        f"There is no agreement {term}{f' → {symbol}' if symbol else ''}.",
+        hint="Look at list_agreements, or `code-intel map list`, for what there is.",
+    )
 
 
 def lock_path(folder: Path) -> Path:

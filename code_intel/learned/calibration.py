@@ -134,10 +134,10 @@ def load(identity: str) -> Calibration:
     return decoded(json.loads(file.read_text(encoding="utf-8")), identity)
 
 
-def space_of(identity: str) -> Space | None:
-    """Return where one model's vectors are compared; None when nobody has fitted that."""
+def fitted(identity: str) -> Calibration | None:
+    """Return the constants of one model; None when nobody has fitted any."""
     try:
-        return load(identity).space
+        return load(identity)
     except EmbeddingError:
         return None
 

@@ -157,7 +157,8 @@ def _made(
         _card(found, row, vector_at.get(at)).prepared_as(known.get(row.document))
         for at, row in enumerate(rows)
     )
-    space = calibration.space_of(identity)
+    constants = calibration.fitted(identity)
+    space = constants.space if constants else None
     if space is not None and len(stacked):
         stacked = space.passages(stacked).astype(np.float32)
     return Deck(

@@ -144,9 +144,7 @@ def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Ar
     order = np.argsort(-cosines, kind="stable")
     first = order[0] if len(order) else 0
     second = next((at for at in order if wordings[at].symbol != wordings[first].symbol), None)
-    rivals = [
-        second if said.symbol == wordings[first].symbol else first for said in wordings
-    ]  # fmt: skip
+    rivals = [second if said.symbol == wordings[first].symbol else first for said in wordings]
     best = [crowd if rival is None else max(crowd, float(cosines[rival])) for rival in rivals]
     return np.asarray(cosines - np.array(best), dtype=np.float64)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from code_intel import durable
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
-from code_intel.errors import NotFoundError, UsageError
+from code_intel.errors import UsageError
 from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.aliases import is_term, why_no_alias
@@ -131,7 +131,7 @@ def reconfirm(
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
     earned = checked(replace(earned, digest=digest, body=body), now)
     with _opened(settings, now) as state:
-        entry, old = _existing(settings, key)
+        entry, old = agreements.existing(settings.agreements, key)
         new, refused = _another_word(settings, state, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, state):
             same = canonical(replace(old, aliases=(*old.aliases, *new)))
@@ -168,7 +168,7 @@ def confirm(
     """
     now = now or datetime.now(UTC)
     with _opened(settings, now) as state:
-        _, old = _existing(settings, key)
+        _, old = agreements.existing(settings.agreements, key)
         new = replace(old, confirmed=True)
         if symbol_digest:
             new = replace(new, digest=symbol_digest, body=symbol_body)
@@ -198,16 +198,6 @@ def _another_word(
     state.see_alias(agreements.key_of(old), alias, session_id, now)
     is_new = fold(alias) not in map(fold, old.aliases) and len(old.aliases) < MOST_ALIASES
     return ((alias,) if is_new else ()), ""
-
-
-def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
-    entry = agreements.find(settings.agreements, agreements.make_key(*key))
-    if entry is None or entry.agreement is None:
-        raise NotFoundError(
-            f"There is no agreement {key[0]} → {key[1]}.",
-            hint="Look at list_agreements for what there is.",
-        )
-    return entry, entry.agreement
 
 
 def checked(agreement: Agreement, now: datetime) -> Agreement:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.words import query_words, words
 from code_intel.embedding.engine import Embedder
-from code_intel.errors import EmbeddingError, UsageError
+from code_intel.errors import UsageError
 from code_intel.learned import calibration
 from code_intel.learned.contrast import (
     foreign_words,
@@ -143,7 +143,7 @@ def recall(
     """
     if not fold(query):
         raise UsageError("query is empty.", details={"field": "query"})
-    constants = _constants(identity) if query_vector is not None else None
+    constants = calibration.fitted(identity) if query_vector is not None else None
     wordings = [card.said for card in cards]
     found: list[_Judged | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
@@ -168,7 +168,7 @@ def prepare(card: Card) -> None:
 
 def ready_margin(identity: str) -> float:
     """Return the margin a READY needs under this model; 1, which nothing reaches, without constants."""
-    constants = _constants(identity)
+    constants = calibration.fitted(identity)
     return constants.ready_margin if constants else 1.0
 
 
@@ -333,13 +333,6 @@ def _forms(text: str) -> _Forms:
     folded = fold(text)
     stem = _stem(folded)
     return _Forms(folded, stem, read(stem).canonical)
-
-
-def _constants(identity: str) -> calibration.Calibration | None:
-    try:
-        return calibration.load(identity)
-    except EmbeddingError:
-        return None
 
 
 def _as_agreement(definition: Definition) -> Agreement:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name, notes_of, render
 from code_intel.config import Settings
-from code_intel.errors import NotFoundError, UsageError
+from code_intel.errors import UsageError
 from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.learn import spoken
@@ -67,7 +67,7 @@ def rename(
         state = stack.enter_context(open_state(settings.state, create=not dry))
         if not dry:
             reconcile_locked(settings, state, now=now)
-        entry, old = _existing(settings, key)
+        entry, old = agreements.existing(settings.agreements, key)
         new = _renamed(old, term, symbol, definition, body)
         _require_room(settings, old, new)
         confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
@@ -76,16 +76,6 @@ def rename(
         if not dry:
             _write(settings, state, entry, new, file, now)
     return Renamed(agreements.key_of(new), file, confirmed)
-
-
-def _existing(settings: Settings, key: Key) -> tuple[Entry, Agreement]:
-    entry = agreements.find(settings.agreements, agreements.make_key(*key))
-    if entry is None or entry.agreement is None:
-        raise NotFoundError(
-            f"There is no agreement {key[0]} → {key[1]}.",
-            hint="Look at `code-intel map list` for what there is.",
-        )
-    return entry, entry.agreement
 
 
 def _renamed(
