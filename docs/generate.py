@@ -16,9 +16,14 @@ from pathlib import Path
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS, Command, parser_of
 from code_intel.tools.declaration import Tool
-from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.table import GROUPS, INDEX_TOOLS, Group
 
 HERE = Path(__file__).resolve().parent
+
+GATEWAY_HEAD = (
+    "`tools/list` shows the group `core`, and those that the setting `tool_groups` names: what is listed costs\n"
+    "a model's context in every conversation. A tool that is not listed answers all the same when it is called."
+)
 
 
 class Layout(argparse.RawDescriptionHelpFormatter):
@@ -42,9 +47,14 @@ def tools_page() -> str:
         "forbids answers with an error that names the phase, what is allowed and the next step.\n"
         "Errors are results with `isError` and the text `{error, message, hint}`.\n"
     )
-    gateway = ["# code-intel", *map(_tool, GATEWAY_TOOLS)]
+    gateway = ["# code-intel", GATEWAY_HEAD, *(part for group in GROUPS for part in _group(group))]
     index = ["# devrag-map and devrag-forest", *map(_tool, INDEX_TOOLS)]
     return "\n\n".join([head.strip(), *gateway, *index]) + "\n"
+
+
+def _group(group: Group) -> list[str]:
+    names = ", ".join(f"`{tool.name}`" for tool in group.tools)
+    return [f"## Group {group.name}\n\n{group.about} {names}", *map(_tool, group.tools)]
 
 
 def commands_page() -> str:
@@ -65,7 +75,7 @@ def _tool(tool: Tool) -> str:
         for name, schema in tool.schema["properties"].items()
     ]
     table = ["| parameter | type | default | meaning |", "|---|---|---|---|", *rows] if rows else []
-    return "\n".join([f"## {tool.name}", "", tool.description, *([""] if rows else []), *table])
+    return "\n".join([f"### {tool.name}", "", tool.description, *([""] if rows else []), *table])
 
 
 def _type(schema: dict[str, object]) -> str:

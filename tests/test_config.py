@@ -341,6 +341,24 @@ def test_the_tokenization_strategy_has_a_variable_of_old_that_ours_goes_over(
     assert load_settings(tmp_path, both).tokenization_strategy == "phrase-aware"
 
 
+def test_groups_of_tools_are_a_list_in_the_file_and_words_in_the_environment(
+    tmp_path: Path,
+) -> None:
+    toml(tmp_path, 'tool_groups = ["code", "reports"]\n')
+    assert load_settings(tmp_path, {}).tool_groups == ("code", "reports")
+    variable = "CODE_INTEL_TOOL_GROUPS"
+    assert load_settings(tmp_path, {variable: "meaning, code"}).tool_groups == ("meaning", "code")
+    assert load_settings(tmp_path, {variable: ""}).tool_groups == ()
+    with pytest.raises(ConfigError, match="tool_groups is 'codes'; expected one of code, "):
+        load_settings(tmp_path, {variable: "codes"})
+    toml(tmp_path, 'tool_groups = "code"\n')
+    with pytest.raises(ConfigError, match="tool_groups must be a list of names"):
+        load_settings(tmp_path, {})
+    toml(tmp_path, "tool_groups = [1]\n")
+    with pytest.raises(ConfigError, match="tool_groups is 1; expected one of code, "):
+        load_settings(tmp_path, {})
+
+
 def test_every_setting_has_its_default_in_a_project_never_set_up(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {})
     for row in SETTINGS:

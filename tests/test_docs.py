@@ -9,7 +9,7 @@ import pytest
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
-from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIABLES = ("CODE_INTEL_ROOT", "CODE_INTEL_BIN", "CODE_INTEL_VENV", "CODE_INTEL_QUESTION")
@@ -45,8 +45,8 @@ def test_every_tool_and_each_of_its_parameters_is_documented() -> None:
     page = text("docs/tools.md")
     missing = []
     for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS):
-        _, found, section = page.partition(f"## {tool.name}\n")
-        section = section.partition("\n## ")[0]
+        _, found, section = page.partition(f"### {tool.name}\n")
+        section = section.partition("\n## ")[0].partition("\n### ")[0]
         if not found:
             missing.append(tool.name)
         missing += [
@@ -73,7 +73,12 @@ def test_descriptions_fit_what_clients_keep() -> None:
         if len(tool.description.encode()) > 2048
     ]
     assert long == []
-    assert len(GATEWAY_TOOLS) <= 25
+
+
+def test_the_core_lists_no_more_tools_than_a_model_chooses_well_among() -> None:
+    assert len(CORE.tools) <= 25
+    names = [tool.name for group in GROUPS for tool in group.tools]
+    assert len(names) == len(set(names))
 
 
 def test_every_command_is_documented() -> None:

@@ -23,6 +23,7 @@ from code_intel.errors import ConfigError, UsageError
 
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
+ToolGroup = Literal["code", "meaning", "reports"]
 
 MOST = 1_000_000
 """Days, hours or minutes of a setting; beyond it dates overflow."""
@@ -32,8 +33,8 @@ UNSET = "Correct the variable {}, or unset it."
 class Setting(NamedTuple):
     """One row of the settings table; `docs/settings.md` has a section for each.
 
-    `choices` are the only values, where there are any; `older` is a variable that also sets it. What is
-    not read `in_file` is the machine's to say: the file travels with branches.
+    `choices` are the only values, where there are any, of a list those of its items; `older` is a variable
+    that also sets it. What is not read `in_file` is the machine's to say: the file travels with branches.
     """
 
     name: str
@@ -85,6 +86,12 @@ SETTINGS = (
         choices=get_args(TokenizationStrategy),
         older="KIRI_TOKENIZATION_STRATEGY",
     ),
+    Setting(
+        "tool_groups",
+        (),
+        "Groups of tools that the gateway lists beside the core, such as `code`.",
+        choices=get_args(ToolGroup),
+    ),
 )
 
 
@@ -114,6 +121,7 @@ class Settings:
     session_hours: int = 24
     idle_minutes: int = 5
     tokenization_strategy: TokenizationStrategy = "phrase-aware"
+    tool_groups: tuple[ToolGroup, ...] = ()
     upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
 
@@ -234,6 +242,10 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
         if (text := environ.get(variable)) is not None:
             return _parse(row, text, variable)
     value = given.get(row.name, row.default) if row.in_file else row.default
+    if isinstance(row.default, tuple):
+        names = tuple(value) if isinstance(value, list | tuple) else (value,)
+        require(file, row.name, not isinstance(value, str), "a list of names")
+        return _bounded(row, names, str(file))
     require(file, row.name, type(value) is type(row.default), f"a {type(row.default).__name__}")
     return _bounded(row, value, str(file))
 
@@ -251,6 +263,9 @@ def _parse(row: Setting, text: str, variable: str) -> object:
     try:
         if isinstance(row.default, bool):
             return {"1": True, "true": True, "0": False, "false": False}[text.lower()]
+        if isinstance(row.default, tuple):
+            names = tuple(text.replace(",", " ").split())
+            return _bounded(row, names, variable, UNSET.format(variable))
         if isinstance(row.default, int):
             return _bounded(row, int(text), variable, UNSET.format(variable))
     except (KeyError, ValueError):
@@ -262,11 +277,12 @@ def _parse(row: Setting, text: str, variable: str) -> object:
 
 
 def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
-    if row.choices and value not in row.choices:
-        expected = ", ".join(row.choices)
-        raise ConfigError(
-            f"{where}: {row.name} is {value!r}; expected one of {expected}.", hint=hint
-        )
+    for item in value if isinstance(value, tuple) else (value,):
+        if row.choices and item not in row.choices:
+            expected = ", ".join(row.choices)
+            raise ConfigError(
+                f"{where}: {row.name} is {item!r}; expected one of {expected}.", hint=hint
+            )
     if isinstance(value, int) and not 0 <= value <= MOST:
         raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.", hint=hint)
     return value

@@ -32,9 +32,10 @@ def _offer(settings: Settings) -> Offer:
     from code_intel.servers.upstreams import Upstreams
     from code_intel.tools.desk import Desk
     from code_intel.tools.shelf import open_project
-    from code_intel.tools.table import GATEWAY_TOOLS
+    from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
 
     map_shelf, forest_shelf = open_project(settings)
+    listed = frozenset(tool.name for tool in listed_tools(settings.tool_groups))
     upstreams = Upstreams(
         settings,
         build_index_server("map", lambda: map_shelf),
@@ -46,7 +47,7 @@ def _offer(settings: Settings) -> Offer:
         map=map_shelf.index,
         forest=forest_shelf.index,
         embedder=map_shelf.embedder,
-        offered=frozenset(tool.name for tool in GATEWAY_TOOLS),
+        offered=listed,
     )
 
     warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
@@ -73,4 +74,5 @@ def _offer(settings: Settings) -> Offer:
     def condition() -> dict[str, Freshness]:
         return {"map": map_shelf.index.freshness(), "forest": forest_shelf.index.freshness()}
 
-    return Offer(GATEWAY_TOOLS, invoke, background, close, condition)
+    hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
+    return Offer(GATEWAY_TOOLS, invoke, background, close, condition, hidden)

@@ -57,11 +57,12 @@ class Offer:
     """What a server works with; made when it is first needed, never before the handshake.
 
     Attributes:
-        tools: In the order in which they are listed.
+        tools: In the order in which they are documented; each answers when called by name.
         invoke: Runs one of them on checked arguments.
         background: Runs once the first request was answered, until the server ends.
         close: Gives files back when the server ends.
         condition: Says how complete each index is, by corpus; blocks, but not for long.
+        hidden: Names of tools that are not listed, to keep a model's context small (docs/decisions/0034).
     """
 
     tools: Sequence[Tool]
@@ -69,6 +70,7 @@ class Offer:
     background: Callable[[], Awaitable[None]]
     close: Callable[[], None]
     condition: Callable[[], Mapping[str, Freshness]] = dict
+    hidden: frozenset[str] = frozenset()
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -78,7 +80,7 @@ class Offer:
     @functools.cached_property
     def listed(self) -> list[types.Tool]:
         """The tools as they are listed, their schemas built."""
-        return [_wire(tool) for tool in self.tools]
+        return [_wire(tool) for tool in self.tools if tool.name not in self.hidden]
 
 
 class ToolServer(Server[None]):
@@ -209,7 +211,8 @@ async def _call(
     """Run one tool; whatever goes wrong becomes an error result that says what to do next."""
     tool = offer.by_name.get(name)
     if tool is None:
-        hint = f"Known tools: {', '.join(offer.by_name)}."
+        known = [other for other in offer.by_name if other not in offer.hidden]
+        hint = f"Known tools: {', '.join(known)}."
         return _failure({"error": "unknown_tool", "message": f"No tool {name}.", "hint": hint})
     try:
         arguments, unknown = tool.arguments(given)

@@ -39,7 +39,7 @@ class Desk:
         map: The local map index.
         forest: The local forest index; definitions and validity come from it.
         embedder: The process's model.
-        offered: Names of the tools that the server has; refusals name no others.
+        offered: Names of the tools that the server lists; refusals name no others.
         connection: Who asks: the name of a connection, or None where there is none to remember.
         lasts: The last session that each connection started or named.
     """

@@ -1,4 +1,7 @@
-"""The tools, in the order in which they are listed, documented and used."""
+"""The tools, in the order in which they are listed, documented and used (docs/decisions/0034)."""
+
+from collections.abc import Container
+from typing import NamedTuple
 
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.add_explored_files import add_explored_files
@@ -36,34 +39,71 @@ from code_intel.tools.sync import sync
 from code_intel.tools.update_frontmatter import update_frontmatter
 from code_intel.tools.validate_symbol_relevance import validate_symbol_relevance
 
-GATEWAY_TOOLS = (
-    Tool(start_session, "Start a session", reads=False, repeats=False),
-    Tool(set_query_frame, "Say what the query is about", reads=False),
-    Tool(search_smart, "Ask the map, then the forest"),
-    Tool(search_map, "Ask the map of agreements"),
-    Tool(search_forest, "Search the source"),
-    Tool(search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})),
-    Tool(files_search, "Find files by their words"),
-    Tool(context_bundle, "Gather what to read for a goal"),
-    Tool(semantic_rerank, "Order candidates by meaning"),
-    Tool(find_definitions, "Find definitions"),
-    Tool(find_references, "Find references"),
-    Tool(deps_closure, "Find what depends on what"),
-    Tool(snippets_get, "Read lines or a symbol"),
-    Tool(validate_symbol_relevance, "Compare symbols with a feature"),
-    Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
-    Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),
-    Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
-    Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
-    Tool(add_explored_files, "Widen what may be written", reads=False),
-    Tool(revert_to_exploration, "Back to exploration", reads=False, repeats=False),
-    Tool(check_write_target, "May this file be written?"),
-    Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
-    Tool(get_session_status, "Where the session stands"),
-    Tool(add_agreement, "Add an agreement by hand", reads=False),
-    Tool(list_agreements, "List agreements"),
+
+class Group(NamedTuple):
+    """Tools that are listed together; `about` says what for."""
+
+    name: str
+    about: str
+    tools: tuple[Tool, ...]
+
+
+CORE = Group(
+    "core",
+    "What every session goes through; always listed.",
+    (
+        Tool(start_session, "Start a session", reads=False, repeats=False),
+        Tool(set_query_frame, "Say what the query is about", reads=False),
+        Tool(search_smart, "Ask the map, then the forest"),
+        Tool(search_map, "Ask the map of agreements"),
+        Tool(search_forest, "Search the source"),
+        Tool(
+            search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})
+        ),
+        Tool(files_search, "Find files by their words"),
+        Tool(context_bundle, "Gather what to read for a goal"),
+        Tool(find_definitions, "Find definitions"),
+        Tool(find_references, "Find references"),
+        Tool(deps_closure, "Find what depends on what"),
+        Tool(snippets_get, "Read lines or a symbol"),
+        Tool(validate_symbol_relevance, "Compare symbols with a feature"),
+        Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
+        Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),
+        Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
+        Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
+        Tool(add_explored_files, "Widen what may be written", reads=False),
+        Tool(revert_to_exploration, "Back to exploration", reads=False, repeats=False),
+        Tool(check_write_target, "May this file be written?"),
+        Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
+        Tool(get_session_status, "Where the session stands"),
+        Tool(add_agreement, "Add an agreement by hand", reads=False),
+        Tool(list_agreements, "List agreements"),
+    ),
 )
-"""What the gateway offers."""
+
+CODE = Group("code", "The structure of files, whole files, and what a change reaches.", ())
+
+MEANING = Group(
+    "meaning",
+    "Ordering by meaning alone.",
+    (Tool(semantic_rerank, "Order candidates by meaning"),),
+)
+
+REPORTS = Group("reports", "How sessions of this project have ended.", ())
+
+GROUPS = (CORE, CODE, MEANING, REPORTS)
+"""What the gateway can do; `core` is listed always, the others when the setting tool_groups names them."""
+
+GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
+"""All of them: each answers when called by name, listed or not."""
+
+
+def listed_tools(names: Container[str]) -> tuple[Tool, ...]:
+    """Return the tools of the core and of the groups of these names."""
+    return tuple(
+        tool for group in GROUPS if group is CORE or group.name in names for tool in group.tools
+    )
+
 
 INDEX_TOOLS = (
     Tool(search, "Search"),
