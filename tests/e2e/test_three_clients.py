@@ -59,8 +59,8 @@ class Worker:
         """Do one worker's rounds, now in one of its sessions, now in another, some calls in parallel."""
         for number in range(ROUNDS):
             if number % 14 == 0:
-                newest = await self.begin()
-            session = self.random.choice([newest, *self.asked])
+                await self.begin()
+            session = self.random.choice(list(self.asked))
             unique = f"login|{self.name}_{number}"
             async with anyio.create_task_group() as group:
                 group.start_soon(self.look, session, "search_text", unique, "pattern")
