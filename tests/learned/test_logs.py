@@ -1,4 +1,4 @@
-"""The log of outcomes: whole lines whatever dies, bounded whatever grows, read from its end."""
+"""Append-only logs: whole lines whatever dies, bounded whatever grows, read from its end."""
 
 import json
 import subprocess
@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
-from code_intel.learned import outcomes
-from code_intel.learned.outcomes import FILE, LARGEST, LONGEST_LINE, OLDER, Log, append, read
+from code_intel.learned.decisions import Decision, newest, note
+from code_intel.learned.logs import LARGEST, LONGEST_LINE, Log, line_of
+from code_intel.learned.outcomes import FILE, OLDER, append, read
 
 
 def record(number: int, **more: Any) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def test_a_line_is_never_longer_than_one_write(tmp_path: Path, text: str) -> Non
     )
 )
 def test_any_record_is_one_line(data: dict[str, Any]) -> None:
-    line = outcomes._line(data)  # noqa: SLF001 - what is written, without a disk
+    line = line_of(data)
     assert line.count(b"\n") == 1
     assert isinstance(json.loads(line), dict)
 
@@ -131,3 +132,34 @@ def test_a_log_that_cannot_be_used_is_a_storage_error(tmp_path: Path) -> None:
         append(tmp_path, record(0))
     with pytest.raises(StorageError, match=FILE):
         read(tmp_path, most=1)
+
+
+def test_a_secret_is_masked_before_it_is_written(tmp_path: Path) -> None:
+    secret = "ghp_" + "q7Zk2LmN0pR4sT6vW8xY1zA3bC5dE7fG9hJ0"
+    append(tmp_path, record(0, trigger_message=f"the token is {secret}"))
+    assert secret not in (tmp_path / FILE).read_text(encoding="utf-8")
+
+
+def test_decisions_of_a_session_are_read_newest_last_and_others_left_out(tmp_path: Path) -> None:
+    for number in range(6):
+        made = Decision("plan_made", f"plan {number}", "it\nwas asked", tool="query")
+        note(tmp_path, f"session_{number % 2}", [made, made._replace(kind="step_skipped")])
+    found = newest(tmp_path, "session_1", 3).records
+    assert [(item["decision"], item["what"]) for item in found] == [
+        ("step_skipped", "plan 3"),
+        ("plan_made", "plan 5"),
+        ("step_skipped", "plan 5"),
+    ]
+    assert {item["why"] for item in found} == {"it was asked"}
+    assert {item["tool"] for item in found} == {"query"}
+    assert newest(tmp_path, "session_2").records == ()
+
+
+def test_a_decision_is_one_short_line(tmp_path: Path) -> None:
+    note(tmp_path, "session_1", [Decision("refused", "x" * 5000, "y\n" * 5000)])
+    assert len((tmp_path / "decisions.jsonl").read_bytes()) < 1500
+
+
+def test_no_decision_makes_no_file(tmp_path: Path) -> None:
+    note(tmp_path / "logs", "session_1", [])
+    assert not (tmp_path / "logs").exists()
