@@ -54,7 +54,9 @@ def _offer(settings: Settings) -> Offer:
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
         reporting.set(call.report)  # each call has a task, and so a context, of its own
-        return await tool.run(replace(desk, connection=call.connection), **arguments)
+        asked = replace(desk, connection=call.connection, report=call.report, warnings=[])
+        answer = await tool.run(asked, **arguments)
+        return answer.noting(*asked.warnings)
 
     async def background() -> None:
         try:

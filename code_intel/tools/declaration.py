@@ -45,6 +45,13 @@ class Answer:
     data: Mapping[str, Any]
     text: str
 
+    def noting(self, *notes: str) -> "Answer":
+        """Return the answer with `notes` among its warnings."""
+        if not notes:
+            return self
+        warnings = [*self.data.get("warnings", ()), *notes]
+        return Answer({**self.data, "warnings": warnings}, "\n".join((self.text, *notes)))
+
 
 @dataclass(frozen=True)
 class Tool:

@@ -17,11 +17,15 @@ from anyio import to_thread
 
 from code_intel.config import Settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import NotFoundError, SessionError
+from code_intel.errors import CodeIntelError, NotFoundError, SessionError
 from code_intel.index.facade import Index
+from code_intel.learned import decisions
+from code_intel.learned.logs import folder_of
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
 from code_intel.session.state import Session, Step
+from code_intel.tools import deciding
+from code_intel.tools.declaration import Report, silent
 
 MOST_REMEMBERED = 1000
 """Connections whose last session is known; the longest unused are forgotten first."""
@@ -42,6 +46,8 @@ class Desk:
         offered: Names of the tools that the server lists; refusals name no others.
         connection: Who asks: the name of a connection, or None where there is none to remember.
         lasts: The last session that each connection started or named.
+        report: Takes the progress of a call to who asks.
+        warnings: What went wrong beside a call; its answer says so.
     """
 
     settings: Settings
@@ -53,6 +59,8 @@ class Desk:
     connection: str | None = ""
     lasts: dict[str, str] = field(default_factory=dict)
     locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+    report: Report = silent
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def searcher(self) -> Searcher:
@@ -102,9 +110,15 @@ class Desk:
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
-            phases.check_allowed(session, tool, self.offered or None)
-            self.remember(chosen)
-            yield Held(self, session, tool)
+            held = Held(self, session, tool)
+            try:
+                phases.check_allowed(session, tool, self.offered or None)
+                self.remember(chosen)
+                yield held
+            except SessionError as error:
+                await self.note(session, deciding.refusal(held.session, error, tool))
+                raise
+            await self.note(session, *deciding.moves(session, held.session, tool))
 
     @asynccontextmanager
     async def perhaps(self, session_id: str | None, tool: str) -> "AsyncIterator[Held | None]":
@@ -114,6 +128,15 @@ class Desk:
             return
         async with self.session(session_id, tool) as held:
             yield held
+
+    async def note(self, session: Session | None, *made: decisions.Decision) -> None:
+        """Write decisions to the project's log; what cannot be written is a warning, and no more."""
+        folder = folder_of(self.settings.state)
+        try:
+            if made:
+                await thread(decisions.note, folder, session.id if session else "", made)
+        except CodeIntelError as error:
+            self.warnings.append(f"Decisions were not logged: {error.message}")
 
     def _unnamed(self, tool: str) -> SessionError:
         if self.connection is not None:
