@@ -1,4 +1,4 @@
-"""What the map was good for: counts and patterns from the log of outcomes and the state store. Pure.
+"""How sessions ended, and what the map was good for: counts from the log of outcomes and the state store. Pure.
 
 Both are bounded and may be lost, so these are figures of what is still known, never of all that happened.
 """
@@ -11,12 +11,17 @@ from code_intel.learned.agreements import Key
 from code_intel.learned.experience import Experience, Kind
 from code_intel.learned.outcomes import Log
 from code_intel.learned.standings import Standing
+from code_intel.redaction import masked
 
 OUTCOMES = ("success", "failure", "partial")
+_CLEAR = ("success", "failure")
 BANDS = ("ready", "verification")
 MOST_RECORDS = 1000
 """Outcomes that statistics look at, the newest."""
 MOST_LISTED = 10
+MOST_ROWS = 20
+"""Rows of a table; whatever else a log names is counted as `other`."""
+_LONGEST_NAME = 40
 _USES: tuple[Kind, ...] = ("accepted", "confirmed")
 _OBJECTIONS: tuple[Kind, ...] = ("rejected", "failed")
 
@@ -49,6 +54,58 @@ class Statistics(NamedTuple):
     never_used: list[dict[str, Any]]
     most_rejected: list[dict[str, Any]]
     bad_lines: int
+
+
+class OutcomeStatistics(NamedTuple):
+    """How sessions ended (seed 004, `get_outcome_stats`); every field is JSON as it stands.
+
+    Attributes:
+        total: Reports counted: those of the newest `MOST_RECORDS` that say how it ended.
+        sessions: How many sessions they come from; one may report more than once.
+        by_outcome: Reports by outcome; all three are there.
+        by_intent: The same by intent, in alphabetical order; `unknown` for what does not say.
+        by_phase: The same by the phase a session was in when it reported.
+        devrag_correlation: Successes and failures with and without the forest.
+        confidence_correlation: Successes and failures after an understanding of high and of low confidence.
+        unreadable: Lines that are no reports, the torn ones included.
+    """
+
+    total: int
+    sessions: int
+    by_outcome: dict[str, int]
+    by_intent: Table
+    by_phase: Table
+    devrag_correlation: Table
+    confidence_correlation: Table
+    unreadable: int
+
+
+def count_outcomes(log: Log) -> OutcomeStatistics:
+    """Count every report of the log, also several of one session; a partial success correlates with nothing."""
+    counted = [record for record in log.records if record.get("outcome") in OUTCOMES]
+    with_forest = [record for record in counted if record.get("devrag_used") is True]
+    without = [record for record in counted if record.get("devrag_used") is not True]
+    return OutcomeStatistics(
+        total=len(counted),
+        sessions=len({str(record.get("session_id")) for record in counted}),
+        by_outcome=_ended(counted, OUTCOMES),
+        by_intent=_by(counted, "intent"),
+        by_phase=_by(counted, "phase_at_outcome"),
+        devrag_correlation={
+            "with_devrag": _ended(with_forest, _CLEAR),
+            "without_devrag": _ended(without, _CLEAR),
+        },
+        confidence_correlation={
+            level: _ended((r for r in counted if r.get("confidence_was") == level), _CLEAR)
+            for level in ("high", "low")
+        },
+        unreadable=log.bad_lines + len(log.records) - len(counted),
+    )
+
+
+def _ended(records: Iterable[Mapping[str, Any]], outcomes: Sequence[str]) -> dict[str, int]:
+    found = Counter(str(record["outcome"]) for record in records)
+    return {outcome: found[outcome] for outcome in outcomes}
 
 
 def summarize(
@@ -116,8 +173,7 @@ def _last_words(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def _outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    counted = Counter(str(record["outcome"]) for record in records)
-    return {"sessions": len(records)} | {outcome: counted[outcome] for outcome in OUTCOMES}
+    return {"sessions": len(records)} | _ended(records, OUTCOMES)
 
 
 def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
@@ -125,7 +181,9 @@ def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
     for record in records:
         value = record.get(field)
         name = ("no", "yes")[value] if isinstance(value, bool) else str(value or "unknown")
-        row = table.setdefault(name[:40], dict.fromkeys(OUTCOMES, 0))
+        name = masked(name)[:_LONGEST_NAME] if len(name) > _LONGEST_NAME else name
+        name = name if name in table or len(table) < MOST_ROWS else "other"
+        row = table.setdefault(name, dict.fromkeys(OUTCOMES, 0))
         row[str(record["outcome"])] += 1
     return dict(sorted(table.items()))
 

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from code_intel.errors import CodeIntelError
 from code_intel.learned import outcomes
 from code_intel.session import steps
-from code_intel.session.state import Session, Step
+from code_intel.session.state import Session
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import offer_of, tell
@@ -56,15 +57,16 @@ async def record_outcome(
     """
     async with desk.session(session_id, "record_outcome") as held:
         session = held.session
-        if outcome == "success":
-            taught = await teach(desk, session, insist=insist)
-        else:
-            taught = Taught(note=await _note_failure(desk, session, outcome))
         record = _record(session, outcome, analysis, trigger_message)
+        # Learning writes many files and may fail; how the session ended is known whatever comes of it.
         log = await thread(outcomes.append, outcomes.folder_of(desk.settings.state), record)
-        learned = [steps.learned(*pair) for pair in taught.earned]
-        noted: list[Step] = [*learned, steps.outcome(outcome, analysis.model_dump())]
-        await held.append(*noted)
+        await held.append(steps.outcome(outcome, analysis.model_dump()))
+        if outcome == "success":
+            taught, error = await _taught(desk, session, insist=insist)
+        else:
+            taught, error = Taught(note=await _note_failure(desk, session, outcome)), None
+        if learned := [steps.learned(*pair) for pair in taught.earned]:
+            await held.append(*learned)
     files = [file.name for file in taught.files]
     message = f"Recorded {outcome}. {taught.note}"
     data = {
@@ -78,9 +80,19 @@ async def record_outcome(
         "map_updated": bool(files),
         **taught.map_sync.data,
         "cache_note": taught.note,
+        "cache_error": error,
         "note": taught.note,
     }
     return Answer(data, message)
+
+
+async def _taught(desk: Desk, session: Session, *, insist: bool) -> tuple[Taught, str | None]:
+    """Return what a success has taught, and what kept it from teaching."""
+    try:
+        return await teach(desk, session, insist=insist), None
+    except CodeIntelError as error:
+        note = f"Not learned: {error.message} {error.hint} Then call record_outcome again."
+        return Taught(note=note), error.message
 
 
 async def _note_failure(desk: Desk, session: Session, outcome: str) -> str:
@@ -95,6 +107,8 @@ async def _note_failure(desk: Desk, session: Session, outcome: str) -> str:
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     offer = offer_of(session)
+    # search_smart asks the forest only once the map has missed.
+    asked = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
     return {
         "record_id": f"outcome_{session.id}_{now}",
         "session_id": session.id,
@@ -102,12 +116,17 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
         "outcome": outcome,
         "phase_at_outcome": session.phase.value,
         "intent": session.intent.value,
-        "devrag_used": any(
-            call.tool in {"search_forest", "search_smart"} for call in session.calls
-        ),
-        "confidence_was": "low" if session.missing else "high",
+        "devrag_used": any(call.tool in asked for call in session.calls),
+        "confidence_was": _confidence(session),
         "ready_by": session.ready_by,
         "band": offer.band if offer else "forest",
         "trigger_message": trigger,
         "analysis": analysis.model_dump(),
     }
+
+
+def _confidence(session: Session) -> str:
+    """Return the confidence of what was understood; empty for a session that has shown nothing yet."""
+    if session.missing:
+        return "low"
+    return "high" if session.ready_by in {"map", "understanding", "verification"} else ""

@@ -15,6 +15,7 @@ from code_intel.tools.deps_closure import deps_closure
 from code_intel.tools.files_search import files_search
 from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.find_references import find_references
+from code_intel.tools.get_outcome_stats import get_outcome_stats
 from code_intel.tools.get_session_status import get_session_status
 from code_intel.tools.index_code import index_code
 from code_intel.tools.index_markdown import index_markdown
@@ -89,7 +90,11 @@ MEANING = Group(
     (Tool(semantic_rerank, "Order candidates by meaning"),),
 )
 
-REPORTS = Group("reports", "How sessions of this project have ended.", ())
+REPORTS = Group(
+    "reports",
+    "How sessions of this project have ended.",
+    (Tool(get_outcome_stats, "Count how sessions ended"),),
+)
 
 GROUPS = (CORE, CODE, MEANING, REPORTS)
 """What the gateway can do; `core` is listed always, the others when the setting tool_groups names them."""

@@ -1,0 +1,54 @@
+"""Show how sessions ended: by intent, by phase, by confidence, with the forest or without.
+
+Counts the newest 1,000 outcomes that `record_outcome` has logged; what became of the map's answers is shown
+by `code-intel map stats`. Writes nothing.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.learned.statistics import OutcomeStatistics
+from code_intel.text import visible
+from code_intel.tools.get_outcome_stats import NONE_YET, outcomes_of, unreadable
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count and show."""
+    found = outcomes_of(project_of(args))
+    emit(args, found._asdict(), "\n".join(_lines(found)))
+    return 0
+
+
+def _lines(found: OutcomeStatistics) -> Iterator[str]:
+    if found.total:
+        yield f"{found.total} outcomes of {found.sessions} sessions"
+        yield from _table("", {"all": found.by_outcome})
+        yield from _table("by intent", found.by_intent)
+        yield from _table("by phase", found.by_phase)
+        yield from _table("with the forest", found.devrag_correlation)
+        yield from _table("by confidence", found.confidence_correlation)
+    else:
+        yield NONE_YET
+    if found.unreadable:
+        yield unreadable(found)
+
+
+def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Return a table whose last column is the share of successes, where there is something to share."""
+    columns = list(next(iter(rows.values())))
+    yield f"{title:<28}" + "".join(f"{column:>10}" for column in columns) + f"{'succeed':>10}"
+    for name, row in rows.items():
+        ended = sum(row.values())
+        share = f"{row['success'] / ended:.0%}" if ended else "-"
+        yield (
+            f"    {visible(name):<24}"
+            + "".join(f"{row[column]:>10}" for column in columns)
+            + f"{share:>10}"
+        )

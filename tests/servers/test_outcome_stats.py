@@ -1,0 +1,147 @@
+"""`get_outcome_stats` over the wire: what is counted is what sessions reported, whatever else has failed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.learned.outcomes import folder_of
+from code_intel.tools.table import REPORTS
+from projects import Caller
+from served import gateway
+from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
+
+pytestmark = pytest.mark.anyio
+
+FIELDS = {
+    "total",
+    "sessions",
+    "by_outcome",
+    "by_intent",
+    "by_phase",
+    "devrag_correlation",
+    "confidence_correlation",
+    "unreadable",
+}
+LOGGED = {
+    "record_id",
+    "session_id",
+    "timestamp",
+    "outcome",
+    "phase_at_outcome",
+    "intent",
+    "devrag_used",
+    "confidence_was",
+    "trigger_message",
+    "analysis",
+}
+ANALYSIS = {
+    "root_cause": "the empty password was never checked",
+    "failure_point": "VERIFICATION",
+    "related_symbols": [LOGIN],
+    "related_files": [LOGIN_FILE],
+    "user_feedback_summary": "still broken",
+}
+
+
+def logged(shop: Path) -> list[dict[str, Any]]:
+    lines = (folder_of(shop / ".code-intel") / "outcomes.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def ended(call: Caller, outcome: str, intent: str = "MODIFY") -> None:
+    await start(call, "ログイン機能", intent)
+    await call("record_outcome", outcome=outcome, analysis=ANALYSIS)
+
+
+async def test_a_project_without_outcomes_is_told_what_will_be_counted(shop: Path) -> None:
+    async with gateway(shop) as call:
+        result = await call.client.call_tool("get_outcome_stats", {})
+        assert not result.is_error
+        found = dict(result.structured_content or {})
+        assert found.keys() == FIELDS
+        assert (found["total"], found["by_intent"], found["by_phase"]) == (0, {}, {})
+        assert found["by_outcome"] == {"success": 0, "failure": 0, "partial": 0}
+        assert "record_outcome writes one" in result.content[0].text  # type: ignore[union-attr]
+    assert not folder_of(shop / ".code-intel").exists()
+
+
+async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await ended(call, "failure")
+        await ended(call, "partial")
+        await ended(call, "success", "QUESTION")
+        await start(call, "ログイン機能")
+        await explore(call, LOGIN, LOGIN_FILE)
+        await call("record_outcome", outcome="success")
+        found = await call("get_outcome_stats")
+    assert (found["total"], found["sessions"], found["unreadable"]) == (4, 4, 0)
+    assert found["by_outcome"] == {"success": 2, "failure": 1, "partial": 1}
+    assert found["by_intent"] == {
+        "MODIFY": {"success": 1, "failure": 1, "partial": 1},
+        "QUESTION": {"success": 1, "failure": 0, "partial": 0},
+    }
+    assert found["by_phase"] == {
+        "EXPLORATION": {"success": 0, "failure": 1, "partial": 1},
+        "READY": {"success": 2, "failure": 0, "partial": 0},
+    }
+    assert found["devrag_correlation"] == {
+        "with_devrag": {"success": 1, "failure": 0},
+        "without_devrag": {"success": 1, "failure": 1},
+    }
+    assert sum(sum(row.values()) for row in found["confidence_correlation"].values()) == 1
+
+
+async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await ended(call, "failure")
+    (record,) = logged(shop)
+    assert record.keys() >= LOGGED
+    assert record["analysis"] == ANALYSIS
+    assert record["record_id"] == f"outcome_{record['session_id']}_{record['timestamp']}"
+    assert (record["phase_at_outcome"], record["confidence_was"]) == ("EXPLORATION", "")
+
+
+async def test_an_outcome_is_logged_also_when_nothing_can_be_learned(shop: Path) -> None:
+    state = shop / ".code-intel" / "state.db"
+    async with gateway(shop) as call:
+        await start(call, "ログイン機能")
+        await explore(call, LOGIN, LOGIN_FILE)
+        change(shop, LOGIN_FILE)
+        for file in state.parent.glob("state.db*"):
+            file.unlink()
+        state.mkdir()
+        answer = await call("record_outcome", outcome="success")
+        assert (answer["cached_pairs"], answer["map_updated"]) == ([], False)
+        assert "state.db" in answer["cache_error"]
+        assert "record_outcome again" in answer["note"]
+        assert (await call("get_outcome_stats"))["by_outcome"]["success"] == 1
+        state.rmdir()
+        again = await call("record_outcome", outcome="success")
+        assert again["cache_error"] is None
+        assert again["cached_pairs"] == [{"nl_term": "ログイン機能", "symbol": LOGIN}]
+    assert [record["outcome"] for record in logged(shop)] == ["success", "success"]
+
+
+async def test_a_damaged_log_is_counted_as_far_as_it_can_be_read(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await ended(call, "failure")
+        log = folder_of(shop / ".code-intel") / "outcomes.jsonl"
+        with log.open("ab") as file:
+            file.write(b'\xff\xfe\n[1]\n{"outcome": "won"}\n{"outcome": ["success"]}\n{"outco')
+        found = await call("get_outcome_stats")
+        assert (found["total"], found["unreadable"]) == (1, 5)
+        log.unlink()
+        log.mkdir()
+        error = await call.refused("get_outcome_stats")
+        assert error["error"] == "storage_failed"
+
+
+async def test_statistics_are_of_their_group_and_allowed_in_every_phase(shop: Path) -> None:
+    assert [tool.name for tool in REPORTS.tools] == ["get_outcome_stats"]
+    async with gateway(shop) as call:
+        assert "get_outcome_stats" not in [t.name for t in (await call.client.list_tools()).tools]
+        for intent in ("MODIFY", "QUESTION"):
+            await start(call, "ログイン機能", intent)
+            assert (await call("get_outcome_stats"))["total"] == 0
