@@ -24,7 +24,8 @@ from code_intel import __version__
 from code_intel.errors import CodeIntelError
 from code_intel.records import Freshness
 from code_intel.redaction import masked, masked_data
-from code_intel.tools.answers import bounded
+from code_intel.text import visible
+from code_intel.tools.answers import bounded, bounded_text
 from code_intel.tools.declaration import Answer, Report, Tool
 
 logger = logging.getLogger(__name__)
@@ -213,7 +214,9 @@ async def _call(
     if tool is None:
         known = [other for other in offer.by_name if other not in offer.hidden]
         hint = f"Known tools: {', '.join(known)}."
-        return _failure({"error": "unknown_tool", "message": f"No tool {name}.", "hint": hint})
+        return _failure(
+            {"error": "unknown_tool", "message": f"No tool {name[:100]}.", "hint": hint}
+        )
     try:
         arguments, unknown = tool.arguments(given)
         return _success(_noting(await offer.invoke(tool, arguments, call), unknown))
@@ -234,11 +237,14 @@ def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
     """Say in the answer which arguments were ignored."""
     if not unknown:
         return answer
-    note = f"Ignored unknown arguments: {', '.join(unknown)}."
+    names = [visible(name[:LONGEST_NAME]) for name in unknown[:MOST_NAMES]]
+    note = f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
     warnings = [*answer.data.get("warnings", ()), note]
     return Answer({**answer.data, "warnings": warnings}, f"{answer.text}\n{note}")
 
 
+MOST_NAMES, LONGEST_NAME = 10, 60
+"""Of unknown arguments that are named, and characters of such a name."""
 HANDSHAKES = frozenset({"initialize", "server/discover"})
 """The first request of either protocol era; it must not wait for anything."""
 
@@ -273,13 +279,13 @@ def _wire(tool: Tool) -> types.Tool:
 
 def _success(answer: Answer) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=masked(answer.text))],
-        structured_content=masked_data(bounded(answer.data)),
+        content=[types.TextContent(type="text", text=bounded_text(masked(answer.text)))],
+        structured_content=bounded(masked_data(answer.data)),
     )
 
 
 def _failure(error: Mapping[str, Any]) -> types.CallToolResult:
-    told = masked_data(error)
+    told = bounded(masked_data(error))
     text = json.dumps(told, ensure_ascii=False)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],

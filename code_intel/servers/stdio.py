@@ -6,11 +6,14 @@ that are inside native code, or wait for the client to read, are abandoned, whic
 they write is a transaction (docs/decisions/0006).
 """
 
+import json
 import logging
 import os
 import signal
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from io import TextIOWrapper
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn
@@ -18,6 +21,10 @@ from typing import Any, BinaryIO, NoReturn
 import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
 
 from code_intel.servers.wire import take_stdin
 
@@ -25,14 +32,28 @@ ENDING = 1.9
 """Seconds until a server is gone whose client is; children that are still there are ended by `child_guard`."""
 
 
+LONGEST = 16 << 20
+"""Characters of a message; what follows in its line is thrown away unread."""
+
+
 class _Stdin(TextIOWrapper):
-    """What the client says; when that ends the rest has `ENDING` seconds."""
+    """What the client says, in lines of at most `LONGEST`; when that ends the rest has `ENDING` seconds."""
 
     def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]  # typing.override needs 3.12; the base's own class breaks it
-        line = super().readline(size)
+        del size  # nobody asks for less than a line
+        line = super().readline(LONGEST)
         if not line:
             _end_soon()
-        return line
+        if len(line) < LONGEST:
+            return line
+        while len(line) == LONGEST and not line.endswith("\n"):
+            line = super().readline(LONGEST)
+        return _TOO_LONG
+
+
+_TOO_LONG = (
+    "a line of more than 16 MiB\n"  # no JSON, hence refused like everything else that is none
+)
 
 
 class _Stdout(TextIOWrapper):
@@ -63,10 +84,65 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
 
 
 async def _run(server: Server[Any], wire: BinaryIO) -> None:
-    stdin = anyio.wrap_file(_Stdin(take_stdin(), encoding="utf-8", errors="replace"))
+    # Bytes that are no UTF-8 must not become other text, and a byte order mark is none.
+    stdin = anyio.wrap_file(_Stdin(take_stdin(), encoding="utf-8-sig", errors="surrogateescape"))
     stdout = anyio.wrap_file(_Stdout(wire, encoding="utf-8", newline="\n"))
-    async with stdio_server(stdin, stdout) as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    async with (
+        stdio_server(stdin, stdout) as (read, write),
+        _refusing(read, write) as heard,
+    ):
+        await server.run(heard, write, server.create_initialization_options())
+
+
+Heard = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def _refusing(
+    read: ReadStream[Heard], write: WriteStream[SessionMessage]
+) -> AsyncIterator[ReadStream[Heard]]:
+    """Pass messages on; answer what is none with the error of JSON-RPC, as the SDK does over HTTP alone."""
+    send, receive = anyio.create_memory_object_stream[Heard](0)
+
+    async def pump() -> None:
+        async with send:
+            async for item in read:
+                if not isinstance(item, Exception):
+                    await send.send(item)
+                elif (refusal := _refusal(item)) is not None:
+                    await write.send(SessionMessage(refusal))
+
+    async with receive, anyio.create_task_group() as group:
+        group.start_soon(pump)
+        try:
+            yield receive
+        finally:
+            group.cancel_scope.cancel()
+
+
+def _refusal(error: Exception) -> JSONRPCError | None:
+    """Return the answer to a line that is no message; None for a blank one."""
+    problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
+    first = problems[0]["input"] if problems else ""
+    if not isinstance(first, str) or problems[0]["loc"]:
+        whole = next((row["input"] for row in problems if row["type"] == "missing"), None)
+        said = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
+    elif first.isspace():
+        return None
+    else:
+        whole = _read(first)
+        said = ErrorData(code=PARSE_ERROR, message="Not JSON in UTF-8 of at most 16 MiB a line.")
+    number = whole.get("id") if isinstance(whole, dict) else None
+    known = isinstance(number, int | str) and not isinstance(number, bool)
+    return JSONRPCError(jsonrpc="2.0", id=number if known else None, error=said)
+
+
+def _read(line: str) -> object:
+    """Return what Python takes a line for: it bears half a surrogate pair, the protocol does not."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_gone(error: BaseException) -> bool:

@@ -75,16 +75,36 @@ def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping
 
 
 def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
-    """Return `data` within `cap` tokens: the longest list is halved until it fits, and that is said."""
+    """Return `data` within `cap` tokens, and say that it was cut.
+
+    The longest list is halved until it fits; where no list is left, texts are.
+    """
     if tokens(json.dumps(data, ensure_ascii=False)) <= cap:
         return dict(data)
     cut: dict[str, Any] = json.loads(json.dumps(data, ensure_ascii=False))
+    longest_text = cap
     while tokens(json.dumps(cut, ensure_ascii=False)) > cap:
         longest = max(_lists(cut), key=lambda found: tokens(json.dumps(found)), default=None)
-        if longest is None:
-            break
-        del longest[(len(longest) + 1) // 2 :]
+        if longest is not None:
+            del longest[(len(longest) + 1) // 2 :]
+        else:
+            cut = _shortened(cut, longest_text)
+            longest_text //= 2
     return cut | {"truncated": True}
+
+
+def bounded_text(text: str, cap: int = HARD_CAP) -> str:
+    """Return `text` within about `cap` tokens; what is missing is named."""
+    return text if tokens(text) <= cap else text[:cap] + "\n… (cut: ask for less at once)"
+
+
+def _shortened(node: Any, most: int) -> Any:
+    """Return a JSON value with no text, and no key, longer than `most` characters."""
+    if isinstance(node, dict):
+        return {key[:most]: _shortened(value, most) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_shortened(item, most) for item in node]
+    return node[:most] if isinstance(node, str) else node
 
 
 def _lists(node: object) -> Iterator[list[Any]]:

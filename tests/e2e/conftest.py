@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from projects import BIN, SHOP, Project
+from served import make_shop
 
 
 @pytest.fixture
@@ -41,3 +42,16 @@ def project(bare_project: Project) -> Project:
     bare_project.run("code-intel", "init")
     bare_project.run("code-intel", "sync")
     return bare_project
+
+
+@pytest.fixture(scope="session")
+def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
+@pytest.fixture
+def words(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
+    """The shop, set up, words indexed and no more: these tests are not about meaning."""
+    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
+    env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache), "CODE_INTEL_EMBEDDING": "off"}
+    return Project(root, env)

@@ -9,7 +9,7 @@ import pytest
 
 from code_intel.config import load_settings
 from code_intel.index.store import Store
-from e2e.test_processes import GATEWAY, Pipe, doctor, grow, started
+from piped import GATEWAY, Pipe, doctor, grow, started
 from projects import Project
 
 QUESTION = "task_7_3"
