@@ -3,8 +3,13 @@
 ripgrep respects the project's ignore rules, matches in linear time and skips binary files. Without a
 ripgrep that works, plain words are searched all the same, and the answer says so. Files that may hold
 secrets are not searched, and secret values in others are masked (docs/decisions/0020).
+
+ripgrep opens files by their paths, so a link swapped in while it runs could lead it out of the project. Its
+matches are therefore taken for what they say of files that are read again without following any link, and
+what is shown comes from there (docs/decisions/0030).
 """
 
+import codecs
 import os
 import shutil
 import sys
@@ -16,8 +21,9 @@ from anyio import to_thread
 from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
-from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
-from code_intel.index.corpus import refusal
+from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
+from code_intel.forest.reading import is_inside, read_inside
+from code_intel.index.corpus import LARGEST, refusal
 from code_intel.redaction import masked
 from code_intel.spelling import spelled
 
@@ -30,6 +36,7 @@ __all__ = [
     "confined",
     "find_program",
     "grep",
+    "list_files",
 ]
 
 DEADLINE = 10.0
@@ -37,8 +44,11 @@ DEADLINE = 10.0
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
 _DENIED = "may hold secrets"
 """As `index.corpus` says it."""
-_KEY_BLOCK = b"PRIVATE KEY"
+_KEY_BLOCK = "PRIVATE KEY"
 """The one secret of many lines: to know that a line is inside one, its file must be seen."""
+_CHANGED = "Some files changed while they were searched and are left out; ask again."
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
+"""Byte order marks that ripgrep heeds, as it does by itself; all other text is UTF-8 to it."""
 
 
 async def grep(
@@ -60,10 +70,7 @@ async def grep(
     """
     path = confined(root, question.path)
     if refusal(path.rpartition("/")[2]) == _DENIED:
-        raise UsageError(
-            f"{question.path[:200]} may hold secrets and is never searched.",
-            details={"field": "path"},
-        )
+        raise _secret(question.path)
     # A few more, since some files are left out of the answer.
     wanted = replace(question, max_results=question.max_results + 50)
     program = program or find_program()
@@ -71,7 +78,37 @@ async def grep(
         found = await ripgrep.run(program, root, wanted, path, deadline)
     except ripgrep.RipgrepFailure as failure:
         found = await _without(root, wanted, path, deadline, failure, missing=not program)
+        return _first(found, question.max_results)
     return await to_thread.run_sync(_presentable, root, found, question.max_results)
+
+
+async def list_files(
+    root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = DEADLINE
+) -> Listing:
+    """Return the files below `path` that are searched, whatever is in them: those git does not ignore.
+
+    Not with ripgrep's own globs: they go over the ignore rules, so that `*` would mean what a project
+    has hidden. Arguments and errors as in `grep`.
+
+    Raises:
+        UsageError: The type is unknown, or the path is missing or outside the root.
+    """
+    below = confined(root, path)
+    if refusal(below.rpartition("/")[2]) == _DENIED:
+        raise _secret(path)
+    program = program or find_program()
+    try:
+        found = await ripgrep.files(program, root, below, file_type, deadline)
+    except ripgrep.RipgrepFailure as failure:
+        names = await to_thread.run_sync(plain.names, root, below, file_type)
+        found = Listing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
+    shown = (name for name in found.names if refusal(name.rpartition("/")[2]) != _DENIED)
+    return found._replace(names=tuple(sorted(shown)))
+
+
+def still_there(root: Path, names: tuple[str, ...]) -> list[str]:
+    """Return those of some listed files that are there without a link on the way, whoever swapped one in."""
+    return [name for name in names if is_inside(root, name)]
 
 
 def find_program(beside: Path | None = None, search_path: str | None = None) -> str:
@@ -133,26 +170,73 @@ async def _without(
     return replace(found, note=f"Searched without ripgrep, which {failure}. {INSTALL}")
 
 
-def _presentable(root: Path, found: Matches, most: int) -> Matches:
-    """Leave out files that may hold secrets, and mask the lines of key blocks in the others."""
-    kept = [m for m in found.matches if refusal(m.file.rpartition("/")[2]) != _DENIED]
-    blocks = {file: _key_lines(root / file) for file in {match.file for match in kept}}
-    shown = [_without_key(match, blocks[match.file]) for match in kept]
-    return replace(
-        found, matches=tuple(shown[:most]), truncated=found.truncated or len(shown) > most
+def _secret(path: str) -> UsageError:
+    return UsageError(
+        f"{path[:200]} may hold secrets and is never searched.",
+        hint="Search elsewhere: what it holds is not shown by any tool.",
+        details={"field": "path"},
     )
 
 
-def _key_lines(file: Path) -> list[str]:
-    """Return the lines of a file with a private key in it, masked; of any other, nothing."""
-    try:
-        data = file.read_bytes()
-    except OSError:
-        return []
-    if _KEY_BLOCK not in data.replace(b"\0", b""):  # UTF-16, which ripgrep reads
-        return []
-    text = decode(data) or masked(data.decode("utf-8", "replace"))
-    return [line.rstrip("\r")[:MAX_LINE] for line in text.split("\n")]
+def _first(found: Matches, most: int) -> Matches:
+    """Return at most `most` of the matches, none of a file that may hold secrets."""
+    kept = tuple(m for m in found.matches if refusal(m.file.rpartition("/")[2]) != _DENIED)
+    return replace(found, matches=kept[:most], truncated=found.truncated or len(kept) > most)
+
+
+def _presentable(root: Path, found: Matches, most: int) -> Matches:
+    """Show of each match what its file says there, read without following links; leave out the others."""
+    first = _first(found, most)
+    files = {file: _Source(root, file) for file in {match.file for match in first.matches}}
+    shown = tuple(
+        as_read
+        for match in first.matches
+        if (as_read := files[match.file].shown(match)) is not None
+    )
+    changed = any(source.changed for source in files.values())
+    note = first.note or (_CHANGED if changed else "")
+    return replace(first, matches=shown, truncated=first.truncated or changed, note=note)
+
+
+class _Source:
+    """A file that ripgrep says it has found something in; binary and large ones have no lines."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.changed = False
+        self._lines: list[str] = []
+        self._masked: list[str] = []
+        try:
+            data = read_inside(root, name)
+        except (OSError, ValueError):
+            self.changed = True
+            return
+        if len(data) > LARGEST or (text := _as_ripgrep_reads(data)) is None:
+            return
+        self._lines = text.split("\n")
+        if _KEY_BLOCK in text:
+            whole = decode(data) or masked(text)
+            self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
+
+    def shown(self, match: Match) -> Match | None:
+        """Return the match with its lines as they are here; None when they are others."""
+        place = match.line - 1
+        if not self._lines:
+            return None
+        if place >= len(self._lines) or ripgrep.shown(self._lines[place]) != match.content:
+            self.changed = True
+            return None
+        above = self._lines[max(place - len(match.before), 0) : place]
+        below = self._lines[place + 1 : place + 1 + len(match.after)]
+        around = {"before": tuple(map(ripgrep.shown, above)), "after": tuple(map(ripgrep.shown, below))}  # fmt: skip
+        return _without_key(replace(match, **around), self._masked)
+
+
+def _as_ripgrep_reads(data: bytes) -> str | None:
+    """Return a text as ripgrep takes it; None for what is binary."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
 def _without_key(match: Match, lines: list[str]) -> Match:

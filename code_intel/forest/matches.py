@@ -1,6 +1,7 @@
 """What a search for text is asked and answers, whoever carries it out."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_LINE = 500
 """Characters of a line that are shown."""
@@ -57,3 +58,17 @@ class Question:
     case_sensitive: bool = True
     context_lines: int = 0
     max_results: int = 100
+
+
+class Listing(NamedTuple):
+    """Files, relative to the root, by name.
+
+    Attributes:
+        names: As the disk has them; bytes that are no UTF-8 are surrogates.
+        truncated: Whether the listing was cut short.
+        note: What the reader must know of how they were listed, or empty.
+    """
+
+    names: tuple[str, ...]
+    truncated: bool = False
+    note: str = ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from code_intel.chunking import decode
 from code_intel.errors import StorageError
 from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
+from code_intel.forest.reading import read_inside
 from code_intel.index.corpus import LARGEST
 from code_intel.index.ignore import walk_folder
 from code_intel.index.walk import git_files
@@ -38,11 +39,17 @@ def search(root: Path, question: Question, path: str, deadline: float) -> Matche
     for file in sorted(_files(root, path)):
         if question.file_type and not file.endswith(f".{question.file_type}"):
             continue
-        found += _in_file(root / file, file, pattern, question)
+        found += _in_file(root, file, pattern, question)
         if len(found) > question.max_results or time.monotonic() > ends:
             break
     cut = len(found) > question.max_results or time.monotonic() > ends
     return Matches(tuple(found[: question.max_results]), cut)
+
+
+def names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
+    """Return the files below `path` that `search` would look at; `file_type` as there."""
+    ending = f".{file_type}" if file_type else ""
+    return tuple(file for file in _files(root, path) if file.endswith(ending))
 
 
 def _files(root: Path, path: str) -> Iterator[str]:
@@ -63,13 +70,12 @@ def _listed(base: Path) -> list[str]:
     return list(walk_folder(base, rules=True)) if listed is None else listed
 
 
-def _in_file(file: Path, name: str, pattern: re.Pattern[str], question: Question) -> list[Match]:
+def _in_file(root: Path, name: str, pattern: re.Pattern[str], question: Question) -> list[Match]:
     try:
-        if not file.is_file() or file.is_symlink() or file.stat().st_size > LARGEST:
-            return []
-        text = decode(file.read_bytes())
-    except OSError:
+        data = read_inside(root, name)
+    except (OSError, ValueError):
         return []
+    text = decode(data) if len(data) <= LARGEST else None
     if not text or not pattern.search(text):
         return []
     lines = [line.removesuffix("\r") for line in text.split("\n")]

@@ -9,26 +9,29 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
 from code_intel.errors import UsageError
-from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
+from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
 from code_intel.redaction import masked
 
 MAX_OUTPUT = 8 << 20
+MAX_LISTING = 32 << 20
+"""Bytes of names: some half a million files."""
 MAX_MESSAGE = 4096
 READ_OF_A_LINE = 1 << 15
 """Characters of a line in which secrets are looked for; what is shown is far shorter."""
 MOST_SPANS = 100
 DEADLINE_NOTE = "The search was stopped after {} seconds; narrow it with path or file_type."
 OUTPUT_NOTE = "There was more than can be read; narrow the pattern."
+LISTING_NOTE = "There are more files than can be listed; narrow with path."
 
 
 class RipgrepFailure(Exception):  # noqa: N818 - never leaves the package: somebody else searches then
@@ -42,11 +45,71 @@ async def run(program: str, root: Path, question: Question, path: str, deadline:
         UsageError: The pattern is no regular expression, or the type is unknown.
         RipgrepFailure: The program does not work.
     """
+    reading = _Reading(question)
+    end = await _carried_out(program, root, _arguments(question, path), deadline, reading.collect)
+    if reading.garbage:
+        raise RipgrepFailure(f"answers what it should not: {reading.garbage}")
+    if reading.whole and end.code not in {0, 1}:
+        _refused(question.file_type, question.pattern, end)
+    note = DEADLINE_NOTE.format(f"{deadline:g}") if end.late else reading.note
+    return Matches(tuple(reading.found[: question.max_results]), not reading.whole, note)
+
+
+async def files(program: str, root: Path, path: str, file_type: str, deadline: float) -> Listing:
+    """Return the files below `path` that would be searched, of any size, in no order.
+
+    Raises:
+        UsageError: The type is unknown.
+        RipgrepFailure: The program does not work.
+    """
+    names = bytearray()
+    whole = False
+
+    async def collect(process: Process) -> None:
+        nonlocal whole
+        assert process.stdout is not None  # noqa: S101 - asked for a pipe
+        async for part in process.stdout:
+            names.extend(part)
+            if len(names) > MAX_LISTING:
+                return
+        await process.wait()
+        whole = True
+
+    flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
+    flags += [f"--type={file_type}"] if file_type else []
+    end = await _carried_out(program, root, [*flags, "--", path], deadline, collect)
+    if whole and end.code not in {0, 1}:
+        _refused(file_type, "", end)
+    *listed, _ = bytes(names).split(b"\0")
+    note = "" if whole else DEADLINE_NOTE.format(f"{deadline:g}") if end.late else LISTING_NOTE
+    return Listing(tuple(os.fsdecode(name).removeprefix("./") for name in listed), not whole, note)
+
+
+class _End(NamedTuple):
+    """How a run ended: its code, what it said on stderr, whether it took too long."""
+
+    code: int
+    message: str
+    late: bool
+
+
+async def _carried_out(
+    program: str,
+    root: Path,
+    arguments: Sequence[str],
+    deadline: float,
+    read: Callable[[Process], Awaitable[None]],
+) -> _End:
+    """Run the program until `read` has read enough of it, then end it.
+
+    Raises:
+        RipgrepFailure: There is none, or it cannot be started.
+    """
     if not program:
         raise RipgrepFailure("was not found")
     try:
         process = await anyio.open_process(
-            [program, *_arguments(question, path)],
+            [program, *arguments],
             cwd=root,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -54,22 +117,17 @@ async def run(program: str, root: Path, question: Question, path: str, deadline:
         )
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
-    reading = _Reading(question)
     message = bytearray()
     with anyio.move_on_after(deadline) as scope:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(_hear, process.stderr, message)
-                await reading.collect(process)
+                await read(process)
                 group.cancel_scope.cancel()
         finally:
             await _end(process)
-    if reading.garbage:
-        raise RipgrepFailure(f"answers what it should not: {reading.garbage}")
-    if reading.whole and process.returncode not in {0, 1}:
-        _refused(question, process.returncode or 0, message.decode("utf-8", "replace"))
-    note = DEADLINE_NOTE.format(f"{deadline:g}") if scope.cancelled_caught else reading.note
-    return Matches(tuple(reading.found[: question.max_results]), not reading.whole, note)
+    said = message.decode("utf-8", "replace")
+    return _End(process.returncode or 0, said, scope.cancelled_caught)
 
 
 @dataclass
@@ -127,25 +185,26 @@ async def _end(process: Process) -> None:
         await process.aclose()
 
 
-def _refused(question: Question, code: int, message: str) -> None:
+def _refused(file_type: str, pattern: str, end: _End) -> None:
     """Raise what a refusal means: the caller's mistake, or a program that does not work.
 
     Raises:
         UsageError: The pattern or the type is wrong.
         RipgrepFailure: Anything else.
     """
-    reason = " ".join(message.split())[:300]
+    code, reason = end.code, " ".join(end.message.split())[:300]
     if code > 0 and "file type" in reason:
-        wrong, hint = "file_type", "Use a ripgrep type such as py, ts, go."
+        wrong, value, hint = "file_type", file_type, "Use a ripgrep type such as py, ts, go."
     elif code > 0 and ("regex" in reason or "pattern" in reason):
-        wrong, hint = "pattern", "Escape special characters, or search for a plain word."
+        wrong, value = "pattern", pattern
+        hint = "Escape special characters, or search for a plain word."
     else:
         ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         raise RipgrepFailure(f"{ended}: {reason}" if reason else ended)
     raise UsageError(
         f"{wrong} cannot be used: {reason}",
         hint=hint,
-        details={"field": wrong, "value": question.pattern[:200]},
+        details={"field": wrong, "value": value[:200]},
     )
 
 
@@ -171,7 +230,7 @@ async def _matches(process: Process, reading: _Reading) -> AsyncIterator[Match]:
             current = _match(data, tuple(before[-context:] if context else ()))
             before = []
         elif kind == "context":
-            text = _shown(_text(data.get("lines")))
+            text = shown(_text(data.get("lines")))
             before.append(text)
             if current is not None and len(current.after) < context:
                 current = replace(current, after=(*current.after, text))
@@ -229,7 +288,8 @@ def _span(raw: str, line: str, span: Any) -> tuple[str, int, int]:
     return _cut(line[first : first + length]), start, end
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a line of a file as it is shown: without its end, masked, and not too long."""
     return _cut(masked(text[:READ_OF_A_LINE]))
 
 

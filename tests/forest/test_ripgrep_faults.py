@@ -14,8 +14,8 @@ from code_intel.forest.grep import Matches, Question, find_program, grep
 pytestmark = pytest.mark.anyio
 
 MATCH = (
-    r'{"type":"match","data":{"path":{"text":"a.py"},"lines":{"text":"login\n"},'
-    r'"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"login"},"start":0,"end":5}]}}'
+    r'{"type":"match","data":{"path":{"text":"a.py"},"lines":{"text":"def login():\n"},'
+    r'"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"login"},"start":4,"end":9}]}}'
 )
 EMIT = f"printf '%s\\n' '{MATCH}'"  # echo would read the escape
 FAULTS = {
@@ -238,3 +238,20 @@ def test_the_one_beside_the_interpreter_goes_before_the_one_on_path(tmp_path: Pa
     assert find_program(beside, str(on_path)) == str(on_path / "rg")
     fake(beside, "exit 1")
     assert find_program(beside, str(on_path)) == str(beside / "rg")
+
+
+async def test_what_is_not_in_the_file_is_not_shown(tree: Path, tmp_path: Path) -> None:
+    outside = EMIT.replace("def login():", "root:x:0:0:login")
+    (tree.parent / "a.py").write_text("def login():\n", encoding="utf-8")
+    moved = EMIT.replace('"line_number":1', '"line_number":70')
+    for script in (
+        outside,
+        moved,
+        EMIT.replace("a.py", "../a.py"),
+        EMIT.replace("a.py", "gone.py"),
+    ):
+        answer = await grep(tree, Question("login"), program=fake(tmp_path, f"{EMIT}; {script}"))
+        assert places(answer) == [("a.py", 1)]
+        assert answer.truncated
+        assert "changed" in answer.note
+        assert "root:x" not in str(answer)

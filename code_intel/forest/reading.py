@@ -1,0 +1,90 @@
+"""Files of the project, read by the way they were checked: a link swapped in meanwhile is not followed.
+
+A path that was resolved and found inside says nothing of the moment in which it is opened. So each of its
+folders is opened from the one before, and a link among them is an error (openat, O_NOFOLLOW); where the
+system cannot do that, the way is resolved once more after the file was opened.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from code_intel.index.corpus import LARGEST
+
+_STEPWISE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
+_SAFE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0)
+_FILE = _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_inside(root: Path, name: str, most: int = LARGEST + 1) -> bytes:
+    """Return the first `most` bytes of a regular file below `root`, as they were at one moment.
+
+    Args:
+        root: The project.
+        name: Relative to it, without `..`; see `grep.confined`.
+        most: Bytes; one more than what is read of a file tells that it is larger.
+
+    Raises:
+        OSError: Gone, unreadable, no regular file, reached through a link, or changing all the while.
+    """
+    for _ in range(2):
+        with os.fdopen(_opened(root, name), "rb") as file:
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise OSError(0, "is no file")
+            data = file.read(most)
+            after = os.fstat(file.fileno())
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            return data
+    raise OSError(0, "it changed while it was read")
+
+
+def is_inside(root: Path, name: str) -> bool:
+    """Whether a regular file is below `root` and no link is on the way to it."""
+    try:
+        if not _STEPWISE:
+            real = os.path.realpath(root / name)
+            return Path(real).is_file() and real == str(_beneath(root, name))
+        with _folder_of(root, name) as (folder, last):
+            return stat.S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _opened(root: Path, name: str) -> int:
+    if _STEPWISE:
+        with _folder_of(root, name) as (folder, last):
+            return os.open(last, _FILE, dir_fd=folder)
+    asked = _beneath(root, name)
+    if not asked.is_relative_to(os.path.realpath(root)) or ".." in asked.parts:
+        raise OSError(0, "is not below the project")
+    file = os.open(asked, _FILE)
+    if os.path.realpath(asked) != str(asked):
+        os.close(file)
+        raise OSError(0, "is reached through a link")
+    return file
+
+
+@contextmanager
+def _folder_of(root: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Hold the folder a file is in, and give the file's name in it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise OSError(0, "is not below the project")
+    *outer, last = path.parts
+    folder = os.open(root, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for part in outer:
+            inner = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder, last
+    finally:
+        os.close(folder)
+
+
+def _beneath(root: Path, name: str) -> Path:
+    return Path(os.path.realpath(root)) / name
