@@ -1,0 +1,128 @@
+"""One way to the rest of an answer: `cursor` in, `next_cursor` and `truncated` out.
+
+A cursor is a place in the answer to one question, so it goes with the arguments of the call that gave it.
+The question is asked anew for every page: what has changed in between may be missing or come twice, and
+nothing is kept for a client that never comes back (docs/decisions/0030).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.tools.answers import CAP, tokens
+
+T = TypeVar("T")
+
+Cursor = Annotated[
+    str, Field(max_length=100, description="next_cursor of the answer before, all else as it was.")
+]
+"""The optional parameter of every tool whose answer may have several pages."""
+
+_CURSOR = re.compile(r"([0-9]{1,9})\.([0-9a-f]{8})")
+
+
+class Page(NamedTuple):
+    """A part of an answer.
+
+    Attributes:
+        rows: As they are answered.
+        start: How many rows the pages before had.
+        next_cursor: Where the next page begins; None on the last.
+    """
+
+    rows: list[Any]
+    start: int
+    next_cursor: str | None
+
+    @property
+    def end(self) -> int:
+        """How many rows there were up to the end of this page."""
+        return self.start + len(self.rows)
+
+    def data(self, *, more: bool = False) -> dict[str, Any]:
+        """Return the fields `truncated` and `next_cursor`; `more`: there is what no page has."""
+        return {
+            "truncated": more or self.next_cursor is not None,
+            "next_cursor": self.next_cursor,
+        }
+
+    def rest(self, total: int) -> list[str]:
+        """Return the line that says how to get what comes after this page, if anything does."""
+        if self.next_cursor is None:
+            return []
+        return [f"… {total - self.end} more: call again with cursor={self.next_cursor}"]
+
+
+def start_of(cursor: str, *question: object) -> int:
+    """Return how many rows came before the page that a cursor names; 0 without one.
+
+    Args:
+        cursor: What the caller passed.
+        question: The arguments that decide what the rows are.
+
+    Raises:
+        UsageError: It is none of ours, or belongs to another question.
+    """
+    if not cursor:
+        return 0
+    found = _CURSOR.fullmatch(cursor)
+    if found is None or found[2] != _mark(question):
+        raise UsageError(
+            "cursor belongs to no answer to these arguments.",
+            hint="Pass next_cursor with the arguments of the call that gave it, or leave cursor out.",
+            details={"field": "cursor"},
+        )
+    return int(found[1])
+
+
+def cursor_at(start: int, *question: object) -> str:
+    """Return the cursor of the page that begins after `start` rows."""
+    return f"{start}.{_mark(question)}"
+
+
+def page(
+    rows: Sequence[T],
+    start: int,
+    shown: Callable[[T], Any],
+    *question: object,
+    most: int = 1000,
+    budget: int = CAP,
+) -> Page:
+    """Return the rows from `start` on that fit, at least one if there is any.
+
+    Args:
+        rows: All that the question found.
+        start: As `start_of` says.
+        shown: Makes a row what the answer has.
+        question: As in `start_of`.
+        most: Rows of a page.
+        budget: Tokens that the rows may take.
+    """
+    kept: list[Any] = []
+    for row in rows[start : start + most]:
+        data = shown(row)
+        budget -= tokens(json.dumps(data, ensure_ascii=False))
+        if budget < 0 and kept:
+            break
+        kept.append(data)
+    end = start + len(kept)
+    return Page(kept, start, cursor_at(end, *question) if end < len(rows) else None)
+
+
+def by_section(page: Page, sections: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the rows of a page of (section, row) pairs by section; each section is there, if empty."""
+    return {name: [row for section, row in page.rows if section == name] for name in sections}
+
+
+def _mark(question: tuple[object, ...]) -> str:
+    told = json.dumps(question, ensure_ascii=False, default=_plain)
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
