@@ -99,11 +99,11 @@ def _earned(session: Session) -> tuple[str, ...]:
     return tuple(
         symbol.name
         for symbol in session.symbols
-        if symbol.confirmed and _looked_up(session, symbol.name)
+        if symbol.confirmed and looked_up(session, symbol.name)
     )
 
 
-def _looked_up(session: Session, symbol: str) -> bool:
+def looked_up(session: Session, symbol: str) -> bool:
     """Whether a call of this session was about the symbol: it named it, or found little else.
 
     Whoever asks for a fragment is shown a hundred definitions, and has looked at none of them.

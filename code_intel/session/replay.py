@@ -142,7 +142,7 @@ def _called(session: Session, record: Record) -> Session:
 def _confirmed(session: Session, record: Record) -> Session:
     evidence = record.data["evidence"]
     return _with_symbols(
-        session,
+        session._replace(risk=Risk(record.data.get("risk", session.risk))),
         [
             MappedSymbol(
                 item["name"],
@@ -150,6 +150,7 @@ def _confirmed(session: Session, record: Record) -> Session:
                 item["confidence"],
                 evidence,
                 confirmed=True,
+                unsure=item.get("unsure", False),
             )
             for item in record.data["symbols"]
         ],
@@ -248,6 +249,7 @@ def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
             max(old.confidence, new.confidence),
             new.evidence or old.evidence,
             old.confirmed or new.confirmed,
+            old.unsure or new.unsure,
         )
     return session._replace(symbols=tuple(known.values()))
 

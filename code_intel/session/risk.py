@@ -1,6 +1,7 @@
 """How much a wrong write would cost, from what the query frame leaves open (seed 004 §5).
 
-One function, the higher of two tables: what is missing given the intent, and how much is missing.
+One function: the higher of two tables, what is missing given the intent and how much is missing, and a
+step more where a confirmed symbol may be another one (`relevance.BANDS`).
 """
 
 from enum import StrEnum
@@ -26,15 +27,18 @@ def higher(one: Risk, other: Risk) -> Risk:
     return max(one, other, key=_ORDER.index)
 
 
-def assess_risk(intent: Intent, frame: Frame | None) -> Risk:
+def assess_risk(intent: Intent, frame: Frame | None, *, unsure: bool = False) -> Risk:
     """Return the risk level of a session.
 
     Without a frame a session that writes is HIGH and one that only reads is LOW. A session that
-    only reads never exceeds MEDIUM: HIGH is about writing.
+    only reads never exceeds MEDIUM: HIGH is about writing. `unsure` raises it by one step, however many
+    symbols are.
     """
     if frame is None:
         return Risk.HIGH if intent.writes else Risk.LOW
     level = higher(_by_content(intent, frame), _by_count(frame))
+    if unsure:
+        level = _ORDER[min(_ORDER.index(level) + 1, len(_ORDER) - 1)]
     return level if intent.writes else min(level, Risk.MEDIUM, key=_ORDER.index)
 
 

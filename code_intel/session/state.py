@@ -95,13 +95,14 @@ class Call(NamedTuple):
 
 
 class MappedSymbol(NamedTuple):
-    """A symbol the session takes the target feature to mean."""
+    """A symbol the session takes the target feature to mean; `unsure` when its likeness raised the risk."""
 
     name: str
     source: SlotSource
     confidence: float
     evidence: str = ""
     confirmed: bool = False
+    unsure: bool = False
 
 
 class Hypothesis(NamedTuple):
@@ -178,6 +179,11 @@ class Session(NamedTuple):
     def own_words(self) -> str:
         """What the map is judged on: the target feature once framed, the raw query before."""
         return (self.frame.value("target_feature") if self.frame else "") or self.query
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a symbol was confirmed that the feature's name does not surely mean."""
+        return any(symbol.unsure for symbol in self.symbols)
 
     def symbol(self, name: str) -> MappedSymbol | None:
         """Return a mapped symbol by name."""
