@@ -15,6 +15,7 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     paths          plain_path may_be_planned
     state          Session Step Record Call MappedSymbol Hypothesis Outcome
     replay         apply replay
+    patterns       least_said
     frame          Frame Slot SlotSource SLOTS validate_frame merge missing_slots
                    investigation_guidance
     risk           Risk assess_risk higher

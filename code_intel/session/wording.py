@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from code_intel.session.patterns import least_said
+
 # Patterns are strings: `re` compiles and keeps them at first use, and a hook never uses them.
 _PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
 _DASHES = r"[‐‑‒–—―−]"
@@ -79,13 +81,10 @@ def fold_symbol(name: str) -> str:
 def says_something(text: str, *, pattern: bool = False) -> bool:
     """Whether `text` asks for something: it has two word characters.
 
-    Of a regular expression every alternative must have them, beside classes and what is optional.
+    Of a regular expression whatever it matches must have them: `patterns.least_said`.
     """
-    if pattern:
-        text = re.sub(r"\\[A-Za-z]|\[[^\]]*\]|\(\?\w+\)|\{[\d,]*\}", " ", text)
-        text = re.sub(r"\([^()]*\)[?*]|\w[?*]", " ", text)
-    parts = text.split("|") if pattern else [text]
-    return all(len(re.findall(r"[^\W_]", part)) >= _LEAST_SAID for part in parts)
+    said = least_said(text) if pattern else len(re.findall(r"[^\W_]", text))
+    return said >= _LEAST_SAID
 
 
 def occurs(quote: str, text: str) -> bool:
