@@ -216,10 +216,11 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits, best first, and how complete the index behind them is."""
+    """Hits, best first, how complete the index behind them is, and whether their texts were cut."""
 
     hits: tuple[Hit, ...]
     index: Freshness = field(default_factory=Freshness)
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -107,6 +108,7 @@ def answer_of(
     answer = SearchAnswer(
         tuple(hit for hit in hits if hit is not None)[:most],
         _freshness(index if isinstance(index, Mapping) else {}),
+        truncated=data.get("truncated") is True,
     )
     return answer, +bad
 
@@ -120,7 +122,7 @@ def below(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchAnsw
         if PurePosixPath(hit.document).is_relative_to(folder)
         and (not file_pattern or fnmatch.fnmatch(PurePosixPath(hit.document).name, file_pattern))
     )
-    return SearchAnswer(kept, answer.index)
+    return replace(answer, hits=kept)
 
 
 def placed(root: Path, cwd: Path, document: str) -> str:

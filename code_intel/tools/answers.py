@@ -30,17 +30,19 @@ def tokens(text: str) -> int:
     return -(-ascii_count // 4) + len(text) - ascii_count
 
 
-def fit(hits: Sequence[Hit], budget: int = BUDGET) -> tuple[list[tuple[Hit, str]], bool]:
+def fit(
+    hits: Sequence[Hit], budget: int = BUDGET, *, cut: bool = False
+) -> tuple[list[tuple[Hit, str]], bool]:
     """Cut the chunks of `hits` to whole lines so that all together fit `budget`.
 
     Every hit keeps its place; better hits keep more text, since each takes at most half of what is
     left beyond its fair share.
 
     Returns:
-        (hit, text to show) pairs, and whether anything was cut.
+        (hit, text to show) pairs, and whether anything was cut, here or, as `cut` says, before.
     """
     shown: list[tuple[Hit, str]] = []
-    left, cut = budget, False
+    left = budget
     for place, hit in enumerate(hits):
         share = left if place == len(hits) - 1 else max(left // 2, left // (len(hits) - place))
         text = _head(hit.chunk, share)
@@ -183,6 +185,11 @@ def index_data(index: Freshness) -> dict[str, Any]:
         "pending": index.pending,
         "degraded": list(index.degraded),
     }
+
+
+def cut_text(*, cut: bool) -> str:
+    """Return how to see more of what was cut, or nothing."""
+    return "\nTexts are cut: a smaller top_k shows more of each." if cut else ""
 
 
 def index_text(index: Freshness) -> str:

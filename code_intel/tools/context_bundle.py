@@ -184,6 +184,8 @@ def _answer(
     parts += [_file_text(place, file) for place, file in enumerate(packed.files, 1)]
     if packed.further:
         parts.append("Further:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
+    if packed.truncated:
+        parts.append("More did not fit: raise token_budget, or narrow the goal.")
     if bundle.left_out:
         folders = ", ".join(
             f"{visible(name)}/ ({count})" for name, count in bundle.left_out.items()

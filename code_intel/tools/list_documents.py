@@ -6,10 +6,14 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.index.rows import DocumentRow
+from code_intel.text import visible
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
 from code_intel.tools.shelf import Shelf
+
+SHOWN = 50
+"""Names in the text; `documents` has them all."""
 
 
 async def list_documents(
@@ -29,8 +33,12 @@ async def list_documents(
     }
     if data["truncated"]:
         data["next_after"] = shown[-1].path
-    names = "\n".join(row.path for row in shown[:50])
-    return Answer(data, f"{len(rows)} documents\n{names}")
+    lines = [f"{len(rows)} documents", *(visible(row.path) for row in shown[:SHOWN])]
+    if len(shown) > SHOWN:
+        lines.append(f"… {len(shown) - SHOWN} more in `documents`.")
+    if data["truncated"]:
+        lines.append(f"Continue with after={visible(shown[-1].path)!r} (next_after).")
+    return Answer(data, "\n".join(lines))
 
 
 DOCUMENT_FIELDS = ("filename", "modified_at")

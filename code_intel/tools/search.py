@@ -8,7 +8,15 @@ from pydantic import Field
 from code_intel.config import IndexConfig
 from code_intel.index.walk import document_name
 from code_intel.records import SearchAnswer
-from code_intel.tools.answers import BUDGET, fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import (
+    BUDGET,
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+)
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
 from code_intel.tools.shelf import Shelf
@@ -53,7 +61,7 @@ def folder_of(config: IndexConfig, directory: str) -> str:
 
 def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:
     """Return what devrag answers, with our fields beside, its chunks within `budget` tokens."""
-    shown, cut = fit(answer.hits, budget)
+    shown, cut = fit(answer.hits, budget, cut=answer.truncated)
     data = {
         "query": query,
         "count": len(shown),
@@ -62,4 +70,4 @@ def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:
         "index": index_data(answer.index),
     }
     text = hits_text(shown) or f"Nothing found for “{query}”."
-    return Answer(data, text + index_text(answer.index))
+    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))

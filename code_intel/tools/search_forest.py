@@ -7,7 +7,7 @@ from pydantic import Field
 from code_intel.records import SearchAnswer
 from code_intel.session import steps
 from code_intel.session.state import Step
-from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, unavailable
@@ -58,7 +58,7 @@ def forest_call(tool: str, query: str, found: SearchAnswer) -> Step:
 
 def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = ()) -> Answer:
     """Return hits of the forest, and which half was not heard."""
-    shown, cut = fit(found.hits)
+    shown, cut = fit(found.hits, cut=found.truncated)
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
@@ -71,7 +71,7 @@ def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = 
     }
     text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Nothing found for “{query}”."
     said = "".join(f"{one.text}\n" for one in silent)
-    return Answer(data, said + text + index_text(found.index))
+    return Answer(data, said + text + cut_text(cut=cut) + index_text(found.index))
 
 
 async def _from_map(
@@ -84,7 +84,7 @@ async def _from_map(
     async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
             await held.append(steps.called("search_forest", query, ok=False))
-    shown, cut = fit(answer.hits)
+    shown, cut = fit(answer.hits, cut=answer.truncated)
     data = {
         "source": "map",
         "query": query,
@@ -96,4 +96,4 @@ async def _from_map(
     }
     known = hits_text(shown) or f"The map knows nothing about “{query}”."
     said = "".join(f"{one.text}\n" for one in silent)
-    return Answer(data, f"{said}{known}\n{MEANWHILE}{index_text(answer.index)}")
+    return Answer(data, f"{said}{known}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.session import short_circuit, steps
-from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import Silent, heard, look, neither
@@ -51,7 +51,7 @@ async def search_map(
         for hit in judged.hits
         if include_expired or hit.agreement is None or hit.agreement.status != "expired"
     ]
-    shown, cut = fit(hits[:top_k])
+    shown, cut = fit(hits[:top_k], cut=answer.truncated)
     data = {
         "source": "map",
         "query": query,
@@ -61,7 +61,7 @@ async def search_map(
         "index": index_data(answer.index),
     }
     text = hits_text(shown) or f"The map knows nothing about “{query}”."
-    return Answer(data, text + index_text(answer.index))
+    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))
 
 
 async def _from_forest(

@@ -11,7 +11,7 @@ from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
-from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
@@ -113,7 +113,7 @@ def _steps(noted: Step, step: Step | None) -> list[Step]:
 
 
 def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session | None) -> Answer:
-    shown, cut = fit(answer.hits)
+    shown, cut = fit(answer.hits, cut=answer.truncated)
     phase = session.phase if session else judged.verdict.phase
     message = "A previous success answers this; the forest was not asked."
     guards = list(judged.verdict.failed)
@@ -143,7 +143,10 @@ def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session
         "truncated": cut,
         "index": index_data(answer.index),
     }
-    return Answer(data, f"{message}\n{hits_text(shown)}\n{action}{index_text(answer.index)}")
+    return Answer(
+        data,
+        f"{message}\n{hits_text(shown)}{cut_text(cut=cut)}\n{action}{index_text(answer.index)}",
+    )
 
 
 def _from_forest(
@@ -153,7 +156,7 @@ def _from_forest(
     session: Session | None,
     silent: tuple[Silent, ...],
 ) -> Answer:
-    shown, cut = fit(found.hits)
+    shown, cut = fit(found.hits, cut=found.truncated)
     known = _known(map_answer) if map_answer else None
     said = _said(known, map_answer.index) if map_answer else not_heard(silent)
     data = {
@@ -171,7 +174,11 @@ def _from_forest(
         "index": index_data(found.index),
         **unavailable(silent),
     }
-    body = f"{hits_text(shown)}\n{VERIFY}" if shown else f"The forest has nothing for “{words}”."
+    body = (
+        f"{hits_text(shown)}{cut_text(cut=cut)}\n{VERIFY}"
+        if shown
+        else f"The forest has nothing for “{words}”."
+    )
     why = "".join(f"\n{one.text}" for one in silent)
     return Answer(data, f"{said}{why}{_pair_text(known)}\n{body}{index_text(found.index)}")
 
@@ -184,7 +191,7 @@ def _map_alone(
     silent: tuple[Silent, ...],
 ) -> Answer:
     """Answer with what the map half knows, since the forest was not heard."""
-    shown, cut = fit(answer.hits[:top_k])
+    shown, cut = fit(answer.hits[:top_k], cut=answer.truncated)
     known = _known(answer)
     message = f"{_said(known, answer.index)} {not_heard(silent)}"
     why = "".join(f"\n{one.text}" for one in silent)
@@ -204,7 +211,8 @@ def _map_alone(
         **unavailable(silent),
     }
     return Answer(
-        data, f"{message}{why}\n{hits_text(shown)}\n{MEANWHILE}{index_text(answer.index)}"
+        data,
+        f"{message}{why}\n{hits_text(shown)}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}",
     )
 
 

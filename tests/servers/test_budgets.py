@@ -52,6 +52,20 @@ async def test_many_long_matches_are_cut_and_that_is_said(crowded: Path) -> None
         assert size(minified) <= CAP
 
 
+@pytest.mark.parametrize("tool", ["search_forest", "search_smart"])
+async def test_what_the_forest_has_cut_the_gateway_calls_cut_and_says_how_to_see_more(
+    crowded: Path, tool: str
+) -> None:
+    async with index_server(crowded, "forest") as forest:
+        await forest("sync")
+        assert (await forest("search", query="needle", top_k=50))["truncated"]
+    async with gateway(crowded) as call:
+        result = await call.client.call_tool(tool, {"query": "needle", "top_k": 50})
+        assert result.structured_content is not None
+        assert result.structured_content["truncated"]
+        assert "a smaller top_k shows more of each" in result.content[0].text  # type: ignore[union-attr]
+
+
 async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:
     async with gateway(crowded) as call:
         for limit in (7, 500):
