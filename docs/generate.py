@@ -1,4 +1,4 @@
-"""Write docs/tools.md and docs/commands.md from the declarations; `--check` only compares.
+"""Write docs/tools.md, docs/commands.md and what docs/phases.md draws; `--check` only compares.
 
     python docs/generate.py [--check]
 
@@ -10,13 +10,23 @@ import argparse
 import importlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS, Command, parser_of
+from code_intel.session.phases import (
+    AFTER_MAP_MISS,
+    ALLOWED,
+    START,
+    TRANSITIONS,
+    UNGATED,
+    Event,
+    Intent,
+    Phase,
+)
 from code_intel.tools.declaration import Tool
-from code_intel.tools.table import GROUPS, INDEX_TOOLS, Group
+from code_intel.tools.table import GATEWAY_TOOLS, GROUPS, INDEX_TOOLS, Group
 
 HERE = Path(__file__).resolve().parent
 
@@ -24,6 +34,34 @@ GATEWAY_HEAD = (
     "`tools/list` shows the group `core`, and those that the setting `tool_groups` names: what is listed costs\n"
     "a model's context in every conversation. A tool that is not listed answers all the same when it is called."
 )
+
+
+MEANINGS: Mapping[Event, tuple[str, str]] = {
+    Event.STARTED: ("start_session", "The session begins."),
+    Event.FRAMED: (
+        "set_query_frame",
+        "The query frame is set; it may raise the risk, never lower it.",
+    ),
+    Event.CALLED: ("every tool that finds", "A call, and what it found."),
+    Event.CONFIRMED: ("confirm_symbol_relevance", "Symbols carry out the target feature."),
+    Event.MAP_MISSED: (
+        "search_smart, search_map",
+        "The map has no answer: the forest may be asked.",
+    ),
+    Event.MAP_LIKELY: ("search_smart", "The map probably knows, or a guard holds READY back."),
+    Event.MAP_CONFIDENT: ("search_smart", "The map knows, and every guard holds."),
+    Event.UNDERSTOOD: ("submit_understanding", "Every requirement is met."),
+    Event.DOUBTED: ("submit_understanding", "Something is missing, or still a hypothesis."),
+    Event.SUPPOSED: ("submit_semantic", "Hypotheses, and the reason for them."),
+    Event.VERIFIED: ("submit_verification", "At least one hypothesis is confirmed by evidence."),
+    Event.REFUTED: ("submit_verification", "All hypotheses are rejected."),
+    Event.EXPLORED: ("add_explored_files", "More files may be written."),
+    Event.RISK_RAISED: ("set_query_frame", "The risk is higher than the one READY was earned for."),
+    Event.REVERTED: ("revert_to_exploration", "Back to look once more."),
+    Event.LEARNED: ("record_outcome", "A success has become an agreement."),
+    Event.OUTCOME: ("record_outcome", "How it ended."),
+}
+"""For every event the tool that brings it about, and what it means."""
 
 
 class Layout(argparse.RawDescriptionHelpFormatter):
@@ -44,7 +82,8 @@ def tools_page() -> str:
     """Return docs/tools.md."""
     head = (
         "# Tools\n\nWhat the servers offer over MCP. `tools/list` never varies; a tool that the phase of a session\n"
-        "forbids answers with an error that names the phase, what is allowed and the next step.\n"
+        "forbids answers with an error that names the phase, what is allowed and the next step\n"
+        "([how a session goes](phases.md)).\n"
         "Errors are results with `isError` and the text `{error, message, hint}`.\n"
     )
     gateway = ["# code-intel", GATEWAY_HEAD, *(part for group in GROUPS for part in _group(group))]
@@ -66,6 +105,76 @@ def commands_page() -> str:
     ours = [_command("code-intel", command) for command in COMMANDS]
     devrag = [_command("devrag", command) for command in DEVRAG]
     return "\n\n".join([head, *ours, *devrag]) + "\n"
+
+
+def phases_page() -> str:
+    """Return docs/phases.md, its drawn parts anew."""
+    page = (HERE / "phases.md").read_text(encoding="utf-8")
+    for name, lines in (("diagram", _diagram()), ("events", _events()), ("tools", _by_phase())):
+        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        before, _, rest = page.partition(begin)
+        after = rest.partition(end)[2]
+        page = "".join((before, begin, *(f"{line}\n" for line in lines), end, after))
+    return page
+
+
+def _diagram() -> Iterator[str]:
+    """Return the moves as a state diagram; several between the same two phases share an arrow."""
+    yield from ("```mermaid", "stateDiagram-v2")
+    starts: dict[Phase, list[str]] = {}
+    for intent, phase in START.items():
+        starts.setdefault(phase, []).append(intent.value)
+    yield from (
+        f"    [*] --> {phase}: {', '.join(starts[phase])}" for phase in Phase if phase in starts
+    )
+    for phase, row in TRANSITIONS.items():
+        moves: dict[Phase, list[str]] = {}
+        for event, target in row.items():
+            if not _notes(event):
+                moves.setdefault(target, []).append(event.value)
+        yield from (
+            f"    {phase} --> {target}: {', '.join(said)}" for target, said in moves.items()
+        )
+    yield "```"
+
+
+def _notes(event: Event) -> bool:
+    """Whether an event moves no phase, whichever it is."""
+    return all(row.get(event) is phase for phase, row in TRANSITIONS.items())
+
+
+def _events() -> Iterator[str]:
+    yield f"| step | by | meaning | {' | '.join(Phase)} |"
+    yield "|---" * (3 + len(Phase)) + "|"
+    for event in Event:
+        tool, meaning = MEANINGS[event]
+        cells = (_target(phase, event) for phase in Phase)
+        yield f"| `{event}` | {tool} | {meaning} | {' | '.join(cells)} |"
+
+
+def _target(phase: Phase, event: Event) -> str:
+    if event is Event.STARTED:
+        intents = [intent.value for intent in Intent if START[intent] is phase]
+        return f"begins here: {', '.join(intents)}" if intents else "–"
+    target = TRANSITIONS[phase].get(event)
+    return "–" if target is None else "stays" if target is phase else f"→ {target}"
+
+
+def _by_phase() -> Iterator[str]:
+    there = [tool.name for tool in GATEWAY_TOOLS]
+    yield f"In every phase: {', '.join(f'`{name}`' for name in there if name in UNGATED)}."
+    yield ""
+    yield f"| tool | {' | '.join(Phase)} |"
+    yield "|---" * (1 + len(Phase)) + "|"
+    for name in there:
+        if name not in UNGATED:
+            yield f"| `{name}` | {' | '.join(_answers(phase, name) for phase in Phase)} |"
+
+
+def _answers(phase: Phase, tool: str) -> str:
+    if tool not in ALLOWED[phase]:
+        return "–"
+    return "once the map has missed" if (phase, tool) in AFTER_MAP_MISS else "yes"
 
 
 def _tool(tool: Tool) -> str:
@@ -108,7 +217,7 @@ def _command(program: str, command: Command, level: str = "##") -> str:
     return "\n\n".join([f"{level} {name}", about, block, *words])
 
 
-PAGES = {"tools.md": tools_page, "commands.md": commands_page}
+PAGES = {"tools.md": tools_page, "commands.md": commands_page, "phases.md": phases_page}
 
 
 def main() -> int:

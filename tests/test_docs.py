@@ -9,6 +9,7 @@ import pytest
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
+from code_intel.session.phases import TRANSITIONS, Event
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,7 +29,7 @@ def test_every_setting_and_its_variable_are_documented() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ["tools.md", "commands.md"])
+@pytest.mark.parametrize("name", ["tools.md", "commands.md", "phases.md"])
 def test_generated_pages_say_what_the_program_says(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,3 +120,23 @@ def test_every_decision_cited_exists() -> None:
             )
         )
     assert cited <= pages
+
+
+def test_the_machine_of_phases_is_drawn_with_all_its_moves() -> None:
+    page = text("docs/phases.md")
+    arrows = re.findall(r"^    (\w+|\[\*\]) --> (\w+): (.+)$", page, re.MULTILINE)
+    drawn = {(f, e, t) for f, t, events in arrows if f != "[*]" for e in events.split(", ")}
+    noted = set.intersection(
+        *(
+            {event for event, target in row.items() if target is phase}
+            for phase, row in TRANSITIONS.items()
+        )
+    )
+    moves = {
+        (phase.value, event.value, target.value)
+        for phase, row in TRANSITIONS.items()
+        for event, target in row.items()
+        if event not in noted
+    }
+    assert drawn == moves
+    assert all(f"| `{event}` |" in page for event in Event)
