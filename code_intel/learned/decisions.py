@@ -15,6 +15,7 @@ Kind = Literal[
     "plan_made",
     "step_skipped",
     "step_failed",
+    "step_discounted",
     "fallback_taken",
     "fallback_refused",
     "phase_moved",

@@ -1,0 +1,149 @@
+"""Slots to tools, tools to calls: what the server runs by itself for a question."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.session.frame import SLOTS, missing_slots
+from code_intel.session.phases import Intent
+from code_intel.session.requirements import SLOT_TOOLS as EVIDENCE
+from code_intel.session.router import (
+    MOST_NAMES,
+    MOST_STEPS,
+    MOST_WORDS,
+    PURPOSE,
+    ROWS,
+    SLOT_TOOLS,
+    Asked,
+    Place,
+    Plan,
+    intent_of,
+    plan,
+)
+
+EVERYTHING = Asked(("AuthService",), (("login", "sign in"),))
+HERE = Place("src", "src/auth.py")
+texts = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12)
+asked = st.tuples(
+    st.lists(texts, max_size=5).map(tuple),
+    st.lists(st.lists(texts, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple),
+).map(lambda both: Asked(*both))
+
+
+def tools(made: Plan) -> list[str]:
+    return [step.tool for step in made.steps]
+
+
+def unframed(question: Asked, intent: str = "MODIFY", place: Place = HERE) -> Plan:
+    return plan(question, (), intent, missing=SLOTS, place=place)
+
+
+def test_a_question_without_a_frame_is_asked_for_every_slot_in_the_order_of_its_intent() -> None:
+    assert tools(unframed(EVERYTHING)) == [
+        "find_definitions",
+        "search_text",
+        "get_symbols",
+        "analyze_structure",
+        "find_references",
+    ]
+    assert tools(unframed(EVERYTHING, "INVESTIGATE")) == [
+        "find_definitions",
+        "search_text",
+        "get_symbols",
+        "find_references",
+        "analyze_structure",
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "REFACTOR", "explore", "EXPLORE"])
+def test_an_unknown_intent_plans_as_one_that_explores(name: str) -> None:
+    assert intent_of(name) is Intent.EXPLORE
+    assert unframed(EVERYTHING, name) == unframed(EVERYTHING, "EXPLORE")
+
+
+def test_only_who_reads_is_shown_how_the_file_is_built_beside_the_slots() -> None:
+    def filled(intent: str) -> list[str]:
+        return tools(plan(EVERYTHING, (), intent, missing=(), place=HERE))
+
+    assert filled("MODIFY") == ["find_definitions", "search_text", "get_symbols"]
+    assert filled("EXPLORE") == [*filled("MODIFY"), "analyze_structure"]
+
+
+def test_the_first_call_has_the_highest_priority_and_the_last_has_one() -> None:
+    made = unframed(EVERYTHING)
+    assert [step.priority for step in made.steps] == [5, 4, 3, 2, 1]
+    assert all(step.purpose == PURPOSE[step.tool] for step in made.steps)
+
+
+def test_a_call_is_made_once_and_counts_for_whoever_asked_first() -> None:
+    slot = EVERYTHING._replace(slot="target_feature")
+    made = plan(EVERYTHING, [slot], "MODIFY", missing=(), place=HERE)
+    assert [step.slot for step in made.steps] == [""] * 3
+
+
+def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
+    slots = [
+        Asked((), (("error",),), "observed_issue"),
+        Asked((), (("submit",),), "trigger_condition"),
+        Asked(("LoginForm",), (), "target_feature"),
+    ]
+    made = plan(EVERYTHING, slots, "MODIFY", missing=(), place=Place())
+    assert [(step.slot, next(iter(step.params.values()))) for step in made.steps] == [
+        ("", "AuthService"),
+        ("", "login|sign[ _-]?in"),
+        ("target_feature", "LoginForm"),
+        ("observed_issue", "error"),
+        ("trigger_condition", "submit"),
+    ]
+
+
+def test_nothing_is_called_with_nothing_and_every_call_left_out_says_why() -> None:
+    made = unframed(Asked(), place=Place())
+    assert made.steps == ()
+    assert {skipped.tool for skipped in made.skipped} == set(ROWS)
+    assert all(skipped.why for skipped in made.skipped)
+
+
+def test_a_word_is_looked_up_as_a_definition_only_where_no_symbol_is_named() -> None:
+    words = Asked((), (("error page", "failure"), ("login",)))
+    assert [
+        step.params["symbol"]
+        for step in unframed(words).steps
+        if step.tool in {"find_definitions", "find_references"}
+    ] == ["failure", "login"]
+
+
+def test_a_tool_that_cannot_be_run_is_skipped() -> None:
+    made = plan(EVERYTHING, (), "EXPLORE", missing=SLOTS, place=HERE, available={"search_text"})
+    assert tools(made) == ["search_text"]
+    assert {skipped.why for skipped in made.skipped} == {"it is not available"}
+
+
+def test_every_tool_that_answers_a_slot_may_evidence_it() -> None:
+    planned = {tool for row in SLOT_TOOLS.values() for tool in row}
+    assert planned <= set(EVIDENCE) | {"find_references"}
+    assert set(SLOT_TOOLS) == set(SLOTS)
+    assert planned == set(PURPOSE) == set(ROWS)
+
+
+@given(asked, st.lists(st.sampled_from(SLOTS), unique=True), asked, st.sampled_from([*Intent, "?"]))
+def test_any_plan_is_short_without_doubles_and_asks_the_slots_in_order(
+    question: Asked, filled: Sequence[str], words: Asked, intent: str
+) -> None:
+    slots = [words._replace(slot=name) for name in filled]
+    missing = [name for name in SLOTS if name not in filled]
+    made = plan(question, slots, intent, missing=missing, place=HERE)
+    assert len(made.steps) <= MOST_STEPS
+    calls = [(step.tool, repr(step.params)) for step in made.steps]
+    assert len(calls) == len(set(calls))
+    order = ["", *missing_slots(None, intent_of(intent))]
+    places = [order.index(step.slot) for step in made.steps]
+    assert places == sorted(places)
+    own = [step for step in made.steps if not step.slot and step.tool == "find_references"]
+    assert len(own) <= max(MOST_NAMES, MOST_WORDS)
+    for step in made.steps:
+        if step.tool == "search_text":
+            re.compile(str(step.params["pattern"]))
