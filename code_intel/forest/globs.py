@@ -1,6 +1,11 @@
-"""What people write for a set of files: `*` crosses folders, `**/` is any number of them, braces are a choice."""
+"""What people write for a set of files: `**/` is any number of folders, braces are a choice.
+
+A filter of a search (`matches`) is generous: `*` crosses folders. Who asks for files by a glob (`selector`)
+means what git means in .gitignore and editors in their search.
+"""
 
 import re
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -31,3 +36,58 @@ def expand(glob: str) -> tuple[str, ...]:
         else:
             found.append(plain)
     return tuple(dict.fromkeys([*found, *waiting]))
+
+
+def selector(glob: str) -> Callable[[str], bool]:
+    """Return whether a path is meant by `glob`: `*.py` at any depth, `src/*.py` right below `src`.
+
+    `*`, `?` and `[…]` stay within a folder, `**` is any number of folders, a glob that ends in `/` means
+    all that is below; a path of the very letters of the glob is meant, too.
+
+    Raises:
+        ValueError: Its braces stand for too many globs.
+    """
+    plain = tuple(_parts(each) for each in _chosen(glob))
+    return lambda path: path == glob or any(_fits(path.split("/"), parts) for parts in plain)
+
+
+def _chosen(glob: str) -> list[str]:
+    """Return the globs without braces that one stands for."""
+    found, waiting = [], [glob]
+    while waiting:
+        plain = waiting.pop()
+        choice = _CHOICE.search(plain)
+        if choice is None:
+            found.append(plain)
+        else:
+            before, after = plain[: choice.start()], plain[choice.end() :]
+            waiting += [f"{before}{part}{after}" for part in choice[1].split(",")]
+        if len(found) + len(waiting) > MOST:
+            raise ValueError(f"stands for more than {MOST} globs")
+    return found
+
+
+def _parts(glob: str) -> tuple[str, ...]:
+    folders = f"{glob}**" if glob.endswith("/") else glob
+    parts = [part for part in folders.split("/") if part not in {"", "."}]
+    if len(parts) == 1 and not glob.startswith("/"):
+        parts.insert(0, "**")
+    every = zip(parts, [*parts[1:], ""], strict=True)
+    return tuple(part for part, after in every if not part == after == "**")
+
+
+def _fits(path: Sequence[str], glob: Sequence[str]) -> bool:
+    """Whether the parts of a path fit those of a glob; goes back to the last `**` alone, so it ends soon."""
+    at = done = 0
+    star, retry = -1, 0
+    while at < len(path):
+        if done < len(glob) and glob[done] == "**":
+            star, retry, done = done, at, done + 1
+        elif done < len(glob) and fnmatchcase(path[at], glob[done]):
+            at, done = at + 1, done + 1
+        elif star >= 0:
+            retry += 1
+            at, done = retry, star + 1
+        else:
+            return False
+    return all(part == "**" for part in glob[done:])

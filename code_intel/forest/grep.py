@@ -22,7 +22,7 @@ from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
-from code_intel.forest.reading import is_inside, read_inside
+from code_intel.forest.reading import is_inside, read_inside, utf8_name
 from code_intel.index.corpus import LARGEST, refusal
 from code_intel.redaction import masked
 from code_intel.spelling import spelled
@@ -37,6 +37,7 @@ __all__ = [
     "find_program",
     "grep",
     "list_files",
+    "still_there",
 ]
 
 DEADLINE = 10.0
@@ -225,10 +226,10 @@ class _Source:
         if place >= len(self._lines) or ripgrep.shown(self._lines[place]) != match.content:
             self.changed = True
             return None
-        above = self._lines[max(place - len(match.before), 0) : place]
-        below = self._lines[place + 1 : place + 1 + len(match.after)]
-        around = {"before": tuple(map(ripgrep.shown, above)), "after": tuple(map(ripgrep.shown, below))}  # fmt: skip
-        return _without_key(replace(match, **around), self._masked)
+        above = tuple(map(ripgrep.shown, self._lines[max(place - len(match.before), 0) : place]))
+        below = tuple(map(ripgrep.shown, self._lines[place + 1 : place + 1 + len(match.after)]))
+        here = replace(match, file=utf8_name(match.file), before=above, after=below)
+        return _without_key(here, self._masked)
 
 
 def _as_ripgrep_reads(data: bytes) -> str | None:

@@ -54,6 +54,11 @@ def is_inside(root: Path, name: str) -> bool:
         return False
 
 
+def utf8_name(name: str) -> str:
+    """Return a name that JSON and terminals can carry: bytes that are no UTF-8 become escapes."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
+
+
 def _opened(root: Path, name: str) -> int:
     if _STEPWISE:
         with _folder_of(root, name) as (folder, last):

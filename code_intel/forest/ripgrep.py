@@ -31,6 +31,8 @@ READ_OF_A_LINE = 1 << 15
 MOST_SPANS = 100
 DEADLINE_NOTE = "The search was stopped after {} seconds; narrow it with path or file_type."
 OUTPUT_NOTE = "There was more than can be read; narrow the pattern."
+_TYPES = {"javascript": "js", "bash": "sh", "tsx": "ts"}
+"""Languages that ripgrep calls by another name than we do."""
 LISTING_NOTE = "There are more files than can be listed; narrow with path."
 
 
@@ -76,7 +78,7 @@ async def files(program: str, root: Path, path: str, file_type: str, deadline: f
         whole = True
 
     flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
-    flags += [f"--type={file_type}"] if file_type else []
+    flags += _typed(file_type)
     end = await _carried_out(program, root, [*flags, "--", path], deadline, collect)
     if whole and end.code not in {0, 1}:
         _refused(file_type, "", end)
@@ -213,9 +215,13 @@ def _arguments(question: Question, path: str) -> list[str]:
     flags += ["--no-ignore-dot"]  # what the index holds is searched: git's rules and no other's
     flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
     flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
-    flags += [f"--type={question.file_type}"] if question.file_type else []
+    flags += _typed(question.file_type)
     flags += [f"--context={question.context_lines}"] if question.context_lines else []
     return [*flags, "-e", question.pattern, "--", path]
+
+
+def _typed(file_type: str) -> list[str]:
+    return [f"--type={_TYPES.get(file_type.lower(), file_type)}"] if file_type else []
 
 
 async def _matches(process: Process, reading: _Reading) -> AsyncIterator[Match]:
@@ -266,7 +272,8 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
     Raises:
         ValueError: It lacks what every match has.
     """
-    file, number, spans = _text(data.get("path")), data.get("line_number"), data.get("submatches")
+    file = _text(data.get("path"), "surrogateescape")
+    number, spans = data.get("line_number"), data.get("submatches")
     if not isinstance(number, int) or not isinstance(spans, list):
         raise ValueError("a match without its place")  # noqa: TRY004 - one kind of garbage
     raw = _text(data.get("lines"))
@@ -297,8 +304,8 @@ def _cut(line: str) -> str:
     return line.rstrip("\r\n")[:MAX_LINE]
 
 
-def _text(value: Any) -> str:
-    """Return ripgrep's text, or its base64 bytes as replaced text.
+def _text(value: Any, errors: str = "replace") -> str:
+    """Return ripgrep's text, or its base64 bytes as text.
 
     Raises:
         ValueError: It is neither.
@@ -307,5 +314,5 @@ def _text(value: Any) -> str:
         if isinstance(value.get("text"), str):
             return str(value["text"])
         if isinstance(value.get("bytes"), str):
-            return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+            return base64.b64decode(value["bytes"]).decode("utf-8", errors)
     raise ValueError("a text that is none")

@@ -13,10 +13,15 @@ from code_intel.tools.answers import definition_data, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
+from code_intel.tools.languages import language_named
+from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.suspicion import note_of
 
 LIMIT = 50
+"""Definitions of one answer."""
 MOST = 10_000
-"""Definitions that are looked at when only those of a folder or language are wanted."""
+"""Definitions that are looked at."""
+LINES = 20
 FRAGMENT = 3
 """Characters below which a name that is merely contained in others counts as nothing found."""
 
@@ -36,41 +41,48 @@ async def find_definitions(
     exact_match: Annotated[
         bool, Field(description="Leave out names that merely contain it.")
     ] = False,
+    cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find where a symbol is defined, from the index of this project's own source.
 
     What it finds counts as a fact, and corroborates what a search merely suggested. Use it with
-    find_references before submit_understanding. Returns name, file, line, kind, scope and signature.
+    find_references before submit_understanding. Returns name, file, line, kind, scope and signature,
+    exact names first.
     """
+    asked = (symbol, path, language, exact_match)
+    start = start_of(cursor, *asked)
     async with desk.perhaps(session_id, "find_definitions") as held:
         every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
-        if await thread(freshen, desk, await _suspects(desk, symbol, every[:LIMIT])):
+        near = every[start : start + LIMIT]
+        if await thread(freshen, desk, await _suspects(desk, symbol, near)):
             every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
         index = await thread(desk.forest.freshness)
-        found = every[:LIMIT]
+        part = page(every, start, definition_data, *asked, most=LIMIT)
+        found = every[part.start : part.end]
         if held is not None:
             await held.append(
                 steps.called(
                     "find_definitions",
                     symbol,
-                    found=len(found) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, found),
+                    found=len(every) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, every),
                     files=dict.fromkeys(d.file for d in found),
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )
-    lines = [f"{visible(d.file)}:{d.line}  {d.kind} {d.qualified}" for d in found[:20]]
-    if len(every) > len(lines):
-        lines.append(
-            f"… {len(every) - len(lines)} more; narrow with path, language or exact_match."
-        )
+    lines = [f"{visible(d.file)}:{d.line}  {d.kind} {visible(d.qualified)}" for d in found[:LINES]]
+    if note := note_of(part.rows):
+        lines.insert(0, note)
+    if len(found) > LINES:
+        lines.append(f"… {len(found) - LINES} more in `definitions`.")
+    lines += part.rest(len(every))
     text = "\n".join(lines) or f"No definition of {symbol} in the index; try another spelling."
     data = {
         "symbol": symbol,
         "path": path,
-        "definitions": [definition_data(d) for d in found],
+        "definitions": part.rows,
         "total": len(every),
-        "truncated": len(every) > len(found),
+        **part.data(),
         "index": index_data(index),
     }
     return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
@@ -92,16 +104,14 @@ def _definitions(
 ) -> list[Definition]:
     """Return the definitions below `path`, which must exist in the project."""
     below = desk.root / confined(desk.root, path)
-    everywhere = below == desk.root and not language
-    found = desk.forest.store.definitions(
-        symbol, exact=exact, limit=LIMIT + 1 if everywhere else MOST
-    )
+    wanted = language_named(language)
+    found = desk.forest.store.definitions(symbol, exact=exact, limit=MOST)
+    if wanted:
+        found = [d for d in found if d.language == wanted]
     folder = desk.forest.config.folder
-    return [
-        d
-        for d in found
-        if (folder / d.file).is_relative_to(below) and language.lower() in {"", d.language}
-    ]
+    if below == desk.root:
+        return found
+    return [d for d in found if (folder / d.file).is_relative_to(below)]
 
 
 def _exact(symbol: str, found: list[Definition]) -> int:

@@ -4,61 +4,81 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.forest.grep import Match, Question, grep
+from code_intel.errors import UsageError
+from code_intel.forest.grep import Match, Matches, Question, grep
 from code_intel.session import steps
 from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, within
+from code_intel.tools.answers import BUDGET
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.find_definitions import LIMIT, Symbol
+from code_intel.tools.find_definitions import MOST, Symbol
+from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
-MAX_REFERENCES = 100
+MAX_REFERENCES = 1000
+"""References that are found at the most; of a name with more, no page would be read anyway."""
+DEFINED = 200
+"""Further lines that are looked at, since those that define the name are left out."""
+LINES = 20
+_FIELDS = {"pattern": "symbol", "file_type": "language"}
+"""What a caller calls what ripgrep refuses."""
 
 
 async def find_references(
     desk: Desk,
     symbol: Symbol,
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
-    language: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    language: Annotated[
+        str, Field(description="Only in this language: python, ts, go, … (a ripgrep type).")
+    ] = "",
+    cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find where a symbol is used: whole-word matches in the files, its definitions left out.
 
     Use it after find_definitions to see who depends on the code that is about to change. Returns
-    file, line and the line's content.
+    file, line and the line's content, by file and line; total counts them, up to a thousand.
     """
+    start = start_of(cursor, symbol, path, language)
     name = symbol.strip().rstrip("()").replace("::", ".").rpartition(".")[2] or symbol
     question = Question(
-        name, literal=True, path=path, file_type=language, max_results=MAX_REFERENCES + LIMIT
+        name, literal=True, path=path, file_type=language, max_results=MAX_REFERENCES + DEFINED
     )
     async with desk.perhaps(session_id, "find_references") as held:
-        matches = await grep(desk.root, question)
-        defined = await thread(desk.forest.store.definitions, name, exact=True, limit=LIMIT)
+        matches = await _grep(desk, question)
+        defined = await thread(desk.forest.store.definitions, name, exact=True, limit=MOST)
         known = await thread(desk.forest.store.definitions, symbol, exact=True, limit=1)
         places = {(d.file, d.line) for d in defined}
-        found = [m for m in matches.matches if (m.file, m.line) not in places][:MAX_REFERENCES]
+        found = [m for m in matches.matches if (m.file, m.line) not in places]
+        more = matches.truncated or len(found) > MAX_REFERENCES
+        found = found[:MAX_REFERENCES]
+        part = page(found, start, _reference_data, symbol, path, language, budget=BUDGET)
         if held is not None:
             step = steps.called(
                 "find_references",
                 symbol,
                 found=len(found),
-                files=dict.fromkeys(m.file for m in found),
+                files=dict.fromkeys(m.file for m in found[part.start : part.end]),
                 symbols=(symbol,) if found and known else (),
             )
             await held.append(step)
-    lines = [f"{visible(m.file)}:{m.line}  {m.content.strip()[:200]}" for m in found[:20]]
-    rows = within(map(_reference_data, found), BUDGET)
-    if note := note_of(rows):
+    lines = [
+        f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
+        for row in part.rows[:LINES]
+    ]
+    if note := note_of(part.rows):
         lines.insert(0, note)
-    if len(found) > len(lines):
-        lines.append(f"… {len(found) - len(lines)} more in `references`; narrow with path.")
+    if len(part.rows) > LINES:
+        lines.append(f"… {len(part.rows) - LINES} more in `references`.")
+    lines += part.rest(len(found))
+    if more and part.next_cursor is None:
+        lines.append("There is more: narrow with path or language.")
     data = {
         "symbol": symbol,
         "path": path,
-        "references": rows,
+        "references": part.rows,
         "total": len(found),
-        "truncated": matches.truncated or len(rows) < len(found),
+        **part.data(more=more),
     }
     if matches.note:
         data["warnings"] = [matches.note]
@@ -67,6 +87,25 @@ async def find_references(
     if not found:
         lines.insert(0, f"{name} is used nowhere{where}.")
     return Answer(data, "\n".join(lines))
+
+
+async def _grep(desk: Desk, question: Question) -> Matches:
+    """Ask ripgrep, and say what it refuses in the words of this tool.
+
+    Raises:
+        UsageError: See `grep`; names `symbol` or `language`.
+    """
+    try:
+        return await grep(desk.root, question)
+    except UsageError as error:
+        field = str(error.details.get("field", ""))
+        if field not in _FIELDS:
+            raise
+        raise UsageError(
+            error.message.replace(field, _FIELDS[field], 1),
+            hint=error.hint,
+            details={**error.details, "field": _FIELDS[field]},
+        ) from None
 
 
 def _reference_data(match: Match) -> dict[str, Any]:

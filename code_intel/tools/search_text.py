@@ -7,11 +7,13 @@ from pydantic import Field
 from code_intel.forest.grep import Match, Question, grep
 from code_intel.session import steps
 from code_intel.text import visible
-from code_intel.tools.answers import within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
+from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
+LINES = 30
+"""Matches that are shown as text, too."""
 SPANS = 20
 """Matches of one line that are told; a minified line may have thousands."""
 
@@ -25,13 +27,16 @@ async def search_text(
     file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
     case_sensitive: bool = True,
     context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around each match.")] = 0,
-    max_results: Annotated[int, Field(ge=1, le=1000, description="Matches in all.")] = 100,
+    max_results: Annotated[
+        int, Field(ge=1, le=1000, description="Matches in all, over all pages.")
+    ] = 100,
+    cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Search the files with a regular expression, ignored and binary files left out.
 
     Use it for exact texts such as messages, keys and calls; search_smart finds by meaning. Returns
-    file, line and content of each match.
+    file, line and content of each match, by file and line; total_matches counts them up to max_results.
     """
     question = Question(
         pattern,
@@ -41,29 +46,34 @@ async def search_text(
         context_lines=context_lines,
         max_results=max_results,
     )
+    asked = (pattern, path, file_type, case_sensitive, context_lines, max_results)
+    start = start_of(cursor, *asked)
     async with desk.perhaps(session_id, "search_text") as held:
         result = await grep(desk.root, question)
+        total = len(result.matches)
+        part = page(result.matches, start, _match_data, *asked)
         if held is not None:
-            files = dict.fromkeys(m.file for m in result.matches)
-            step = steps.called("search_text", pattern, found=len(result.matches), files=files)
-            await held.append(step)
-    shown = within(_match_data(m) for m in result.matches)
-    lines = [f"{visible(m.file)}:{m.line}  {m.content.strip()[:200]}" for m in result.matches[:30]]
-    if note := note_of(shown):
+            files = dict.fromkeys(m.file for m in result.matches[part.start : part.end])
+            await held.append(steps.called("search_text", pattern, found=total, files=files))
+    lines = [
+        f"{visible(row['file'])}:{row['line_number']}  {visible(row['line_content'].strip()[:200])}"
+        for row in part.rows[:LINES]
+    ]
+    if note := note_of(part.rows):
         lines.insert(0, note)
-    if len(result.matches) > len(lines):
-        lines.append(f"… {len(result.matches) - len(lines)} more, in `matches` as far as they fit.")
-    truncated = result.truncated or len(shown) < len(result.matches)
-    if truncated:
+    if len(part.rows) > LINES:
+        lines.append(f"… {len(part.rows) - LINES} more in `matches`.")
+    lines += part.rest(total)
+    if result.truncated and part.next_cursor is None:
         lines.append("There is more: narrow with path or file_type, or raise max_results.")
-    if not result.matches:
+    if not total:
         lines.append(f"Nothing matches {pattern} below {path} (files over 1 MiB are not searched).")
     data = {
         "pattern": pattern,
         "path": path,
-        "matches": shown,
-        "total_matches": len(result.matches),
-        "truncated": truncated,
+        "matches": part.rows,
+        "total_matches": total,
+        **part.data(more=result.truncated),
     }
     if result.note:
         data["warnings"] = [result.note]

@@ -21,10 +21,12 @@ from code_intel.tools.index_code import index_code
 from code_intel.tools.index_markdown import index_markdown
 from code_intel.tools.list_agreements import list_agreements
 from code_intel.tools.list_documents import list_documents
+from code_intel.tools.query import query
 from code_intel.tools.record_outcome import record_outcome
 from code_intel.tools.reindex_document import reindex_document
 from code_intel.tools.revert_to_exploration import revert_to_exploration
 from code_intel.tools.search import search
+from code_intel.tools.search_files import search_files
 from code_intel.tools.search_forest import search_forest
 from code_intel.tools.search_map import search_map
 from code_intel.tools.search_smart import search_smart
@@ -58,6 +60,7 @@ CORE = Group(
         Tool(search_smart, "Ask the map, then the forest"),
         Tool(search_map, "Ask the map of agreements"),
         Tool(search_forest, "Search the source"),
+        Tool(query, "Answer a question by the calls it takes"),
         Tool(
             search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})
         ),
@@ -82,7 +85,11 @@ CORE = Group(
     ),
 )
 
-CODE = Group("code", "The structure of files, whole files, and what a change reaches.", ())
+CODE = Group(
+    "code",
+    "The structure of files, whole files, and what a change reaches.",
+    (Tool(search_files, "Find files by their names"),),
+)
 
 MEANING = Group(
     "meaning",
