@@ -98,8 +98,8 @@ def validate_frame(raw_query: str, slots: Mapping[str, Mapping[str, Any] | None]
         raise SessionError(
             f"{len(errors)} slot(s) of the query frame cannot be accepted.",
             code="validation_failed",
-            hint="Quote the user's own words and keep the value to what they say; leave out a "
-            "slot the query says nothing about.",
+            hint="Quote the user's own words and keep the value to what they say, leave out a "
+            "slot the query says nothing about, and call set_query_frame again.",
             details={"validation_errors": errors},
         )
     return Frame(raw_query, tuple(filled))

@@ -22,10 +22,10 @@ from code_intel.session.submission import (
     consistency_errors,
     is_confusable,
     names,
-    names_one,
     shown,
+    starts_at,
 )
-from code_intel.session.wording import content_words, covers, fold, fold_symbol
+from code_intel.session.wording import content_words, covers, fold, fold_symbol, says_something
 
 __all__ = [
     "Submission",
@@ -179,10 +179,9 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
     """Return what a submission lacks, as `key: have/need`; empty when everything is met."""
     need = need_for(session.intent, session.risk)
     known = _known(session, submission, facts)
-    entries = [entry for entry in _distinct(submission.entry_points) if names_one(entry, known)]
     rows = (
         ("symbols_identified", len(known), need.symbols),
-        ("entry_points", len(entries), need.entry_points),
+        ("entry_points", _entry_points(submission, known), need.entry_points),
         ("files_analyzed", len(_seen(session, submission, facts)), need.files),
         ("existing_patterns", len(_distinct(submission.existing_patterns)), need.patterns),
     )
@@ -279,8 +278,16 @@ def _known(session: Session, submission: Submission, facts: UnderstandingFacts) 
     )
 
 
+def _entry_points(submission: Submission, known: tuple[str, ...]) -> int:
+    """Return how many entry points count: different ones, each the name of another known symbol."""
+    entries = {fold(fold_symbol(entry)) for entry in submission.entry_points}
+    started = {name for name in known if any(starts_at(entry, name) for entry in entries)}
+    naming = [entry for entry in entries if any(starts_at(entry, name) for name in known)]
+    return min(len(naming), len(started))
+
+
 def _distinct(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in map(fold, texts) if len(text) >= LEAST_NAME))
+    return tuple(dict.fromkeys(filter(says_something, map(fold, texts))))
 
 
 def _feature_named(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:

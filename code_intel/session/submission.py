@@ -85,6 +85,12 @@ def names_one(entry: str, names: tuple[str, ...]) -> bool:
     )
 
 
+def starts_at(entry: str, name: str) -> bool:
+    """Whether an entry point is a symbol: it has the symbol's own name, or its scope's, as a whole."""
+    parts = {fold(part) for part in re.split(r"[.(:/#\s]+", entry)}
+    return any(fold(part) in parts for part in re.split(r"[.:#]+", name) if len(part) >= LEAST_NAME)
+
+
 def shown(text: str) -> str:
     """Return `text` with everything but plain letters of its own alphabet escaped if it deceives."""
     if hidden_character(text) or is_confusable(text):

@@ -16,7 +16,7 @@ from code_intel.tools.project_files import Files, existing_files, spelled_files
 from code_intel.tools.symbol_facts import (
     agreed_symbols,
     canonical,
-    defined_symbols,
+    looked_at,
     symbol_scores,
 )
 
@@ -53,7 +53,7 @@ async def submit_understanding(
         notes,
     )
     async with desk.session(session_id, "submit_understanding") as held:
-        defined = await defined_symbols(desk, symbols)
+        defined = await looked_at(desk, held.session, symbols)
         feature = held.session.own_words
         defines = await thread(desk.forest.store.has_symbols)
         facts = UnderstandingFacts(

@@ -6,6 +6,8 @@ from code_intel.errors import EmbeddingError
 from code_intel.learned.recall import symbol_similarity
 from code_intel.learned.standings import standings
 from code_intel.records import Definition
+from code_intel.session.state import Session
+from code_intel.session.wording import fold_symbol
 from code_intel.tools.desk import Desk, thread
 
 DEFINITIONS = 50
@@ -62,6 +64,20 @@ async def canonical(desk: Desk, symbols: Sequence[str]) -> list[str]:
 async def defined_symbols(desk: Desk, symbols: Sequence[str]) -> list[str]:
     """Return those symbols that the local index defines, as they were spelled."""
     return list(await definitions_of(desk, symbols))
+
+
+async def looked_at(desk: Desk, session: Session, symbols: Sequence[str]) -> list[str]:
+    """Return those symbols that the local index defines, and that the session has looked at.
+
+    A call has found them, or has opened a file that defines them: what exists elsewhere was not understood.
+    """
+    found = await definitions_of(desk, symbols)
+    seen = session.seen_files
+    return [
+        symbol
+        for symbol, definitions in found.items()
+        if session.corroborated(fold_symbol(symbol)) or any(d.file in seen for d in definitions)
+    ]
 
 
 async def symbol_scores(desk: Desk, feature: str, symbols: Sequence[str]) -> dict[str, float]:

@@ -65,6 +65,31 @@ def test_too_little_leads_to_semantic_and_is_counted(claim: Submission, lacking:
     assert doubted.missing == (lacking,)
 
 
+@pytest.mark.parametrize(
+    ("entries", "have"),
+    [
+        (("AuthService.login", "AuthService.login()", " authservice.LOGIN "), 1),
+        (("au", "th", "Serv"), 0),
+        (("AuthService", "service.py:AuthService"), 1),
+    ],
+)
+def test_an_entry_point_counts_once_and_by_a_whole_name(
+    entries: tuple[str, ...], have: int
+) -> None:
+    session = explored(high_risk())
+    claim = submission(5, 2, 4, 2)._replace(
+        symbols_identified=("AuthService", *SYMBOLS[1:]), entry_points=entries
+    )
+    assert f"entry_points: {have}/2" in missing(session, claim, FACTS)
+
+
+def test_patterns_that_say_nothing_or_the_same_again_do_not_count() -> None:
+    claim = submission(5, 2, 4)._replace(
+        existing_patterns=("..", "--", "Errors raise", "errors  raise")
+    )
+    assert "existing_patterns: 1/2" in missing(explored(high_risk()), claim, FACTS)
+
+
 @pytest.mark.parametrize("intent", [Intent.INVESTIGATE, Intent.EXPLORE])
 def test_reading_needs_one_symbol_and_one_file(intent: Intent) -> None:
     session = explored(started(intent))
