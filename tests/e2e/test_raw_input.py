@@ -1,0 +1,194 @@
+"""What a client may write into the pipe, byte by byte: refused as the protocol says, and the next message works."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from code_intel.servers.stdio import LONGEST
+from code_intel.tools.answers import HARD_CAP, tokens
+from code_intel.tools.declaration import MAX_CALL_BYTES
+from piped import GATEWAY, HELLO, Pipe, started
+from projects import Project
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, BAD_PARAMS = -32700, -32600, -32601, -32602
+
+
+@pytest.fixture(scope="module")
+def pipe(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
+    """One server for all that leaves a server as it was."""
+    folder = tmp_path_factory.mktemp("raw")
+    root = Path(shutil.copytree(indexed_shop, folder / "shop"))
+    env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(folder), "CODE_INTEL_EMBEDDING": "off"}
+    with started(Project(root, env), GATEWAY) as pipe:
+        pipe.greet()
+        yield pipe
+        assert pipe.ask("ping")["result"] == {}
+
+
+def request(number: object, pattern: str) -> bytes:
+    """Return a call of search_text; `pattern` is put between the quotes as it is."""
+    return (
+        f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"method":"tools/call",'
+        f'"params":{{"name":"search_text","arguments":{{"pattern":"{pattern}"}}}}}}\n'
+    ).encode("utf-8", "surrogateescape")
+
+
+NO_MESSAGES = (
+    (b"{\n", None, PARSE_ERROR),
+    (b'{"jsonrpc": "2.0", "id": 77, "method"\n', None, PARSE_ERROR),
+    (b"\xff\xfe\xfa\n", None, PARSE_ERROR),
+    (request("latin", "caf\udce9"), "latin", PARSE_ERROR),
+    (request("half", "\\ud800"), "half", PARSE_ERROR),
+    (b"\x00\n", None, PARSE_ERROR),
+    (b"[" * 100_000 + b"\n", None, PARSE_ERROR),
+    (b"[]\n", None, INVALID_REQUEST),
+    (b'[{"jsonrpc":"2.0","id":78,"method":"ping"}]\n', None, INVALID_REQUEST),
+    (b'{"jsonrpc": "1.0", "id": 79, "method": "ping"}\n', 79, INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}\n', None, INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": true, "method": 5}\n', None, INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": "s", "method": 5}\n', "s", INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": 80, "method": "no/such"}\n', 80, NO_METHOD),
+    (b'{"jsonrpc":"2.0","id":81,"method":"notifications/initialized"}\n', 81, NO_METHOD),
+    (b'{"jsonrpc":"2.0","id":82,"method":"tools/call","params":{"name":5}}\n', 82, BAD_PARAMS),
+    (b'{"jsonrpc":"2.0","id":83,"method":"tools/call"}\n', 83, BAD_PARAMS),
+)
+
+
+def test_what_is_no_message_gets_the_error_of_the_protocol_and_the_next_one_works(
+    pipe: Pipe,
+) -> None:
+    for line, number, code in NO_MESSAGES:
+        pipe.write(line)
+        assert pipe.read(number)["error"]["code"] == code, line[:80]
+        assert pipe.ask("ping")["result"] == {}, line[:80]
+
+
+def test_blank_lines_answers_and_notifications_are_answered_by_nothing(pipe: Pipe) -> None:
+    pipe.write(b"\n \n\r\n")
+    pipe.write(b'{"jsonrpc": "2.0", "id": 7, "result": {}}\n')
+    pipe.write(b'{"jsonrpc": "2.0", "id": 8, "error": {"code": 1, "message": "no"}}\n')
+    pipe.write(b'{"jsonrpc": "2.0", "method": "notifications/nonsense"}\n')
+    assert pipe.ask("ping")["result"] == {}
+    assert not pipe.answers
+
+
+def test_a_number_may_come_again_and_even_twice_at_once(pipe: Pipe) -> None:
+    twin = b'{"jsonrpc":"2.0","id":"twin","method":"ping"}\n'
+    for several in (1, 1, 3):
+        pipe.write(twin * several)
+        assert pipe.read("twin")["result"] == {}
+        assert pipe.ask("ping")["result"] == {}
+    pipe.answers.pop("twin", None)
+
+
+def test_a_byte_order_mark_before_the_first_message_is_none_of_it(words: Project) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": HELLO})
+    with started(words, GATEWAY) as pipe:
+        pipe.write(b"\xef\xbb\xbf" + hello.encode() + b"\r\n")
+        assert pipe.read("hello")["result"]["serverInfo"]["name"] == "code-intel"
+
+
+def test_a_call_before_the_greeting_is_refused_and_the_greeting_still_works(words: Project) -> None:
+    with started(words, GATEWAY) as pipe:
+        early = pipe.ask("tools/call", {"name": "list_agreements", "arguments": {}})
+        assert early["error"]["code"] == BAD_PARAMS
+        assert pipe.greet()["result"]["serverInfo"]["name"] == "code-intel"
+
+
+def test_a_message_may_come_in_pieces_and_be_of_any_length_up_to_the_limit(pipe: Pipe) -> None:
+    whole = json.dumps(
+        {"jsonrpc": "2.0", "id": "late", "method": "ping", "params": {"_": "x" * 99_999}}
+    )
+    for at in range(0, len(whole), 30_001):
+        pipe.write(whole[at : at + 30_001].encode())
+    assert not pipe.answers
+    pipe.write(b"\n")
+    assert pipe.read("late")["result"] == {}
+
+
+def test_what_is_too_large_costs_little_memory_and_is_refused_before_any_work(
+    words: Project,
+) -> None:
+    with started(words, GATEWAY) as pipe:
+        pipe.greet()
+        refuse_the_large(pipe)
+
+
+def refuse_the_large(pipe: Pipe) -> None:
+    pipe.call("start_session", intent="MODIFY", query="fix the login")
+    pipe.call("search_text", pattern="login")
+    before = peak(pipe)
+    for arguments in (
+        {"query": "x" * (10 * MAX_CALL_BYTES)},
+        {"query": ["x"] * 100_000},
+        {"query": "login", "nobody_asked": [["x" * 100] * 1000] * 100},
+    ):
+        answer = pipe.ask("tools/call", {"name": "search_smart", "arguments": arguments})["result"]
+        assert answer["isError"]
+        assert answer["structuredContent"]["error"] == "invalid_argument"
+    line = b"x" * (1 << 20)
+    for _ in range(12 * LONGEST // len(line)):
+        pipe.write(line)
+    pipe.write(b"\n")
+    assert pipe.read(None)["error"]["code"] == PARSE_ERROR
+    assert pipe.ask("ping")["result"] == {}
+    assert peak(pipe) - before < 9 * LONGEST  # of a line of that size no more than a piece is held
+
+
+def peak(pipe: Pipe) -> int:
+    """Return the most bytes of memory the server has had."""
+    status = Path(f"/proc/{pipe.process.pid}/status").read_text("ascii").split()
+    return int(status[status.index("VmHWM:") + 1]) << 10
+
+
+NOT_A_NUMBER = (b"NaN", b"Infinity", b"-Infinity", b"1e999", b'"NaN"', b"1" * 400)
+
+
+def test_what_is_no_number_is_refused_by_name(pipe: Pipe) -> None:
+    for value in NOT_A_NUMBER:
+        pipe.write(
+            b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"search_smart",'
+            b'"arguments":{"query":"login","top_k":' + value + b"}}}\n"
+        )
+        refused = pipe.read("n")["result"]
+        assert refused["isError"], value
+        assert refused["structuredContent"]["field"] == "top_k"
+
+
+def test_hidden_characters_pass_through_and_break_no_line(pipe: Pipe) -> None:
+    for text in ("a\u2028b\u2029c", "\u202eabc", "a\rb\x1b\\[31m", "\U0001f980", "\ufeff"):
+        said = pipe.call("search_text", pattern=text)
+        assert said["pattern"] == text
+    refused = pipe.call("search_text", pattern="a\x00b")
+    assert refused["error"] == "invalid_argument"
+
+
+def test_no_answer_repeats_a_text_without_end(pipe: Pipe) -> None:
+    pipe.call("start_session", intent="MODIFY", query="fix the login")
+    long = "n" * 300_000
+    for tool, arguments in (
+        ("search_text", {"pattern": "login", long: 1, long + "2": 2}),
+        (long, {}),
+        ("check_write_target", {"file_path": long}),
+        ("record_outcome", {"outcome": "failure", "trigger_message": long}),
+        ("submit_understanding", {"symbols_identified": [f"{i}{'長' * 200}" for i in range(200)]}),
+        ("find_definitions", {"symbol": "login", "path": long}),
+        ("search_forest", {"query": "login", "directory": long}),
+    ):
+        result = pipe.ask("tools/call", {"name": tool, "arguments": arguments})["result"]
+        told = json.dumps(result["structuredContent"], ensure_ascii=False)
+        assert tokens(told) <= HARD_CAP, tool[:30]
+        assert all(tokens(part["text"]) <= HARD_CAP + 100 for part in result["content"]), tool[:30]
+
+
+def test_the_last_message_may_be_cut_off(words: Project) -> None:
+    with started(words, GATEWAY) as pipe:
+        pipe.write(b'{"jsonrpc": "2.0", "id": 1, "method": "pi')
+        code, _ = pipe.close()
+        assert code == 0
+        (line,) = pipe.rest()
+        assert json.loads(line)["error"]["code"] == PARSE_ERROR
