@@ -1,0 +1,309 @@
+"""Tool `query`."""
+
+import json
+from collections.abc import Container, Iterable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from code_intel.forest.grep import confined
+from code_intel.learned.decisions import Decision
+from code_intel.records import Freshness
+from code_intel.session import phases, router, steps
+from code_intel.session.frame import SLOTS, missing_slots
+from code_intel.session.requirements import slot_evidenced
+from code_intel.session.router import Place, Plan, Planned
+from code_intel.session.state import Session, Step
+from code_intel.text import visible
+from code_intel.tools.answers import BUDGET, index_data, index_text, tokens
+from code_intel.tools.asking import asked_of
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.findings import FOREST, Finding, Output, merged
+from code_intel.tools.halves import heard
+from code_intel.tools.paging import Cursor, Page, page, start_of
+from code_intel.tools.plan_run import RUN, calls_of, run
+from code_intel.tools.search_forest import VERIFY
+from code_intel.tools.shelf import check_query
+from code_intel.tools.suspicion import note_of
+from code_intel.tools.symbol_facts import defined_symbols
+
+MOST_SHOWN = 12
+"""Places of one answer; a session has looked at these and at no others."""
+LEAST = 700
+"""Tokens that places may take however long the plan is."""
+LONGEST = 200
+"""Characters of the question that are told again."""
+MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
+
+
+class _Asked(NamedTuple):
+    """What is asked, in which session, and what is to be done."""
+
+    question: str
+    session: Session | None
+    plan: Plan
+    cursor: tuple[object, ...]
+
+
+class _Fallback(NamedTuple):
+    """Whether the forest was asked, why or why not, and what it said."""
+
+    triggered: bool = False
+    reason: str = ""
+    output: Output | None = None
+
+
+async def query(
+    desk: Desk,
+    question: Annotated[
+        str, Field(min_length=1, max_length=4000, description="What to find out, in any language.")
+    ],
+    intent: Annotated[
+        Literal["", "IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
+        Field(description="What for; default: the session's intent."),
+    ] = "",
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    symbol: Annotated[str, Field(max_length=300, description="A symbol it is about.")] = "",
+    file_path: Annotated[str, Field(description="The file it is about.")] = "",
+    show_plan: Annotated[bool, Field(description="Also say which calls were made.")] = True,
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Answer a question by the calls it takes: definitions, references and text, in one list of places.
+
+    Names in the question are looked up as symbols, its words as text, Japanese ones in the English of code;
+    slots of the query frame without evidence are asked with their own words. Each call counts in the session
+    as if you had made it, for the places shown. When nothing is found, the forest is asked (after a map miss):
+    its hits are hypotheses.
+    """
+    check_query(question, "question")
+    async with desk.perhaps(session_id, "query") as held:
+        session, handle = (held.session, session_id or desk.last) if held else (None, None)
+    place = await thread(_place, desk, path, file_path)
+    intent_name = intent or (session.intent.value if session else "QUESTION")
+    made = _plan(question, symbol, intent_name, place, session)
+    key = (question, intent, path, symbol, file_path)
+    asked = _Asked(question, session, made, key)
+    start = start_of(cursor, *key)
+    outputs = await run(made.steps, calls_of(desk), desk.report)
+    found = merged(outputs)
+    fallback = await _fallback(desk, question, session) if not found else _Fallback()
+    if fallback.output:
+        outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
+    index = await thread(desk.forest.freshness)
+    decided = _decisions(asked, outputs, fallback)
+    head = _head(asked, outputs, fallback, decided, index, show_plan=show_plan)
+    budget = max(LEAST, BUDGET - tokens(json.dumps(head, ensure_ascii=False)))
+    shown = page(found, start, lambda one: one.data, *key, most=MOST_SHOWN, budget=budget)
+    notes = await _noted(desk, handle, asked, outputs, found[shown.start : shown.end])
+    await desk.note(session, *decided)
+    return _answer(head, shown, len(found), fallback, index, notes)
+
+
+def _place(desk: Desk, path: str, file_path: str) -> Place:
+    """Return where to look, both confined to the project."""
+    below = confined(desk.root, path)
+    return Place(below, confined(desk.root, file_path, "file_path") if file_path.strip() else "")
+
+
+def _plan(question: str, symbol: str, intent: str, place: Place, session: Session | None) -> Plan:
+    frame = session.frame if session else None
+    missing = missing_slots(frame, router.intent_of(intent))
+    slots = [
+        asked_of(
+            f"{slot.value} {slot.quote}" if slot.quote != slot.value else slot.value, slot=slot.name
+        )
+        for slot in (frame.slots if frame else ())
+        if session and not slot_evidenced(session, slot.name)
+    ]
+    return router.plan(
+        asked_of(question, symbol=symbol),
+        slots,
+        intent,
+        missing=missing if frame else SLOTS,
+        place=place,
+        available=RUN,
+    )
+
+
+async def _fallback(desk: Desk, question: str, session: Session | None) -> _Fallback:
+    """Ask the forest where the phase lets a session ask it."""
+    if session and FOREST not in phases.allowed_tools(session):
+        why = (
+            "the map has not been asked in this session: search_smart asks it, then the forest"
+            if (session.phase, FOREST) in phases.AFTER_MAP_MISS
+            else f"{FOREST} is not allowed in {session.phase}"
+        )
+        return _Fallback(reason=f"Nothing was found, and {why}.")
+    answer, silent = await heard(desk, 1, desk.searcher.search_forest(question, MOST_SHOWN // 2))
+    if answer is None:
+        return _Fallback(reason=f"Nothing was found, and {silent[0].text}")
+    rows = [
+        {
+            "document": hit.document,
+            "start_line": hit.start_line,
+            "end_line": hit.end_line,
+            "symbol": hit.symbol,
+            "chunk": hit.chunk,
+        }
+        for hit in answer.hits
+    ]
+    step = Planned(FOREST, "what may be meant", 1, {"query": question})
+    reason = f"No definition, reference or text was found: the forest was asked. {VERIFY}"
+    return _Fallback(True, reason, Output(step, {"results": rows}))  # noqa: FBT003 - a NamedTuple
+
+
+def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
+    """Return what was decided, in the order in which it was."""
+    names = ", ".join(f"{step.tool} {_target(step)}" for step in asked.plan.steps)
+    made = [Decision("plan_made", names or "no call", asked.plan.reasoning, "query")]
+    for skipped in asked.plan.skipped:
+        of = f" for {skipped.slot}" if skipped.slot else ""
+        made.append(Decision("step_skipped", f"{skipped.tool}{of}", skipped.why, "query"))
+    for output in outputs:
+        what = f"{output.step.tool} {_target(output.step)}"
+        if output.error:
+            made.append(Decision("step_failed", what, output.error, "query"))
+        elif output.everywhere:
+            why = "found in too many files to say anything: no evidence for a slot"
+            made.append(Decision("step_discounted", what, why, "query"))
+    if fallback.reason:
+        kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
+        made.append(Decision(kind, FOREST, fallback.reason, "query"))
+    return made
+
+
+def _target(step: Planned) -> str:
+    """Return what a call asks for, as the journal names it."""
+    names = ("symbol", "pattern", "query", "file_path", "path")
+    return str(next(step.params[name] for name in names if name in step.params))
+
+
+async def _noted(
+    desk: Desk,
+    handle: str | None,
+    asked: _Asked,
+    outputs: Sequence[Output],
+    shown: Sequence[Finding],
+) -> list[str]:
+    """Note the calls in the session, as far as their places were shown; return what went wrong with that."""
+    if asked.session is None:
+        return []
+    before = asked.session
+    sought = [_target(one.step) for one in outputs if one.step.tool == "find_references"]
+    defined = frozenset(await defined_symbols(desk, sought))
+
+    def judgement(session: Session) -> tuple[list[str], list[Step]]:
+        # What was found for another phase or another frame is evidence for neither.
+        if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
+            return [MOVED], []
+        return [], list(_calls(asked, outputs, shown, defined))
+
+    async with desk.session(handle, "query") as held:
+        return await held.decide(judgement)
+
+
+def _calls(
+    asked: _Asked, outputs: Sequence[Output], shown: Sequence[Finding], defined: Container[str]
+) -> Iterable[Step]:
+    """Yield the calls of a plan as the session is told of them, and the question itself last.
+
+    A place that is not shown was not looked at; a call none of whose places are shown is not told, unless it
+    found nothing. Hypotheses of the forest are no answer to the question.
+    """
+    for place, output in enumerate(outputs):
+        mine = [finding for finding in shown if place in finding.found_by]
+        if output.rows and not mine:
+            continue
+        yield steps.called(
+            output.step.tool,
+            _target(output.step),
+            ok=not output.error,
+            found=len(mine),
+            files=[finding.file_path for finding in mine],
+            symbols=_symbols(output, mine, defined),
+            slot="" if output.everywhere else output.step.slot,
+        )
+    facts = [finding for finding in shown if finding.source_tool != FOREST]
+    yield steps.called(
+        "query",
+        asked.question,
+        found=len(facts),
+        files=[finding.file_path for finding in facts],
+        symbols=[finding.symbol_name for finding in facts if finding.symbol_name],
+    )
+
+
+def _symbols(output: Output, mine: Sequence[Finding], defined: Container[str]) -> list[str]:
+    """Return the symbols that a call has found: those it names, or, if it is defined, whose uses it found."""
+    if output.step.tool == "find_references":
+        return [target for target in (_target(output.step),) if mine and target in defined]
+    return [finding.symbol_name for finding in mine if finding.symbol_name]
+
+
+def _head(
+    asked: _Asked,
+    outputs: Sequence[Output],
+    fallback: _Fallback,
+    decided: Sequence[Decision],
+    index: Freshness,
+    *,
+    show_plan: bool,
+) -> dict[str, Any]:
+    """Return the answer without its places."""
+    session, question = asked.session, asked.question
+    return {
+        "question": question if len(question) <= LONGEST else f"{question[:LONGEST]}…",
+        "reasoning": asked.plan.reasoning,
+        "needs_bootstrap": index.state in {"missing", "building"},
+        "plan": [_planned(step) for step in asked.plan.steps] if show_plan else [],
+        "step_outputs": [_output(output) for output in outputs],
+        "decision_log": [one.data for one in decided],
+        "cache_status": index.state,
+        "fallback_triggered": fallback.triggered,
+        "fallback_reason": fallback.reason,
+        "current_phase": session.phase.value if session else None,
+        "index": index_data(index),
+    }
+
+
+def _planned(step: Planned) -> dict[str, Any]:
+    params = {name: value for name, value in step.params.items() if value not in (".", False)}
+    told: dict[str, Any] = {
+        "tool": step.tool,
+        "purpose": step.purpose,
+        "priority": step.priority,
+        "params": params,
+    }
+    return told | ({"slot": step.slot} if step.slot else {})
+
+
+def _output(output: Output) -> dict[str, Any]:
+    told: dict[str, Any] = {"tool": output.step.tool, "found": len(output.rows)}
+    return told | ({"error": output.error} if output.error else {})
+
+
+def _answer(
+    head: dict[str, Any],
+    shown: Page,
+    total: int,
+    fallback: _Fallback,
+    index: Freshness,
+    notes: list[str],
+) -> Answer:
+    rows = sorted(shown.rows, key=lambda row: -row["confidence"])
+    data = head | {"results": rows, "total_results": total, **shown.data()}
+    lines = [note_of(rows)] if note_of(rows) else []
+    lines += [
+        f"{visible(row['file_path'])}:{row['start_line']}  {visible(row['symbol_name'])}"
+        f"  [{row['source_tool']}]\n   {visible(row['content_snippet'])}"
+        for row in rows
+    ]
+    if not rows:
+        lines.append("Nothing found; try other words, a symbol, or search_text.")
+    lines += [fallback.reason] if fallback.reason else []
+    lines += shown.rest(total)
+    if head["needs_bootstrap"]:
+        lines.append("The index is not complete: ask again in some seconds.")
+    return Answer(data, "\n".join(lines) + index_text(index)).noting(*notes)
