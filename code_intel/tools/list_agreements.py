@@ -82,8 +82,8 @@ def _line(standing: Standing) -> str:
         if agreement
         else encodable(standing.entry.path.name)
     )
-    reasons = f"  ({'; '.join(standing.reasons)})" if standing.reasons else ""
-    return f"[{standing.validity}] {name}{reasons}"
+    reasons = " ".join(f"{reason.rstrip('.')}." for reason in standing.reasons)
+    return f"[{standing.validity}] {name}" + (f"  ({reasons})" if reasons else "")
 
 
 def _matches(standing: Standing, nl_term: str, symbol: str, status: str) -> bool:

@@ -126,3 +126,12 @@ def test_statistics_say_what_became_of_what_the_map_offered(shop: Project, run: 
     text = run("stats")[0]
     for words in ("Most used", "Most rejected", TERM, "1 lines", "MODIFY"):
         assert words in text
+
+
+def test_reasons_are_listed_as_sentences_one_after_another(run: Map) -> None:
+    run("add", TERM, SYMBOL, "--evidence", "returns the fee")
+    run("reject", TERM, SYMBOL)
+    row = json.loads(run("list", "--json")[0])["agreements"][0]
+    assert len(row["reasons"]) > 1
+    assert f"({' '.join(row['reasons'])})" in run("list")[0]
+    assert ".;" not in run("list")[0]
