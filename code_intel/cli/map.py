@@ -4,9 +4,9 @@ One word a task, each with options of its own: `code-intel map WORD --help`.
 """
 
 import argparse
-import importlib
 
 from code_intel.cli.main import Command
+from code_intel.cli.words import add_words
 
 WORDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
@@ -22,18 +22,7 @@ WORDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words and their options."""
-    names = "|".join(word.name for word in WORDS)
-    words = parser.add_subparsers(dest="word", required=True, metavar=names)
-    for word in WORDS:
-        module = importlib.import_module(word.module)
-        each = words.add_parser(word.name, help=word.about, description=module.__doc__)
-        each.formatter_class = argparse.RawDescriptionHelpFormatter
-        # `map --json list` and `map list --json` are both said: the second must not undo the first.
-        each.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
-        )
-        module.configure(each)
-        each.set_defaults(word_module=module)
+    add_words(parser, WORDS)
 
 
 def run(args: argparse.Namespace) -> int:
