@@ -121,6 +121,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         project = args.project
         os.environ["CODE_INTEL_CACHE_DIR"] = str(Path(folder) / "cache")
+        os.environ["CODE_INTEL_STATE_DIR"] = str(Path(folder) / "state")
         if project is None:
             project = Path(folder) / "shop"
             shutil.copytree(SHOP, project)

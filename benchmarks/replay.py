@@ -92,7 +92,7 @@ def make(folder: Path, root: Path, cache: Path) -> Settings:
     git = ["git", "-C", str(root), "-c", "user.name=B", "-c", "user.email=b@example.invalid"]
     for arguments in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "All of it"]):
         subprocess.run([*git, *arguments], check=True)
-    settings = replace(load_settings(root), cache_dir=cache)
+    settings = replace(load_settings(root), cache_dir=cache, state_dir=cache / "state")
     settings.agreements.mkdir(parents=True, exist_ok=True)
     for shelf in open_project(settings):
         shelf.index.complete(progress=lambda done, total: _say(f"{root.name} {done}/{total}"))

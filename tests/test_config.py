@@ -12,6 +12,7 @@ from code_intel.config import (
     SETTINGS,
     STATE_FOLDER,
     default_config,
+    default_state,
     find_root,
     find_served_root,
     load_index_config,
@@ -362,7 +363,7 @@ def test_groups_of_tools_are_a_list_in_the_file_and_words_in_the_environment(
 def test_every_setting_has_its_default_in_a_project_never_set_up(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {})
     for row in SETTINGS:
-        assert row.name == "cache_dir" or getattr(settings, row.name) == row.default
+        assert row.name in {"cache_dir", "state_dir"} or getattr(settings, row.name) == row.default
     assert settings.agreements == tmp_path / ".code-intel" / "agreements"
     assert list(tmp_path.iterdir()) == []
 
@@ -373,6 +374,17 @@ def test_a_cache_folder_is_relative_to_the_project_not_to_whoever_asks(
     toml(tmp_path / "p", 'cache_dir = "cache"')
     monkeypatch.chdir(tmp_path)
     assert load_settings(tmp_path / "p", {}).cache_dir == tmp_path / "p" / "cache"
+
+
+def test_the_state_folder_is_the_environments_to_say(tmp_path: Path) -> None:
+    toml(tmp_path / "p", f'state_dir = "{tmp_path}/mine"')
+    settings = load_settings(tmp_path / "p", {})
+    assert settings.state_dir == default_state()
+    assert "CODE_INTEL_STATE_DIR" in settings.warnings[0]
+    elsewhere = {"CODE_INTEL_STATE_DIR": str(tmp_path / "state")}
+    assert load_settings(tmp_path / "p", elsewhere).state_dir == tmp_path / "state"
+    with pytest.raises(ConfigError, match="state_dir"):
+        load_settings(tmp_path / "p", {"CODE_INTEL_STATE_DIR": "~nobody-has-this-name/x"})
 
 
 def test_what_init_writes_is_what_a_project_without_files_has(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.standings import standings
 from code_intel.session import journal
+from code_intel.session.listing import journal_files
+from code_intel.tools.desk import sessions_of
 from code_intel.tools.shelf import project_sync
 
 ADVICE = {
@@ -106,12 +108,12 @@ def _agreements(settings: Settings) -> list[Finding]:
 
 
 def _sessions(settings: Settings) -> list[Finding]:
-    folder = settings.state / "sessions"
-    files = journal.list_sessions(folder)
+    place = sessions_of(settings)
+    files = journal_files(place)
     found = []
     for file in files:
         try:
-            journal.load(folder, file.session_id)
+            journal.inspect(place, file.name)
         except CodeIntelError as error:
             found.append(Finding("warning", error.message, "Delete the file; start a new session."))
     return found or [Finding("info", f"{len(files)} sessions can be replayed.")]

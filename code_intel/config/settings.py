@@ -63,6 +63,12 @@ SETTINGS = (
         "",
         "Where vectors are cached for all projects; empty: the user's cache folder.",
     ),
+    Setting(
+        "state_dir",
+        "",
+        "Where it is kept what sessions have acknowledged; empty: the user's state folder.",
+        in_file=False,
+    ),
     Setting("expire_days", 30, "Days without confirmed use before an agreement expires; 0: never."),
     Setting(
         "trust_git",
@@ -102,6 +108,13 @@ def default_cache() -> Path:
     return user_cache_path("code-intel")
 
 
+def default_state() -> Path:
+    """Return the user's folder for what this program remembers between its runs."""
+    from platformdirs import user_state_path  # a server reads settings before its handshake
+
+    return user_state_path("code-intel")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything a process needs to know about one project.
@@ -115,6 +128,7 @@ class Settings:
     embedding: Embedding = "auto"
     embedding_threads: int = 0
     cache_dir: Path = field(default_factory=default_cache)
+    state_dir: Path = field(default_factory=default_state)
     expire_days: int = 30
     trust_git: bool = True
     trunk: str = ""
@@ -182,7 +196,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     file = root / STATE_FOLDER / "config.toml"
     given = _read_toml(file)
     values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
-    cache = values.pop("cache_dir")
+    cache, kept = values.pop("cache_dir"), values.pop("state_dir")
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
     notes = (*_misplaced(given), *notes)
@@ -193,7 +207,8 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         root=root,
         map=configs[0],
         forest=configs[1],
-        cache_dir=_folder(root, str(cache)) if cache else default_cache(),
+        cache_dir=_folder(root, "cache_dir", str(cache)) if cache else default_cache(),
+        state_dir=_folder(root, "state_dir", str(kept)) if kept else default_state(),
         upstreams=MappingProxyType(upstreams),
         warnings=warnings,
         **cast("dict[str, Any]", values),
@@ -214,14 +229,12 @@ def warn_once(warnings: Iterable[str]) -> None:
             logging.getLogger(__name__).warning("%s", text)
 
 
-def _folder(root: Path, text: str) -> Path:
+def _folder(root: Path, name: str, text: str) -> Path:
     """Return a folder of the settings, which is relative to the project wherever a process runs."""
     try:
         return (root / Path(text).expanduser()).absolute()
     except RuntimeError as error:
-        raise ConfigError(
-            f"cache_dir is {text!r}: {error}", details={"field": "cache_dir"}
-        ) from None
+        raise ConfigError(f"{name} is {text!r}: {error}", details={"field": name}) from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

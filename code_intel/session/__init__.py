@@ -3,12 +3,15 @@
 The phase is derived from the journal. Decisions are pure functions of a `Session` and of facts
 handed in; they return a `Step`, which the caller appends. A tool reads:
 
-    with journal.transaction(folder, session_id, expire_hours=24) as held:
+    with journal.transaction(place, handle, expire_hours=24) as held:
         phases.check_allowed(held.session, "submit_understanding")
         verdict = requirements.submit_understanding(held.session, submission, facts)
         held.append(verdict.step)
 
-    journal        JournalFile Transaction create load transaction append list_sessions prune
+    journal        Started Transaction create load transaction append inspect records
+    handles        Handle mint parse
+    heads          Head Place place_of read history
+    listing        Listed JournalFile list_sessions journal_files prune
     phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP LOOK advance
                    allowed_tools check_allowed
     guidance       next_step hint_for REMEDIES

@@ -1,17 +1,18 @@
 """The lines of a journal: one JSON object each, chained by hashes (docs/decisions/0008).
 
 `{seq, at, event, data, prev, hash}`; `hash` is SHA-256 over the line without it, `prev` that of the
-line before. A last line without its newline was never acknowledged and is dropped; anything else
-that does not fit is refused, naming the file.
+line before. What does not lead up to the acknowledged last line is refused, naming the file.
 """
 
 import hashlib
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError, UsageError
+from code_intel.session.heads import Head
 from code_intel.session.phases import Event
 from code_intel.session.state import Record
 
@@ -19,13 +20,20 @@ FIRST = "0" * 64  # `prev` of the first line
 LONGEST_LINE = 60_000  # bytes: one write below the size up to which appends stay whole
 
 
-class Chain(NamedTuple):
-    """A journal as read: its records, the hash and byte offset its next line follows, warnings."""
+_LINE = re.compile(
+    rb'(\{"at":"([^"]*)","data":.*,"event":"([a-z_]+)"),"hash":"([0-9a-f]{64})"'
+    rb'(,"prev":"([0-9a-f]{64})","seq":([1-9][0-9]*)\})'
+)
+"""A line as `encode` writes it, keys sorted; without its hash it is what was hashed."""
 
-    records: tuple[Record, ...]
-    last: str
-    end: int
-    warnings: tuple[str, ...]
+
+class Line(NamedTuple):
+    """One line whose hash is right: when, which event, its hash, and the line itself."""
+
+    at: str
+    event: Event
+    digest: str
+    raw: bytes
 
 
 def encode(
@@ -60,35 +68,52 @@ def _canonical(row: dict[str, Any]) -> bytes:
     return json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def read(path: Path, raw: bytes) -> Chain:
-    """Check the chain.
+def check(path: Path, raw: bytes, head: Head) -> tuple[Line, ...]:
+    """Return the lines of `raw`, which is the journal up to the end of the acknowledged last one.
 
     Raises:
-        SessionError: `session_broken`: a line that is not what was written, naming file and line.
+        SessionError: `session_broken`: lines are missing, or one is not what was written; names file
+            and line.
     """
-    whole, torn = raw[: raw.rfind(b"\n") + 1], raw[raw.rfind(b"\n") + 1 :]
-    records: list[Record] = []
+    if len(raw) < head.end or not raw.endswith(b"\n"):
+        raise broken(path, f"it ends before line {head.seq}, the last that was acknowledged")
+    lines: list[Line] = []
     last = FIRST
-    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+    for number, line in enumerate(raw.split(b"\n")[:-1], 1):
         try:
-            record, last = _decode(line, number, last)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            lines.append(_checked(line, number, last))
+        except ValueError as error:
             raise broken(path, f"line {number}: {error}") from error
-        records.append(record)
-    warnings = ("The journal's last line was torn and has been dropped.",) if torn else ()
-    return Chain(tuple(records), last, len(whole), warnings)
+        last = lines[-1].digest
+    if (len(lines), last) != (head.seq, head.digest):
+        raise broken(path, f"line {len(lines)} is not the one that was acknowledged last")
+    return tuple(lines)
 
 
-def _decode(line: bytes, number: int, prev: str) -> tuple[Record, str]:
-    """Return the record of one line and its hash, or raise what says that it is not one."""
-    row = json.loads(line)
-    digest = row.pop("hash")
-    good = row["prev"] == prev and row["seq"] == number
-    if not good or hashlib.sha256(_canonical(row)).hexdigest() != digest:
+def record(path: Path, number: int, line: Line) -> Record:
+    """Return what a line says.
+
+    Raises:
+        SessionError: `session_broken`: it says nothing that can be read.
+    """
+    try:
+        return Record(number, line.at, line.event, json.loads(line.raw)["data"])
+    except (ValueError, RecursionError) as error:
+        raise broken(path, f"line {number}: {error}") from error
+
+
+def _checked(raw: bytes, number: int, prev: str) -> Line:
+    """Return a line, or raise what says that it is not the one after `prev`."""
+    found = _LINE.fullmatch(raw)
+    if found is None:
+        raise ValueError("it is no line of a journal")
+    body, at, event, digest, rest, before, seq = found.groups()
+    good = before == prev.encode("ascii") and int(seq) == number
+    if not good or hashlib.sha256(body + rest).hexdigest().encode("ascii") != digest:
         raise ValueError("its hash does not follow")
-    if datetime.fromisoformat(row["at"]).tzinfo is None:
+    if datetime.fromisoformat(at.decode("ascii")).tzinfo is None:
         raise ValueError("its time has no offset")
-    return Record(number, row["at"], Event(row["event"]), row["data"]), digest
+    return Line(at.decode("ascii"), Event(event.decode("ascii")), digest.decode("ascii"), raw)
 
 
 def broken(path: Path, why: str) -> SessionError:

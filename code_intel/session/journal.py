@@ -1,42 +1,48 @@
-"""Sessions on disk: `<folder>/<session id>.jsonl`, appended under a lock (docs/decisions/0008).
+"""Sessions on disk: a journal in the project, its head outside, appended under the head's lock.
 
-The format of a line is `chain`'s. A step counts once its line is flushed; whoever reads without the
-lock sees the journal as of some moment.
+A step counts once its lines are flushed and the head says so (docs/decisions/0008, 0029). Reading
+takes no lock: the head first, then the journal, which may be ahead of it, never behind.
 """
 
-import errno
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import SessionError, StorageError, UsageError
-from code_intel.session.chain import FIRST, Chain, broken, encode, read
-from code_intel.session.locking import lock, unlock
+from code_intel.session import files, heads
+from code_intel.session.chain import FIRST, broken, check, encode, record
+from code_intel.session.handles import (
+    NAME,
+    Handle,
+    Token,
+    mint,
+    parse,
+    random_token,
+    unknown,
+)
+from code_intel.session.heads import Head, HeldHead, Place
+from code_intel.session.listing import prune
 from code_intel.session.phases import Event, Intent
-from code_intel.session.replay import VERSION, apply
-from code_intel.session.state import Session, Step
+from code_intel.session.replay import VERSION, apply, replay
+from code_intel.session.state import Record, Session, Step
 
 Clock = Callable[[], datetime]
-Token = Callable[[], str]
 
-KEPT = 1000  # journals in a folder; the least recently used go first
 MOST_BASELINE = 500  # files a session remembers as changed before it began
+AHEAD = "What follows the last acknowledged step in the journal has been left out."
 _LONGEST_QUERY = 20_000  # characters
 _LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
-_ID = re.compile(r"session_[0-9]{8}_[0-9]{6}_(?:[0-9a-f]{8}|[0-9a-f]{32})")
+_DRAWS = 100  # names tried before giving up
 
 
-class JournalFile(NamedTuple):
-    """A journal on disk; `modified` is seconds since the epoch."""
+class Started(NamedTuple):
+    """A new session, and the handle that only whoever started it is told."""
 
-    session_id: str
-    path: Path
-    modified: float
+    session: Session
+    handle: str
 
 
 class Transaction:
@@ -46,21 +52,20 @@ class Transaction:
         session: The session, the steps appended so far included.
     """
 
-    def __init__(self, session: Session, chain: Chain, clock: Clock) -> None:
+    def __init__(self, session: Session, last: str, clock: Clock) -> None:
         self.session = session
-        self._last = chain.last
+        self.last = last
         self._clock = clock
         self._lines: list[bytes] = []
 
     def append(self, *steps: Step) -> Session:
         """Apply steps; raises what `state.apply` raises, and then nothing of the block is kept."""
         for step in steps:
-            record, line, digest = encode(
-                self.session.seq + 1, self._clock(), step.event, step.data, self._last
-            )
-            self.session = apply(self.session, record)
+            seq, now = self.session.seq + 1, self._clock()
+            row, line, digest = encode(seq, now, step.event, step.data, self.last)
+            self.session = apply(self.session, row)
             self._lines.append(line)
-            self._last = digest
+            self.last = digest
         return self.session
 
     def pending(self) -> bytes:
@@ -73,84 +78,88 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def random_token() -> str:
-    """Return 32 random hex digits: whoever knows a session's id may use it, so nobody may guess one."""
-    return os.urandom(16).hex()
-
-
 def create(
-    folder: Path,
+    place: Place,
     intent: Intent,
     query: str,
-    root: Path,
     *,
     clock: Clock = utc_now,
     token: Token = random_token,
     baseline: Mapping[str, str] = MappingProxyType({}),
-) -> Session:
-    """Start a session; `folder` is made if missing, journals beyond `KEPT` are pruned.
+) -> Started:
+    """Start a session; missing folders are made, journals beyond `listing.KEPT` are pruned.
 
     `baseline` has the content hash of every file that is changed already, by path relative to the
     root: what was changed before is none of this session's work. `MOST_BASELINE` of them are kept.
 
     Raises:
         UsageError: The query is empty or too long.
-        StorageError: The journal cannot be written.
+        StorageError: The journal or its head cannot be written.
     """
     if not query.strip() or len(query) > _LONGEST_QUERY:
         raise UsageError(
             f"query must have 1 to {_LONGEST_QUERY} characters.", details={"field": "query"}
         )
+    with files.disk(place.journals):
+        place.journals.mkdir(parents=True, exist_ok=True)
+    heads.make_folder(place)
     now = clock()
-    with _disk(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for _ in range(100):
-            session_id = f"session_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{token()}"
-            path = _path(folder, session_id)
-            data = {
-                "version": VERSION,
-                "id": session_id,
-                "intent": intent.value,
-                "query": query,
-                "root": str(root),
-                "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
-            }
-            record, line, _ = encode(1, now, Event.STARTED, data, FIRST, longest=_LONGEST_START)
-            session = apply(None, record)
-            try:
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-            except FileExistsError:
-                continue
-            _write_new(path, handle, line)
-            prune(folder)
-            return session
-    raise StorageError(f"No free session id in {folder}.")
+    for _ in range(_DRAWS):
+        handle = mint(now, token)
+        data = {
+            "version": VERSION,
+            "name": handle.name,
+            "seal": handle.seal,
+            "project": place.project,
+            "intent": intent.value,
+            "query": query,
+            "root": str(place.root),
+            "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
+        }
+        row, line, digest = encode(1, now, Event.STARTED, data, FIRST, longest=_LONGEST_START)
+        session = apply(None, row)
+        if _write_new(place, handle.name, line, digest):
+            prune(place)
+            return Started(session, handle.text)
+    raise StorageError(f"No free session id in {place.journals}.")
 
 
-def load(
-    folder: Path, session_id: str, *, expire_hours: float = 0, clock: Clock = utc_now
-) -> Session:
-    """Replay a session; `expire_hours` after its last event it is gone, 0 means never.
+def load(place: Place, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now) -> Session:
+    """Replay a session for its owner; `expire_hours` after its last event it is gone, 0 means never.
 
     Raises:
-        SessionError: No such session, a malformed id, expired (`session_expired`), or a broken
-            journal (`session_broken`, names the file).
-        StorageError: The journal cannot be read.
+        SessionError: No such session, or `handle` is not its handle; expired (`session_expired`); a
+            journal that is not what was acknowledged (`session_broken`, names the file).
+        StorageError: Journal or head cannot be read.
     """
-    path = _path(folder, session_id)
-    with _disk(path):
-        raw = path.read_bytes() if path.exists() else None
-    if raw is None:
-        raise SessionError(f"There is no session {session_id}.")
-    session = _session(read(path, raw), path)
+    key = parse(handle)
+    head = heads.read(place, key.name)
+    if head is None:
+        raise unknown(key.name)
+    session = _owned(_replayed(place, key.name, head), key)
     _check_age(session, expire_hours, clock())
     return session
 
 
+def inspect(place: Place, name: str) -> Session:
+    """Replay a session for people, by its name, however old; nothing can be done with it.
+
+    Raises:
+        SessionError: No such session; a journal that is not what was acknowledged (`session_broken`).
+        StorageError: Journal or head cannot be read.
+    """
+    return _replayed(place, name, _head(place, name))
+
+
+def records(place: Place, name: str) -> tuple[Record, ...]:
+    """Return the steps of a session for people, by its name; raises what `inspect` raises."""
+    return _read(place, name, _head(place, name))[0]
+
+
 @contextmanager
 def transaction(
-    folder: Path,
-    session_id: str,
+    place: Place,
+    handle: str,
     *,
     expire_hours: float = 0,
     clock: Clock = utc_now,
@@ -161,90 +170,87 @@ def transaction(
     Raises:
         SessionError: As `load`.
         BusyError: Another process kept the lock longer than `timeout` seconds.
-        StorageError: The journal cannot be written.
+        StorageError: Journal or head cannot be written.
     """
-    path = _path(folder, session_id)
-    if not path.exists():
-        raise SessionError(f"There is no session {session_id}.")
-    with _disk(path):
-        handle = os.open(path, os.O_RDWR | os.O_APPEND)
-    try:
-        lock(handle, path.name, timeout)
-        with _disk(path):
-            raw = _read_all(handle)
-        chain = read(path, raw)
-        session = _session(chain, path)
+    key = parse(handle)
+    with heads.held(place, key.name, timeout) as held:
+        session = _owned(_replayed(place, key.name, held.head), key)
         _check_age(session, expire_hours, clock())
-        held = Transaction(session, chain, clock)
-        yield held
-        if lines := held.pending():
-            with _disk(path):
-                if chain.end < len(raw):
-                    os.ftruncate(handle, chain.end)
-                _write_all(handle, lines, chain.end)
-    finally:
-        unlock(handle)
-        os.close(handle)
+        work = Transaction(session, held.head.digest, clock)
+        yield work
+        if lines := work.pending():
+            _write(place, held, lines, work)
 
 
 def append(
-    folder: Path,
-    session_id: str,
+    place: Place,
+    handle: str,
     *steps: Step,
     expire_hours: float = 0,
     clock: Clock = utc_now,
 ) -> Session:
     """Append steps in a transaction of their own; raises what `transaction` raises."""
-    with transaction(folder, session_id, expire_hours=expire_hours, clock=clock) as held:
+    with transaction(place, handle, expire_hours=expire_hours, clock=clock) as held:
         return held.append(*steps)
 
 
-def list_sessions(folder: Path) -> tuple[JournalFile, ...]:
-    """Return the journals in `folder`, the most recently used first; files that are none left out."""
-    found: list[JournalFile] = []
-    if not folder.is_dir():
-        return ()
-    with _disk(folder), os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name.removesuffix(".jsonl")
-            if name != entry.name and _ID.fullmatch(name):
-                with suppress(FileNotFoundError):  # pruned by another process
-                    found.append(JournalFile(name, Path(entry.path), entry.stat().st_mtime))
-    return tuple(sorted(found, key=lambda file: (file.modified, file.session_id), reverse=True))
-
-
-def prune(folder: Path, keep: int = KEPT) -> int:
-    """Delete the least recently used journals beyond `keep`; returns how many."""
-    surplus = list_sessions(folder)[keep:]
-    with _disk(folder):
-        for file in surplus:
-            file.path.unlink(missing_ok=True)
-    return len(surplus)
-
-
-def _path(folder: Path, session_id: str) -> Path:
-    """Return a session's file; an id is a name we made, never a path.
+def _head(place: Place, name: str) -> Head:
+    """Return the head of a session that a person named.
 
     Raises:
-        SessionError: The id has not the form of one.
+        SessionError: As `inspect`.
     """
-    if not _ID.fullmatch(session_id):
-        raise SessionError(f"{session_id[:60]!a} is no session id.")
-    return folder / f"{session_id}.jsonl"
+    if not NAME.fullmatch(name):
+        raise SessionError(
+            f"{name[:40]!a} is no name of a session.",
+            hint="Copy one from the list of sessions.",
+        )
+    head = heads.read(place, name)
+    if head is None:
+        path = place.journal(name)
+        raise broken(path, "nobody has acknowledged it here") if path.exists() else unknown(name)
+    return head
 
 
-def _session(chain: Chain, path: Path) -> Session:
-    session: Session | None = None
-    for record in chain.records:
+def _read(place: Place, name: str, head: Head) -> tuple[tuple[Record, ...], bool]:
+    """Return the records up to the head, and whether something follows them.
+
+    Raises:
+        SessionError: `session_broken`, as `load`.
+        StorageError: The journal cannot be read.
+    """
+    path = place.journal(name)
+    with files.disk(path):
         try:
-            session = apply(session, record)
-        except SessionError as error:
-            raise broken(path, error.message) from error
-    if session is None:
-        raise broken(path, "no complete line")
-    if session.id != path.stem:
-        raise broken(path, f"it is the journal of {session.id}")
-    return session._replace(warnings=chain.warnings)
+            with files.opened(path) as handle:
+                raw = files.read(handle, 0, head.end)
+                ahead = os.fstat(handle).st_size > head.end
+        except FileNotFoundError:
+            raise broken(path, "it is gone") from None
+    lines = enumerate(check(path, raw, head), 1)
+    return tuple(record(path, number, line) for number, line in lines), ahead
+
+
+def _replayed(place: Place, name: str, head: Head) -> Session:
+    """Return the session as of its head; raises what `_read` raises."""
+    path = place.journal(name)
+    said, ahead = _read(place, name, head)
+    try:
+        session = replay(said)
+    except SessionError as error:
+        raise broken(path, error.message) from error
+    if session.name != name:
+        raise broken(path, f"it is the journal of {session.name}")
+    if session.project != place.project:
+        raise broken(path, f"it is the journal of a session in {session.root}")
+    return session._replace(warnings=(AHEAD,) if ahead else ())
+
+
+def _owned(session: Session, key: Handle) -> Session:
+    """Return the session if the handle is its handle; whoever has only its name learns nothing."""
+    if not key.opens(session.seal):
+        raise unknown(key.name)
+    return session
 
 
 def _check_age(session: Session, expire_hours: float, now: datetime) -> None:
@@ -252,52 +258,41 @@ def _check_age(session: Session, expire_hours: float, now: datetime) -> None:
     idle = now - datetime.fromisoformat(session.updated_at)
     if expire_hours and idle > timedelta(hours=expire_hours):
         raise SessionError(
-            f"Session {session.id} was last used {session.updated_at} and has expired.",
+            f"Session {session.name} was last used {session.updated_at} and has expired.",
             code="session_expired",
         )
 
 
-@contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"{path} cannot be used: {error.strerror or error}.") from error
+def _write_new(place: Place, name: str, line: bytes, digest: str) -> bool:
+    """Write a journal's first line, then its head; False when the name is taken.
 
-
-def _read_all(handle: int) -> bytes:
-    os.lseek(handle, 0, os.SEEK_SET)
-    parts: list[bytes] = []
-    while part := os.read(handle, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _write_new(path: Path, handle: int, line: bytes) -> None:
-    """Write a journal's first line and make its name durable; a failure leaves no file."""
-    try:
-        _write_all(handle, line, 0)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(handle)
-    with suppress(OSError):  # folders cannot be opened everywhere
-        folder = os.open(path.parent, os.O_RDONLY)
+    Raises:
+        StorageError: The disk refused; there is neither of them.
+    """
+    path = place.journal(name)
+    with files.disk(path):
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _write_all(handle: int, lines: bytes, start: int) -> None:
-    """Append `lines` in one write and flush; a full disk leaves the file as it was."""
+            files.create(path, line)
+        except FileExistsError:
+            return False
     try:
-        written = os.write(handle, lines)
-        os.fsync(handle)
-    except OSError:
-        os.ftruncate(handle, start)
+        with files.disk(place.heads, heads.ADVICE):
+            heads.create(place, name, Head(1, len(line), digest))
+    except StorageError as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error.__cause__, FileExistsError):
+            return False
         raise
-    if written != len(lines):
-        os.ftruncate(handle, start)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return True
+
+
+def _write(place: Place, held: HeldHead, lines: bytes, work: Transaction) -> None:
+    """Append lines, then acknowledge them.
+
+    When the head cannot be written, the lines stay: it may say yet that they count.
+    """
+    path, end = place.journal(work.session.name), held.head.end
+    with files.disk(path), files.opened(path, files.GROW) as handle:
+        files.append(handle, lines, end)
+    with files.disk(place.heads, heads.ADVICE):
+        held.advance(Head(work.session.seq, end + len(lines), work.last))

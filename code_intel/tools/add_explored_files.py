@@ -33,7 +33,7 @@ async def add_explored_files(
     message = f"Explored now: {', '.join(session.explored_files)}."
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "current_phase": session.phase.value,
         "explored_files": list(session.explored_files),
         "message": message,

@@ -52,7 +52,7 @@ async def confirm_symbol_relevance(
     )
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "current_phase": session.phase.value,
         "updated_count": len(confirmed),
         "mapped_symbols": [

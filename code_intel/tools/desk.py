@@ -23,6 +23,7 @@ from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
+from code_intel.session.heads import Place, place_of
 from code_intel.session.state import Session, Step
 from code_intel.tools import deciding
 from code_intel.tools.declaration import Report, silent
@@ -45,7 +46,7 @@ class Desk:
         embedder: The process's model.
         offered: Names of the tools that the server lists; refusals name no others.
         connection: Who asks: the name of a connection, or None where there is none to remember.
-        lasts: The last session that each connection started or named.
+        lasts: The handle of the last session that each connection started or named.
         report: Takes the progress of a call to who asks.
         warnings: What went wrong beside a call; its answer says so.
     """
@@ -79,20 +80,20 @@ class Desk:
         return self.settings.root
 
     @property
-    def sessions(self) -> Path:
-        """Where the journals are."""
-        return self.settings.state / "sessions"
+    def sessions(self) -> Place:
+        """Where the sessions are."""
+        return sessions_of(self.settings)
 
     @property
     def last(self) -> str | None:
-        """The last session that this connection started or named; no other connection sees it."""
+        """The handle of the last session that this connection started or named; no other sees it."""
         return None if self.connection is None else self.lasts.get(self.connection)
 
-    def remember(self, session_id: str) -> None:
+    def remember(self, handle: str) -> None:
         """Make a session this connection's last."""
         if self.connection is not None:
             self.lasts.pop(self.connection, None)
-            self.lasts[self.connection] = session_id
+            self.lasts[self.connection] = handle
             while len(self.lasts) > MOST_REMEMBERED:
                 del self.lasts[next(iter(self.lasts))]
 
@@ -110,7 +111,7 @@ class Desk:
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
-            held = Held(self, session, tool)
+            held = Held(self, session, chosen, tool)
             try:
                 phases.check_allowed(session, tool, self.offered or None)
                 self.remember(chosen)
@@ -134,7 +135,7 @@ class Desk:
         folder = folder_of(self.settings.state)
         try:
             if made:
-                await thread(decisions.note, folder, session.id if session else "", made)
+                await thread(decisions.note, folder, session.name if session else "", made)
         except CodeIntelError as error:
             self.warnings.append(f"Decisions were not logged: {error.message}")
 
@@ -150,15 +151,16 @@ class Desk:
 
 @dataclass
 class Held:
-    """A session under its lock, as of the last step appended."""
+    """A session under its lock, as of the last step appended; `handle` is for its owner's eyes alone."""
 
     desk: Desk
     session: Session
+    handle: str
     tool: str
 
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
-        self.session = await thread(journal.append, self.desk.sessions, self.session.id, *steps)
+        self.session = await thread(journal.append, self.desk.sessions, self.handle, *steps)
         return self.session
 
     async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
@@ -168,13 +170,18 @@ class Held:
         """
 
         def work() -> T:
-            with journal.transaction(self.desk.sessions, self.session.id) as held:
+            with journal.transaction(self.desk.sessions, self.handle) as held:
                 phases.check_allowed(held.session, self.tool, self.desk.offered or None)
                 verdict, steps = judgement(held.session)
                 self.session = held.append(*steps)
             return verdict
 
         return await thread(work)
+
+
+def sessions_of(settings: Settings) -> Place:
+    """Return where a project's sessions are."""
+    return place_of(settings.root, settings.state / "sessions", settings.state_dir)
 
 
 async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

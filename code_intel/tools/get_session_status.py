@@ -28,7 +28,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
     states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
     guards = explained(_failed(session))
     data = {
-        "session_id": session.id,
+        "session_id": held.handle,
         "intent": session.intent.value,
         "query": session.query,
         "current_phase": session.phase.value,
@@ -69,6 +69,6 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
     }
     kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
     troubles = [f"\n{state['name']}: {status_text(state)}" for state in states if "error" in state]
-    text = f"{session.id}: {session.phase}, risk {session.risk}. {step}"
+    text = f"{session.name}: {session.phase}, risk {session.risk}. {step}"
     guarded = f"\nThe map's hit did not lead to READY: {kept}." if kept else ""
     return Answer(data, text + guarded + "".join(troubles))

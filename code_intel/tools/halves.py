@@ -49,13 +49,13 @@ class Silent(NamedTuple):
         return f"No answer from {self.error.message.rstrip('.')} (since {self.status.since}). {self.hint}"
 
 
-async def look(desk: Desk, session_id: str | None, tool: str) -> Session | None:
-    """Return the session as it is, if there is one and its phase allows the tool.
+async def look(desk: Desk, session_id: str | None, tool: str) -> tuple[Session | None, str | None]:
+    """Return the session as it is and its handle, if there is one and its phase allows the tool.
 
     The session is held again to note what came: nobody waits for a slow server with the lock.
     """
     async with desk.perhaps(session_id, tool) as held:
-        return held.session if held else None
+        return (held.session, held.handle) if held else (None, None)
 
 
 async def heard(

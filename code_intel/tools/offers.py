@@ -64,7 +64,7 @@ async def tell(
         (offer.nl_term, offer.symbol),
         kind,
         words=offer.words,
-        session_id=session.id,
+        session_id=session.name,
         detail=detail or offer.band,
     )
     with suppress(CodeIntelError):

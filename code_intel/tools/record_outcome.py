@@ -71,7 +71,7 @@ async def record_outcome(
     message = f"Recorded {outcome}. {taught.note}"
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "log_file": str(log.relative_to(desk.root)),
         "record_id": record["record_id"],
         "cached_pairs": [{"nl_term": term, "symbol": symbol} for term, symbol in taught.pairs],
@@ -110,8 +110,8 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
     # search_smart asks the forest only once the map has missed.
     asked = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
     return {
-        "record_id": f"outcome_{session.id}_{now}",
-        "session_id": session.id,
+        "record_id": f"outcome_{session.name}_{now}",
+        "session_id": session.name,
         "timestamp": now,
         "outcome": outcome,
         "phase_at_outcome": session.phase.value,

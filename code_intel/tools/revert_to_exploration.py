@@ -28,7 +28,7 @@ async def revert_to_exploration(
     message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "next_phase": session.phase.value,
         "message": message,
     }

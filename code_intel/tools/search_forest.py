@@ -33,8 +33,7 @@ async def search_forest(
     While the forest does not answer (unavailable says why), what the map knows comes instead.
     """
     check_query(query)
-    session = await look(desk, session_id, "search_forest")
-    handle = session.id if session else session_id
+    _, handle = await look(desk, session_id, "search_forest")
     work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
     found, silent = await heard(desk, 1, work)
     if found is None:

@@ -30,8 +30,7 @@ async def search_map(
     (unavailable says why), hypotheses of the forest come instead, and nothing opens.
     """
     check_query(query)
-    session = await look(desk, session_id, "search_map")
-    handle = session.id if session else session_id
+    session, handle = await look(desk, session_id, "search_map")
     since = time.monotonic()
     answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))
     if answer is None:

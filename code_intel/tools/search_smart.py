@@ -37,10 +37,9 @@ async def search_smart(
     the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
     does not answer, the other does; unavailable says which, why, and when it is tried again.
     """
-    session = await look(desk, session_id, "search_smart")
+    session, handle = await look(desk, session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")
     check_query(words)
-    handle = session.id if session else session_id
     since = time.monotonic()
     answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
     judged = None

@@ -51,7 +51,7 @@ async def set_query_frame(
     )
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "current_phase": session.phase.value,
         "query_frame": {
             "raw_query": session.frame.raw_query,

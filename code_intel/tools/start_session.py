@@ -45,20 +45,19 @@ async def start_session(
     """
     await thread(_check_project, desk.root, repo_path)
     before = await thread(baseline, desk.root)
-    session = await thread(
-        journal.create, desk.sessions, Intent(intent), query, desk.root, baseline=before
+    session, handle = await thread(
+        journal.create, desk.sessions, Intent(intent), query, baseline=before
     )
-    await thread(journal.prune, desk.sessions)
-    desk.remember(session.id)
+    desk.remember(handle)
     allowed = list(phases.allowed_tools(session, desk.offered or None))
     read_only = session.phase is Phase.READY
     step = (
         "Answer from search_smart and search_text." if read_only else "Call set_query_frame next."
     )
-    message = f"Session {session.id} is in {session.phase}. {step}"
+    message = f"Session {session.name} is in {session.phase}. {step}"
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": handle,
         "intent": session.intent.value,
         "current_phase": session.phase.value,
         "allowed_tools": allowed,
@@ -79,7 +78,8 @@ async def start_session(
         },
         "exploration_hint": "search_smart asks the map of agreements first, then the source.",
     }
-    return Answer(data, f"{message}\n{EXTRACTION}")
+    # Clients that show a model the text alone have nowhere else to read the handle.
+    return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION}")
 
 
 def _check_project(root: Path, repo_path: str) -> None:

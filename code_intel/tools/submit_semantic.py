@@ -50,7 +50,7 @@ async def submit_semantic(
     )
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "next_phase": session.phase.value,
         "hypotheses_to_verify": texts,
         "search_queries": search_queries,

@@ -76,7 +76,7 @@ async def submit_understanding(
         message += f" Missing: {'; '.join(verdict.missing)}. {verdict.hint}"
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "next_phase": session.phase.value,
         "evaluated_confidence": verdict.confidence,
         "risk_level": session.risk.value,

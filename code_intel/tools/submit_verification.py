@@ -74,7 +74,7 @@ async def submit_verification(
     message = f"{session.phase}. {next_step(session)}"
     data = {
         "success": True,
-        "session_id": session.id,
+        "session_id": held.handle,
         "next_phase": session.phase.value,
         "confirmed": list(verdict.confirmed),
         "rejected": list(verdict.rejected),

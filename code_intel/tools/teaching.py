@@ -131,7 +131,7 @@ async def _write(desk: Desk, session: Session, pair: Pair, *, confirmed: bool) -
         files=tuple(places),
         similarity=mapped.confidence,
         intent=session.intent.value,
-        session_id=session.id,
+        session_id=session.name,
         digest=definitions[0].digest if definitions else "",
         body=await sole_body(desk, definitions),
         frame=tuple((slot.name, slot.value) for slot in session.frame.slots)

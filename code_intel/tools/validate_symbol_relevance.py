@@ -37,7 +37,7 @@ async def validate_symbol_relevance(
     if not asked:
         raise UsageError("symbols_identified is empty.", details={"field": "symbols_identified"})
     async with desk.session(session_id, "validate_symbol_relevance") as held:
-        session = held.session
+        handle = held.handle
     defined = await defined_symbols(desk, asked)
     scores = await symbol_scores(desk, target_feature, defined)
     agreed = await agreed_symbols(desk, target_feature, asked)
@@ -46,7 +46,7 @@ async def validate_symbol_relevance(
     undefined = [s for s in asked if s not in defined]
     message = "Read these symbols, then call confirm_symbol_relevance with those that carry out the feature."
     data = {
-        "session_id": session.id,
+        "session_id": handle,
         "target_feature": target_feature,
         "symbols_count": len(asked),
         "validation_prompt": f"Which of these carry out “{target_feature}”? Decide from the code.",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.session.handles import parse
 from piped import END, FOREST, GATEWAY, SERVERS, doctor, ended, grow, started
 from projects import Project
 
@@ -244,7 +245,7 @@ def test_an_outcome_that_was_answered_for_survives_a_kill(words: Project) -> Non
             )
             pipe.process.kill()
             pipe.process.wait()
-        kept.append(str(session["session_id"]))
+        kept.append(parse(str(session["session_id"])).name)
         assert quote in terms(words)
     doctor(words)
     log = (words.root / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8").splitlines()

@@ -13,8 +13,9 @@ import pytest
 
 from code_intel.session import journal
 from code_intel.session.state import Session
+from code_intel.tools.desk import sessions_of
 from projects import ERAS, Caller, Project
-from served import make_shop
+from served import make_shop, settings_of
 from servers.http_processes import client, environment, serving
 
 pytestmark = pytest.mark.anyio
@@ -142,7 +143,7 @@ async def test_a_thousand_calls_of_three_clients_are_kept_apart_and_none_is_lost
 
 
 def session_of(root: Path, handle: str) -> Session:
-    return journal.load(root / ".code-intel" / "sessions", handle)
+    return journal.load(sessions_of(settings_of(root)), handle)
 
 
 def other_in(target: str, name: str) -> bool:

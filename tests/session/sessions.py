@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from code_intel.session import journal, steps
+from code_intel.session import steps
+from code_intel.session.handles import Token
+from code_intel.session.heads import Place, place_of
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import apply
 from code_intel.session.requirements import Submission, UnderstandingFacts
@@ -29,15 +31,22 @@ class Ticking:
         return self.now
 
 
-def tokens() -> journal.Token:
+def tokens() -> Token:
     numbers = count(1)
     return lambda: f"{next(numbers):08x}"
 
 
+def place_in(folder: Path, root: Path = Path("/project")) -> Place:
+    """Return where the sessions of `root` are: journals and heads below one folder."""
+    return place_of(root, folder / "sessions", folder / "state")
+
+
 def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
     data = {
-        "version": 1,
-        "id": "session_20260102_030405_00000001",
+        "version": 2,
+        "name": "session_20260102_030405_00000001",
+        "seal": "0" * 64,
+        "project": "0" * 32,
         "intent": intent.value,
         "query": query,
         "root": str(root),

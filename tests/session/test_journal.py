@@ -1,7 +1,6 @@
 """Sessions on disk: replay is the session, and no damage goes unnoticed."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -16,8 +15,9 @@ from hypothesis import strategies as st
 
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import journal, steps
-from code_intel.session.chain import read
 from code_intel.session.evidence import Answer, Evidence, submit_semantic, submit_verification
+from code_intel.session.heads import Place
+from code_intel.session.journal import Started
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.replay import replay
 from code_intel.session.requirements import (
@@ -27,52 +27,66 @@ from code_intel.session.requirements import (
 )
 from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session, Step
-from session.sessions import FACTS, FILES, QUERY, SYMBOLS, Ticking, map_facts, submission, tokens
+from session.sessions import (
+    FACTS,
+    FILES,
+    QUERY,
+    SYMBOLS,
+    Ticking,
+    map_facts,
+    place_in,
+    submission,
+    tokens,
+)
 
-ROOT = Path("/project")
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return place_in(tmp_path)
 
 
-def new(folder: Path, intent: Intent = Intent.MODIFY) -> Session:
-    return journal.create(folder, intent, QUERY, ROOT, clock=Ticking(), token=tokens())
+def new(place: Place, intent: Intent = Intent.MODIFY) -> Started:
+    return journal.create(place, intent, QUERY, clock=Ticking(), token=tokens())
 
 
-def file_of(folder: Path, session: Session) -> Path:
-    return folder / f"{session.id}.jsonl"
+def file_of(place: Place, session: Session) -> Path:
+    return place.journal(session.name)
 
 
-def test_a_created_session_is_loaded_as_it_was(tmp_path: Path) -> None:
-    session = new(tmp_path / "sessions")
-    assert session.id == "session_20260102_030406_00000001"
-    assert journal.load(tmp_path / "sessions", session.id) == session
+def test_a_created_session_is_loaded_as_it_was(place: Place) -> None:
+    session, handle = new(place)
+    assert session.name == "session_20260102_030406_00000001"
+    assert handle.startswith(f"{session.name}_")
+    assert journal.load(place, handle) == session
     assert session.root == "/project"
 
 
-def test_what_had_changed_before_is_kept_with_the_session(tmp_path: Path) -> None:
-    assert new(tmp_path / "clean").baseline == {}
+def test_what_had_changed_before_is_kept_with_the_session(place: Place) -> None:
+    assert new(place).session.baseline == {}
     baseline = {f"ソース/{number:04}/{'x' * 100}.py": "f" * 64 for number in range(600)}
-    session = journal.create(tmp_path, Intent.MODIFY, QUERY, ROOT, baseline=baseline)
-    assert journal.load(tmp_path, session.id).baseline == session.baseline
+    session, handle = journal.create(place, Intent.MODIFY, QUERY, baseline=baseline)
+    assert journal.load(place, handle).baseline == session.baseline
     assert session.baseline == dict(list(baseline.items())[: journal.MOST_BASELINE])
 
 
-def test_two_sessions_of_one_second_are_two(tmp_path: Path) -> None:
+def test_two_sessions_of_one_second_are_two(place: Place) -> None:
     clock = Ticking()
     frozen = clock()
     ids = {
-        journal.create(tmp_path, Intent.QUESTION, "what?", ROOT, clock=lambda: frozen).id
+        journal.create(place, Intent.QUESTION, "what?", clock=lambda: frozen).session.name
         for _ in range(20)
     }
     assert len(ids) == 20
 
 
-def test_an_id_already_taken_is_drawn_again(tmp_path: Path) -> None:
-    first = new(tmp_path)
+def test_an_id_already_taken_is_drawn_again(place: Place) -> None:
+    first, handle = new(place)
     drawn = iter(["00000001", "00000001", "0000000a"])
-    second = journal.create(
-        tmp_path, Intent.MODIFY, QUERY, ROOT, clock=Ticking(), token=lambda: next(drawn)
+    second, _ = journal.create(
+        place, Intent.MODIFY, QUERY, clock=Ticking(), token=lambda: next(drawn)
     )
-    assert second.id.endswith("0000000a")
-    assert journal.load(tmp_path, first.id) == first
+    assert second.name.endswith("0000000a")
+    assert journal.load(place, handle) == first
 
 
 @pytest.mark.parametrize(
@@ -88,156 +102,155 @@ def test_an_id_already_taken_is_drawn_again(tmp_path: Path) -> None:
         "x" * 5000,
     ],
 )
-def test_an_id_is_never_a_path(tmp_path: Path, session_id: str) -> None:
-    new(tmp_path)
+def test_an_id_is_never_a_path(place: Place, session_id: str) -> None:
+    new(place)
     with pytest.raises(SessionError, match="is no session id"):
-        journal.load(tmp_path, session_id)
-    with pytest.raises(SessionError), journal.transaction(tmp_path, session_id):
-        pass
+        journal.load(place, session_id)
+    with pytest.raises(SessionError, match="is no session id"):
+        journal.append(place, session_id, steps.called("query", "x"))
+    with pytest.raises(SessionError, match="is no name of a session"):
+        journal.inspect(place, session_id)
 
 
-def test_an_unknown_session_says_how_to_start_one(tmp_path: Path) -> None:
+def test_an_unknown_session_says_how_to_start_one(place: Place) -> None:
     with pytest.raises(SessionError) as caught:
-        journal.load(tmp_path, "session_20260102_030406_00000001")
+        journal.load(place, f"session_20260102_030406_00000001_{'0' * 32}")
     assert caught.value.error == "no_active_session"
     assert "start_session" in caught.value.hint
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 30_000])
-def test_a_query_must_have_a_bearable_length(tmp_path: Path, query: str) -> None:
+def test_a_query_must_have_a_bearable_length(place: Place, query: str) -> None:
     with pytest.raises(UsageError) as caught:
-        journal.create(tmp_path, Intent.MODIFY, query, ROOT)
+        journal.create(place, Intent.MODIFY, query)
     assert caught.value.details["field"] == "query"
 
 
-def test_lines_are_numbered_and_chained(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    journal.append(tmp_path, session.id, steps.called("query", "ログイン", found=1))
-    rows = [json.loads(line) for line in file_of(tmp_path, session).read_bytes().splitlines()]
+def test_lines_are_numbered_and_chained(place: Place) -> None:
+    session, handle = new(place)
+    journal.append(place, handle, steps.called("query", "ログイン", found=1))
+    rows = [json.loads(line) for line in file_of(place, session).read_bytes().splitlines()]
     assert [row["seq"] for row in rows] == [1, 2]
     assert rows[1]["prev"] == rows[0]["hash"]
     assert set(rows[0]) == {"seq", "at", "event", "data", "prev", "hash"}
 
 
-def test_an_error_in_a_transaction_writes_nothing(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    before = file_of(tmp_path, session).read_bytes()
+def test_an_error_in_a_transaction_writes_nothing(place: Place) -> None:
+    session, handle = new(place)
+    before = file_of(place, session).read_bytes()
     with (
         pytest.raises(SessionError, match="cannot happen"),
-        journal.transaction(tmp_path, session.id) as held,
+        journal.transaction(place, handle) as held,
     ):
         held.append(steps.called("query", "x", found=1), steps.revert())
-    assert file_of(tmp_path, session).read_bytes() == before
+    assert file_of(place, session).read_bytes() == before
 
 
-def test_steps_of_a_transaction_see_each_other(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    with journal.transaction(tmp_path, session.id) as held:
+def test_steps_of_a_transaction_see_each_other(place: Place) -> None:
+    _, handle = new(place)
+    with journal.transaction(place, handle) as held:
         held.append(steps.called("query", "login", found=1))
         assert held.session.used("query")
         held.append(steps.called("search_text", "y", found=1))
-    assert len(journal.load(tmp_path, session.id).calls) == 2
+    assert len(journal.load(place, handle).calls) == 2
 
 
-def test_one_holder_at_a_time(tmp_path: Path) -> None:
-    session = new(tmp_path)
+def test_one_holder_at_a_time(place: Place) -> None:
+    _, handle = new(place)
     with (
-        journal.transaction(tmp_path, session.id),
+        journal.transaction(place, handle),
         pytest.raises(BusyError),
-        journal.transaction(tmp_path, session.id, timeout=0.03),
+        journal.transaction(place, handle, timeout=0.03),
     ):
         pass
-    journal.append(tmp_path, session.id, steps.called("query", "free again"))
+    journal.append(place, handle, steps.called("query", "free again"))
 
 
-def test_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
-    session = new(tmp_path)
+def test_processes_lose_nothing_of_each_other(place: Place) -> None:
+    _, handle = new(place)
     code = (
-        "import sys; from pathlib import Path; from code_intel.session import journal, steps\n"
-        "for n in range(20): journal.append(Path(sys.argv[1]), sys.argv[2],"
-        " steps.called('query', f'{sys.argv[3]}-{n}', found=1))"
+        "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
+        "number, handle, *folders = sys.argv[1:]\n"
+        "place = heads.Place(*map(Path, folders))\n"
+        "for n in range(20): journal.append(place, handle,"
+        " steps.called('query', f'{number}-{n}', found=1))"
     )
     running = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), session.id, str(number)])
+        subprocess.Popen([sys.executable, "-c", code, str(number), handle, *map(str, place)])
         for number in range(3)
     ]
     assert [process.wait() for process in running] == [0, 0, 0]
-    targets = {call.target for call in journal.load(tmp_path, session.id).calls}
+    targets = {call.target for call in journal.load(place, handle).calls}
     assert targets == {f"{number}-{n}" for number in range(3) for n in range(20)}
 
 
-def test_a_torn_last_line_is_dropped_told_and_overwritten(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    file = file_of(tmp_path, session)
+def test_a_torn_last_line_is_dropped_told_and_overwritten(place: Place) -> None:
+    session, handle = new(place)
+    file = file_of(place, session)
     with file.open("ab") as out:
         out.write(b'{"seq": 2, "at": "2026')
-    loaded = journal.load(tmp_path, session.id)
+    loaded = journal.load(place, handle)
     assert loaded.warnings
     assert loaded._replace(warnings=()) == session
-    journal.append(tmp_path, session.id, steps.called("query", "after", found=1))
-    again = journal.load(tmp_path, session.id)
+    journal.append(place, handle, steps.called("query", "after", found=1))
+    again = journal.load(place, handle)
     assert again.warnings == ()
     assert [call.target for call in again.calls] == ["after"]
 
 
-def full_session(folder: Path) -> Session:
+def full_session(place: Place) -> Started:
     """A session that has been through every phase."""
-    session = new(folder)
-    name = session.id
+    session, handle = new(place)
     quote = {"value": "ログイン", "quote": "ログイン"}
-    session = journal.append(folder, name, *steps.set_frame(session, {"target_feature": quote}))
+    session = journal.append(place, handle, *steps.set_frame(session, {"target_feature": quote}))
     step = map_step(session, judge(map_facts(session, 0.1)), query="ログイン")
     assert step is not None
-    session = journal.append(folder, name, step)
+    session = journal.append(place, handle, step)
     for tool in ("find_definitions", "find_references"):
         call = steps.called(tool, "AuthService", found=1, files=FILES[:1], symbols=SYMBOLS[:1])
-        session = journal.append(folder, name, call)
-    session = journal.append(folder, name, submit_understanding(session, submission(), FACTS).step)
+        session = journal.append(place, handle, call)
+    session = journal.append(place, handle, submit_understanding(session, submission(), FACTS).step)
     step = submit_semantic(session, [("login calls AuthService", "high")], "architecture_unknown")
-    session = journal.append(folder, name, step)
+    session = journal.append(place, handle, step)
     session = journal.append(
-        folder, name, steps.called("search_text", "login", found=2, files=FILES[:2])
+        place, handle, steps.called("search_text", "login", found=2, files=FILES[:2])
     )
     evidence = Evidence("search_text", "login", "two lines", FILES[:2])
     answers = [Answer("login calls AuthService", "confirmed", evidence)]
-    session = journal.append(folder, name, submit_verification(session, answers).step)
-    return journal.append(folder, name, steps.outcome("success", {"root_cause": "\ud83d 原因"}))
+    session = journal.append(place, handle, submit_verification(session, answers).step)
+    step = steps.outcome("success", {"root_cause": "\ud83d 原因"})
+    return Started(journal.append(place, handle, step), handle)
 
 
-def test_a_whole_session_survives_the_disk(tmp_path: Path) -> None:
-    session = full_session(tmp_path)
+def test_a_whole_session_survives_the_disk(place: Place) -> None:
+    session, handle = full_session(place)
     assert session.phase is Phase.READY
-    assert journal.load(tmp_path, session.id) == session
+    assert journal.load(place, handle) == session
     phases = [change.target for change in session.phase_history]
     assert phases == [Phase.EXPLORATION, Phase.SEMANTIC, Phase.VERIFICATION, Phase.READY]
 
 
-def test_a_journal_cut_anywhere_loads_or_errors_cleanly(tmp_path: Path) -> None:
-    session = full_session(tmp_path)
-    file = file_of(tmp_path, session)
+def test_a_journal_cut_anywhere_is_refused(place: Place) -> None:
+    session, handle = full_session(place)
+    file = file_of(place, session)
     whole = file.read_bytes()
-    ends = {at + 1 for at, byte in enumerate(whole) if byte == 10}
-    first_end = min(ends)
     for size in range(len(whole)):
         file.write_bytes(whole[:size])
-        if size < first_end:
-            with pytest.raises(SessionError, match=session.id):
-                journal.load(tmp_path, session.id)
-            continue
-        loaded = journal.load(tmp_path, session.id)
-        assert loaded.seq == sum(end <= size for end in ends)
-        assert bool(loaded.warnings) == (size not in ends)
+        with pytest.raises(SessionError, match=session.name) as caught:
+            journal.load(place, handle)
+        assert caught.value.error == "session_broken"
 
 
-def test_a_changed_line_is_refused_naming_file_and_line(tmp_path: Path) -> None:
-    session = full_session(tmp_path)
-    file = file_of(tmp_path, session)
+def test_a_changed_line_is_refused_naming_file_and_line(place: Place) -> None:
+    session, handle = full_session(place)
+    file = file_of(place, session)
     lines = file.read_bytes().splitlines(keepends=True)
     broken = {
         "edited": [lines[0], lines[1].replace(b"HIGH", b"LOW"), *lines[2:]],
         "dropped": [lines[0], *lines[2:]],
         "swapped": [lines[0], lines[2], lines[1], *lines[3:]],
         "twice": [lines[0], lines[1], *lines[1:]],
+        "spaced": [lines[0], lines[1].replace(b":", b": ", 1), *lines[2:]],
         "no json": [lines[0], b"nonsense\n", *lines[2:]],
         "no object": [lines[0], b"[]\n", *lines[2:]],
         "blank": [lines[0], b"\n", *lines[1:]],
@@ -246,95 +259,65 @@ def test_a_changed_line_is_refused_naming_file_and_line(tmp_path: Path) -> None:
     }
     for name, content in broken.items():
         file.write_bytes(b"".join(content))
-        with pytest.raises(SessionError, match=r"line [23]:") as caught:
-            journal.load(tmp_path, session.id)
+        with pytest.raises(SessionError, match=r"line [23]:|ends before line 10") as caught:
+            journal.load(place, handle)
         assert caught.value.error == "session_broken", name
         assert caught.value.details["file"] == str(file)
         with pytest.raises(SessionError):
-            journal.append(tmp_path, session.id, steps.called("query", "x"))
+            journal.append(place, handle, steps.called("query", "x"))
         assert file.read_bytes() == b"".join(content)
 
 
-def test_a_line_of_another_session_does_not_fit(tmp_path: Path) -> None:
-    one, other = new(tmp_path), journal.create(tmp_path, Intent.DELETE, QUERY, ROOT)
-    journal.append(tmp_path, one.id, steps.called("query", "x", found=1))
-    line = file_of(tmp_path, one).read_bytes().splitlines(keepends=True)[1]
-    with file_of(tmp_path, other).open("ab") as out:
-        out.write(line)
-    with pytest.raises(SessionError, match="line 2: its hash does not follow"):
-        journal.load(tmp_path, other.id)
-
-
-def test_another_sessions_journal_under_this_name_is_refused(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    other = file_of(tmp_path, session).with_name("session_20260102_030406_0000000b.jsonl")
-    file_of(tmp_path, session).rename(other)
-    with pytest.raises(SessionError, match="journal of"):
-        journal.load(tmp_path, other.stem)
-
-
-def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(tmp_path: Path) -> None:
+def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(place: Place) -> None:
     clock = Ticking()
-    session = journal.create(tmp_path, Intent.MODIFY, QUERY, ROOT, clock=clock)
+    session, handle = journal.create(place, Intent.MODIFY, QUERY, clock=clock)
     clock.now += timedelta(hours=23)
-    journal.load(tmp_path, session.id, expire_hours=24, clock=clock)
+    journal.load(place, handle, expire_hours=24, clock=clock)
     clock.now += timedelta(hours=2)
     with pytest.raises(SessionError) as caught:
-        journal.load(tmp_path, session.id, expire_hours=24, clock=clock)
+        journal.load(place, handle, expire_hours=24, clock=clock)
     assert caught.value.error == "session_expired"
     with (
         pytest.raises(SessionError),
-        journal.transaction(tmp_path, session.id, expire_hours=24, clock=clock),
+        journal.transaction(place, handle, expire_hours=24, clock=clock),
     ):
         pass
-    assert journal.load(tmp_path, session.id, expire_hours=0, clock=clock) == session
+    assert journal.load(place, handle, expire_hours=0, clock=clock) == session
     clock.now -= timedelta(days=365)
-    assert journal.load(tmp_path, session.id, expire_hours=24, clock=clock) == session
+    assert journal.load(place, handle, expire_hours=24, clock=clock) == session
 
 
-def test_use_keeps_a_session_alive(tmp_path: Path) -> None:
+def test_use_keeps_a_session_alive(place: Place) -> None:
     clock = Ticking()
-    session = journal.create(tmp_path, Intent.MODIFY, QUERY, ROOT, clock=clock)
+    _, handle = journal.create(place, Intent.MODIFY, QUERY, clock=clock)
     for _ in range(3):
         clock.now += timedelta(hours=20)
         call = steps.called("query", "still here")
-        journal.append(tmp_path, session.id, call, expire_hours=24, clock=clock)
-    assert len(journal.load(tmp_path, session.id, expire_hours=24, clock=clock).calls) == 3
+        journal.append(place, handle, call, expire_hours=24, clock=clock)
+    assert len(journal.load(place, handle, expire_hours=24, clock=clock).calls) == 3
 
 
-def test_an_event_too_big_for_a_line_is_refused(tmp_path: Path) -> None:
-    session = new(tmp_path)
+def test_an_event_too_big_for_a_line_is_refused(place: Place) -> None:
+    session, handle = new(place)
     with pytest.raises(UsageError, match="bytes"):
-        journal.append(tmp_path, session.id, steps.outcome("failure", {"root_cause": "x" * 70_000}))
+        journal.append(place, handle, steps.outcome("failure", {"root_cause": "x" * 70_000}))
     with pytest.raises(UsageError, match="cannot be journaled"):
-        journal.append(tmp_path, session.id, Step(Event.OUTCOME, {"outcome": {1, 2}}))
-    assert journal.load(tmp_path, session.id) == session
+        journal.append(place, handle, Step(Event.OUTCOME, {"outcome": {1, 2}}))
+    assert journal.load(place, handle) == session
 
 
-def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path: Path) -> None:
-    session = new(tmp_path)
-    file = file_of(tmp_path, session)
+def test_a_full_disk_leaves_the_journal_as_it_was(place: Place) -> None:
+    session, handle = new(place)
+    file = file_of(place, session)
     before = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
         with pytest.raises(StorageError):
-            journal.append(tmp_path, session.id, steps.called("query", "x", found=1))
+            journal.append(place, handle, steps.called("query", "x", found=1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert file.read_bytes() == before
-
-
-def test_the_most_recently_used_come_first_and_the_least_are_pruned(tmp_path: Path) -> None:
-    made = [journal.create(tmp_path, Intent.QUESTION, "what?", ROOT) for _ in range(4)]
-    for age, session in enumerate(made):
-        os.utime(file_of(tmp_path, session), (1_000_000 - age, 1_000_000 - age))
-    (tmp_path / "notes.jsonl").write_text("mine", encoding="utf-8")
-    assert [file.session_id for file in journal.list_sessions(tmp_path)] == [s.id for s in made]
-    assert journal.prune(tmp_path, keep=3) == 1
-    assert not file_of(tmp_path, made[-1]).exists()
-    assert (tmp_path / "notes.jsonl").exists()
-    assert journal.list_sessions(tmp_path / "nowhere") == ()
 
 
 EMPTY = UnderstandingFacts(symbols_readable=False, nothing_defined=True)
@@ -405,15 +388,14 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
 @given(st.sampled_from(Intent), st.lists(STEPS, max_size=12))
 def test_replaying_a_journal_gives_the_session(intent: Intent, chosen: list[Step | str]) -> None:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        session = journal.create(folder, intent, QUERY, ROOT, clock=Ticking(), token=tokens())
+        place = place_in(Path(name))
+        session, handle = journal.create(place, intent, QUERY, clock=Ticking(), token=tokens())
         for choice in chosen:
             try:
-                session = journal.append(folder, session.id, *taken(session, choice))
+                session = journal.append(place, handle, *taken(session, choice))
             except CodeIntelError as error:
                 assert error.hint  # noqa: PT017 - refusals are half of the walk
-        assert journal.load(folder, session.id) == session
-        file = file_of(folder, session)
-        records = read(file, file.read_bytes()).records
-        assert replay(records) == replay(records) == session
-        assert session.seq == len(records)
+        assert journal.load(place, handle) == journal.inspect(place, session.name) == session
+        said = journal.records(place, session.name)
+        assert replay(said) == replay(said) == session
+        assert session.seq == len(said)

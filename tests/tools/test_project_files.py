@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.session import journal
+from code_intel.session.heads import place_of
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
 from code_intel.tools.project_files import baseline, changed_in
@@ -36,9 +37,9 @@ def commit(root: Path) -> None:
 
 def begin(root: Path) -> Session:
     """Start a session that explores the one file."""
-    folder = root.parent / "sessions"
-    session = journal.create(folder, Intent.MODIFY, "q", root, baseline=baseline(root))
-    return session._replace(explored_files=(FILE,))
+    place = place_of(root, root.parent / "sessions", root.parent / "state")
+    started = journal.create(place, Intent.MODIFY, "q", baseline=baseline(root))
+    return started.session._replace(explored_files=(FILE,))
 
 
 def test_what_was_edited_is_changed_committed_or_not(root: Path) -> None:
