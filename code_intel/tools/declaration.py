@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from code_intel.errors import UsageError
 from code_intel.redaction import masked_data
+from code_intel.text import without_hidden
 
 MAX_ITEMS = 1000
 MAX_CALL_BYTES = 1 << 20
@@ -123,6 +124,8 @@ class Tool:
         }
         for name, value in known.items():
             _check_text(name, value)
+            if fields[name].is_required() and name not in self.verbatim:
+                _check_says_something(name, value)
         kept = {name: known[name] for name in self.verbatim if name in known}
         try:
             checked = self.model.model_validate(masked_data(known) | kept)
@@ -202,6 +205,12 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
             raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})
         for item in value:
             _check_text(name, item, depth + 1)
+
+
+def _check_says_something(name: str, value: object) -> None:
+    """Refuse a required text of which a reader would see nothing."""
+    if isinstance(value, str) and value and not without_hidden(value).strip():
+        raise UsageError(f"{name} is blank.", details={"field": name})
 
 
 def _usage(tool: Tool, error: ValidationError) -> UsageError:

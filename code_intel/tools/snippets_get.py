@@ -1,51 +1,27 @@
 """Tool `snippets_get`."""
 
-import hashlib
-import os
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.chunking import decode, parse_file
 from code_intel.chunking.spans import Lines
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.forest.grep import confined
 from code_intel.forest.snippets import Snippet, lines_of, snippet
-from code_intel.index.corpus import LARGEST, refusal
 from code_intel.index.rows import spelling, spells
-from code_intel.index.sync import read
 from code_intel.records import Definition, Symbol
 from code_intel.session import steps
-from code_intel.session.paths import plain_path
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, CAP, tokens
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
+from code_intel.tools.source_file import Opened, open_source
 from code_intel.tools.suspicion import flags_of, note_of
 
 OTHERS = 10
 """Further places of a symbol that are named."""
-STALE = "The file had changed since it was indexed: line numbers from before may have moved."
-UNKNOWN = "The file is not in the index: searches do not find it."
-
-
-class Opened(NamedTuple):
-    """A file as it is on disk.
-
-    Attributes:
-        path: Relative to the project.
-        text: Decoded, secret values masked.
-        symbols: What it defines.
-        language: As chunking names it.
-        warnings: How it differs from what the index knows.
-    """
-
-    path: str
-    text: str
-    symbols: tuple[Symbol, ...]
-    language: str
-    warnings: tuple[str, ...]
+MOST_LINES = 1_000_000_000
+"""Of any file."""
 
 
 async def snippets_get(
@@ -53,8 +29,12 @@ async def snippets_get(
     path: Annotated[
         str, Field(max_length=1000, description="A file; not needed with a symbol defined once.")
     ] = "",
-    start_line: Annotated[int, Field(ge=0, description="First line, from 1; 0: the first.")] = 0,
-    end_line: Annotated[int, Field(ge=0, description="Last line; 0: as far as fits.")] = 0,
+    start_line: Annotated[
+        int, Field(ge=0, le=MOST_LINES, description="First line, from 1; 0: the first.")
+    ] = 0,
+    end_line: Annotated[
+        int, Field(ge=0, le=MOST_LINES, description="Last line; 0: as far as fits.")
+    ] = 0,
     symbol: Annotated[
         str, Field(max_length=300, description="Instead of lines: `AuthService.login`.")
     ] = "",
@@ -114,7 +94,7 @@ def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
 def _opened(desk: Desk, path: str, symbol: str) -> tuple[Opened, Symbol | None, list[str]]:
     """Return the file, the symbol in it that was asked for if any, and other places that define it."""
     if not symbol.strip():
-        return _file(desk, path), None, []
+        return open_source(desk, path), None, []
     store = desk.forest.store
     found = store.definitions(symbol, exact=True, limit=OTHERS + 1)
     if not path.strip():
@@ -123,7 +103,7 @@ def _opened(desk: Desk, path: str, symbol: str) -> tuple[Opened, Symbol | None, 
         if not found:
             raise _undefined(symbol, "the index")
         path = _relative(desk, found[0])
-    opened = _file(desk, path)
+    opened = open_source(desk, path)
     asked = spelling(symbol)
     here = [s for s in opened.symbols if spells(asked, s.qualified, opened.path)]
     named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
@@ -146,54 +126,6 @@ def _relative(desk: Desk, definition: Definition) -> str:
     real = desk.forest.config.folder / definition.file
     inside = real.is_relative_to(desk.root)
     return real.relative_to(desk.root).as_posix() if inside else definition.file
-
-
-def _file(desk: Desk, path: str) -> Opened:
-    """Read a file of the project.
-
-    Raises:
-        UsageError: It is outside the project, missing, a folder, larger than what is indexed, binary,
-            or it may hold secrets.
-    """
-    try:
-        name = confined(desk.root, path)
-    except UsageError:
-        name = confined(desk.root, plain_path(path))
-    real = desk.root / name
-    why = refusal(real.name)
-    if why == "generated":  # never indexed, and no secret
-        why = ""
-    elif why:
-        why = f"{why} and is never shown"
-    elif not real.is_file():
-        why = "is no file"
-    try:
-        data = b"" if why else read(os.path.realpath(real))[0]
-    except OSError as error:
-        data, why = b"", f"cannot be read: {error.strerror}"
-    if len(data) > LARGEST:
-        why = "is larger than 1 MiB"
-    text = "" if why else decode(data)
-    if text is None:
-        why = "is binary, or not in a known encoding"
-    if why or text is None:
-        raise UsageError(f"{path[:200]} {why}.", details={"field": "path"})
-    parsed = parse_file(name, text)
-    return Opened(name, text, parsed.symbols, parsed.language, _differences(desk, name, data))
-
-
-def _differences(desk: Desk, name: str, data: bytes) -> tuple[str, ...]:
-    """Say how the index differs from the file, and bring it up to date."""
-    folder = desk.forest.config.folder
-    real = desk.root / name
-    document = real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
-    known = desk.forest.store.document(document)
-    if known is None:
-        return (UNKNOWN,)
-    if known.digest == hashlib.sha256(data).hexdigest():
-        return ()
-    freshen(desk, [document])
-    return (STALE,)
 
 
 def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -161,6 +162,67 @@ def test_what_cannot_be_meant_is_refused_by_name(given: dict[str, Any], field: s
     assert error["field"] == field
     assert field.partition(".")[0] in error["message"]
     assert "Traceback" not in json.dumps(error)
+
+
+NO_NUMBERS = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    1.5,
+    10**400,
+    "NaN",
+    "1e999",
+    "0x10",
+    "",
+    "many",
+    [],
+    {},
+)
+BLANKS = ("", " ", "\n\t", "\u3000", "\u200b", "\u202e\u2066", "\ufeff \u2028")
+
+
+def branch(schema: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    """Return what a field takes of one type, if it takes that."""
+    options = [schema, *schema.get("anyOf", ())]
+    return next((option for option in options if option.get("type") == kind), None)
+
+
+@every_tool
+def test_every_number_has_bounds_and_nothing_beyond_them_is_a_number(tool: Tool) -> None:
+    for field, schema in tool.schema["properties"].items():
+        if (number := branch(schema, "integer")) is None:
+            continue
+        low, high = number["minimum"], number["maximum"]
+        for value in (low, high):
+            assert tool.arguments(GOOD[tool.name] | {field: value})[0][field] == value
+        for value in (low - 1, high + 1, -(10**30), 10**30, *NO_NUMBERS):
+            error = refusal(tool, **GOOD[tool.name] | {field: value})
+            assert error["field"] == field, value
+            assert field in error["message"]
+
+
+@every_tool
+def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool) -> None:
+    for field in tool.schema.get("required", []):
+        texts = branch(tool.schema["properties"][field], "string")
+        if texts is None or "enum" in texts or field in tool.verbatim:
+            continue
+        for blank in BLANKS[0 if texts.get("minLength") else 1 :]:
+            assert refusal(tool, **GOOD[tool.name] | {field: blank})["field"] == field, blank
+        if "maxLength" in texts:
+            long = "長" * (texts["maxLength"] + 1)
+            assert refusal(tool, **GOOD[tool.name] | {field: long})["field"] == field
+
+
+@every_tool
+def test_no_argument_takes_more_than_a_thousand_items_or_bad_characters(tool: Tool) -> None:
+    for field, schema in tool.schema["properties"].items():
+        if branch(schema, "array"):
+            error = refusal(tool, **GOOD[tool.name] | {field: ["a"] * (MAX_ITEMS + 1)})
+            assert error["field"] == field
+        if branch(schema, "string"):
+            for spoilt in ("a\x00b", "a\ud800", "\udfff"):
+                assert refusal(tool, **GOOD[tool.name] | {field: spoilt})["field"] == field
 
 
 def nested(depth: int) -> object:
