@@ -1,15 +1,17 @@
 """What a session does next, said so that whoever follows it to the letter gets through."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
-from code_intel.session.phases import LOOK, NEXT_STEP, Phase
+from code_intel.session.phases import LOOK, NEXT_STEP, Phase, allowed_tools
 from code_intel.session.state import MOST_OPENED, Session
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "required_tools": "Use the tools that required_tools names: a call counts once it succeeds "
-        "and finds something",
+        "required_tools": "Use the tools that required_tools names (find_definitions, find_references; "
+        "search_text where no symbols can be read): a call counts once it succeeds and finds something",
         "symbols_identified": "Name more symbols that find_definitions finds",
         "unverified_symbols": "Find each of unverified_symbols with find_definitions and spell it as "
         "the code does, or leave it out",
@@ -63,3 +65,92 @@ def hint_for(missing: Iterable[str]) -> str:
     """Return how to supply what a submission lacks; empty when it lacks nothing."""
     keys = {item.split(":", 1)[0] for item in missing}
     return " ".join(f"{remedy}." for key, remedy in REMEDIES.items() if key in keys)
+
+
+def leading_on(hint: str, session: Session, offered: Container[str] | None = None) -> str:
+    """Return `hint`, and the next step as well when it names no tool that may be called now."""
+    allowed = allowed_tools(session, offered)
+    if any(re.search(rf"\b{tool}\b", hint) for tool in allowed):
+        return hint
+    return f"{hint} {next_step(session)}".strip()
+
+
+class Option(NamedTuple):
+    """A way on: a call, what it is for, and in which sessions it has a use."""
+
+    tool: str
+    purpose: str
+    helps: Callable[[Session], bool]
+
+
+def _framed(session: Session) -> bool:
+    return bool(session.frame and session.frame.value("target_feature"))
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "set_query_frame",
+        "say what the query is about: without it the risk of a session that writes is HIGH",
+        lambda session: session.intent.writes and session.frame is None,
+    ),
+    Option(
+        "search_smart",
+        "ask the map with the session's own words, then the forest",
+        lambda session: session.phase in {Phase.EXPLORATION, Phase.READY},
+    ),
+    Option(
+        "query",
+        "have the calls made that answer a question",
+        lambda session: session.phase is Phase.EXPLORATION,
+    ),
+    Option(
+        "search_forest",
+        "look for hypotheses in the source",
+        lambda session: session.phase is Phase.SEMANTIC,
+    ),
+    Option(
+        "find_definitions",
+        "find a symbol, and what a hypothesis rests on",
+        lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
+    ),
+    Option(
+        "find_references",
+        "find who uses it",
+        lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
+    ),
+    Option(
+        "confirm_symbol_relevance",
+        "say which symbol carries out the target feature",
+        lambda session: _framed(session) and not any(s.confirmed for s in session.symbols),
+    ),
+    Option("submit_understanding", "say what was understood", lambda _: True),
+    Option("submit_semantic", "say what is supposed, to verify it next", lambda _: True),
+    Option("submit_verification", "settle every hypothesis with evidence", lambda _: True),
+    Option(
+        "check_write_target",
+        "ask before each edit",
+        lambda session: session.phase is Phase.READY and session.intent.writes,
+    ),
+    Option(
+        "add_explored_files",
+        "open a file this session has looked at",
+        lambda session: session.phase is Phase.READY and session.intent.writes,
+    ),
+    Option(
+        "revert_to_exploration",
+        "go back, when something was misunderstood or more is needed",
+        lambda session: session.intent.writes or session.phase is not Phase.READY,
+    ),
+    Option(
+        "record_outcome",
+        "say how it ended",
+        lambda session: session.phase is Phase.READY,
+    ),
+)
+"""Ways on, in the order in which they are best tried; those a phase forbids are left out."""
+
+
+def recovery_options(session: Session, offered: Container[str] | None = None) -> tuple[Option, ...]:
+    """Return what may be done from here; each is a call that is allowed now."""
+    allowed = allowed_tools(session, offered)
+    return tuple(option for option in OPTIONS if option.tool in allowed and option.helps(session))

@@ -134,7 +134,11 @@ def _called(session: Session, record: Record) -> Session:
         tuple(data["symbols"]),
         data["slot"],
     )
-    session = session._replace(calls=(*session.calls, call))
+    session = session._replace(
+        calls=(*session.calls, call),
+        map_results=tuple(data.get("map_results", session.map_results)),
+        forest_results=tuple(data.get("forest_results", session.forest_results)),
+    )
     if call.tool != "find_definitions" or not call.counts:
         return session
     defined = (known for known in session.symbols if known.name in call.symbols)

@@ -60,10 +60,11 @@ class Asked(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where to look: a folder or file, and the one file the question is about, if any."""
+    """Where to look: a folder, or a file if `is_file`, and the one file the question is about, if any."""
 
     path: str = "."
     file_path: str = ""
+    is_file: bool = False
 
 
 class Planned(NamedTuple):
@@ -199,7 +200,8 @@ def _by_place(asked: Asked, place: Place) -> Sequence[Params]:
 
 def _by_file(asked: Asked, place: Place) -> Sequence[Params]:
     del asked
-    return [{"file_path": place.file_path}] if place.file_path else []
+    file = place.file_path or (place.path if place.is_file else "")
+    return [{"file_path": file}] if file else []
 
 
 def _pattern(word: str) -> str:

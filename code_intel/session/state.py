@@ -25,6 +25,7 @@ FOREST_TOOLS = (
     "context_bundle",
     "semantic_rerank",
 )
+FEW = 10  # symbols that one call may find and still be about each
 MOST_OPENED = 30  # files one call may open: whoever finds more has looked at none of them
 _FRAGMENT = 3  # columns below which a name that is merely contained in others is a fragment
 
@@ -89,6 +90,17 @@ class Call(NamedTuple):
         return self.asks and self.found > 0
 
     @property
+    def shows(self) -> tuple[str, ...]:
+        """The symbols it was about: all that it found if they are few, else those that it named.
+
+        Whoever asks for a fragment is shown a hundred definitions, and has looked at none of them.
+        """
+        if not self.counts or len(self.symbols) <= FEW:
+            return self.symbols if self.counts else ()
+        name = re.split(r"[.:#]+", fold_symbol(self.target))[-1]
+        return tuple(symbol for symbol in self.symbols if name in re.split(r"[.:#]+", symbol))
+
+    @property
     def opens(self) -> tuple[str, ...]:
         """The files it has looked at: those it found, none when it found too many."""
         return self.files if self.counts and len(self.files) <= MOST_OPENED else ()
@@ -148,6 +160,8 @@ class Session(NamedTuple):
         greenfield: Whether the last submit_understanding found nothing to understand yet.
         planned_files: Files that may be created although no folder of theirs was explored.
         refuted: Symbols the map proposed and verification rejected.
+        map_results: What the last search of the map returned: `document`, `symbol`, `score`, `status`.
+        forest_results: What the last search of the forest returned, likewise.
         warnings: What was wrong with the journal when it was read; not part of the state.
     """
 
@@ -179,6 +193,8 @@ class Session(NamedTuple):
     baseline: Mapping[str, str] = MappingProxyType({})
     greenfield: bool = False
     planned_files: tuple[str, ...] = ()
+    map_results: tuple[Mapping[str, Any], ...] = ()
+    forest_results: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -234,8 +250,8 @@ class Session(NamedTuple):
         """Return the symbols that calls of `tools` have found, with and without their scopes."""
         names: set[str] = set()
         for call in self.calls:
-            if call.tool in tools and call.counts:
-                for symbol in map(fold_symbol, call.symbols):
+            if call.tool in tools:
+                for symbol in map(fold_symbol, call.shows):
                     parts = symbol.split(".")
                     names.update(".".join(parts[at:]) for at in range(len(parts)))
         return frozenset(names)

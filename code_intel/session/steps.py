@@ -3,7 +3,7 @@
 Events that need a judgement come from requirements, evidence and short_circuit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from code_intel.session.wording import fold, fold_symbol
 
 MOST_LISTED = 100  # files or symbols kept of one call: a journal line stays small
 _LONGEST_TEXT = 2000  # characters of evidence
+MOST_RESULTS = 5  # results kept of a search in map or forest
 _LONGEST_TARGET = 500
 _UNMEASURED = 0.7  # confidence of a confirmed symbol whose similarity nobody measured
 _MAP_MOVES = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
@@ -99,6 +100,8 @@ def called(
     files: Iterable[str] = (),
     symbols: Iterable[str] = (),
     slot: str = "",
+    map_results: Sequence[Mapping[str, Any]] | None = None,
+    forest_results: Sequence[Mapping[str, Any]] | None = None,
 ) -> Step:
     """Note a tool call.
 
@@ -110,7 +113,13 @@ def called(
         files: Files it found, relative to the root.
         symbols: Symbols it found; of a search, those of forest hits only.
         slot: The frame slot it was made for, where a plan knows it.
+        map_results: What the map returned, if it was asked; the first `MOST_RESULTS` are kept.
+        forest_results: What the forest returned, likewise.
     """
+    halves = {"map_results": map_results, "forest_results": forest_results}
+    returned = {
+        half: list(rows)[:MOST_RESULTS] for half, rows in halves.items() if rows is not None
+    }
     return Step(
         Event.CALLED,
         {
@@ -121,6 +130,7 @@ def called(
             "files": list(dict.fromkeys(files))[:MOST_LISTED],
             "symbols": list(dict.fromkeys(symbols))[:MOST_LISTED],
             "slot": slot,
+            **returned,
         },
     )
 

@@ -23,6 +23,7 @@ from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
+from code_intel.session.guidance import leading_on
 from code_intel.session.heads import Place, place_of
 from code_intel.session.state import Session, Step
 from code_intel.tools import deciding
@@ -117,6 +118,7 @@ class Desk:
                 self.remember(chosen)
                 yield held
             except SessionError as error:
+                error.hint = leading_on(error.hint, held.session, self.offered or None)
                 await self.note(session, deciding.refusal(held.session, error, tool))
                 raise
             await self.note(session, *deciding.moves(session, held.session, tool))

@@ -20,7 +20,7 @@ from code_intel.tools.asking import asked_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.findings import FOREST, Finding, Output, merged
-from code_intel.tools.halves import heard
+from code_intel.tools.halves import heard, look
 from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.plan_run import RUN, calls_of, run
 from code_intel.tools.search_forest import VERIFY
@@ -78,8 +78,7 @@ async def query(
     its hits are hypotheses.
     """
     check_query(question, "question")
-    async with desk.perhaps(session_id, "query") as held:
-        session, handle = (held.session, session_id or desk.last) if held else (None, None)
+    session, handle = await look(desk, session_id, "query")
     place = await thread(_place, desk, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
     made = _plan(question, symbol, intent_name, place, session)
@@ -88,7 +87,7 @@ async def query(
     start = start_of(cursor, *key)
     outputs = await run(made.steps, calls_of(desk), desk.report)
     found = merged(outputs)
-    fallback = await _fallback(desk, question, session) if not found else _Fallback()
+    fallback = await _fallback(desk, question, place, session) if not found else _Fallback()
     if fallback.output:
         outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
     index = await thread(desk.forest.freshness)
@@ -104,7 +103,8 @@ async def query(
 def _place(desk: Desk, path: str, file_path: str) -> Place:
     """Return where to look, both confined to the project."""
     below = confined(desk.root, path)
-    return Place(below, confined(desk.root, file_path, "file_path") if file_path.strip() else "")
+    file = confined(desk.root, file_path, "file_path") if file_path.strip() else ""
+    return Place(below, file, (desk.root / below).is_file())
 
 
 def _plan(question: str, symbol: str, intent: str, place: Place, session: Session | None) -> Plan:
@@ -127,7 +127,7 @@ def _plan(question: str, symbol: str, intent: str, place: Place, session: Sessio
     )
 
 
-async def _fallback(desk: Desk, question: str, session: Session | None) -> _Fallback:
+async def _fallback(desk: Desk, question: str, place: Place, session: Session | None) -> _Fallback:
     """Ask the forest where the phase lets a session ask it."""
     if session and FOREST not in phases.allowed_tools(session):
         why = (
@@ -136,7 +136,10 @@ async def _fallback(desk: Desk, question: str, session: Session | None) -> _Fall
             else f"{FOREST} is not allowed in {session.phase}"
         )
         return _Fallback(reason=f"Nothing was found, and {why}.")
-    answer, silent = await heard(desk, 1, desk.searcher.search_forest(question, MOST_SHOWN // 2))
+    folder, _, file = place.path.rpartition("/") if place.is_file else (place.path, "", "")
+    below = "" if folder == "." else folder
+    work = desk.searcher.search_forest(question, MOST_SHOWN // 2, below, file)
+    answer, silent = await heard(desk, 1, work)
     if answer is None:
         return _Fallback(reason=f"Nothing was found, and {silent[0].text}")
     rows = [

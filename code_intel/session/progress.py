@@ -1,0 +1,63 @@
+"""How far a session has come towards what understanding needs, by its own record (seed 004 §4.5)."""
+
+from typing import Any, NamedTuple
+
+from code_intel.session.frame import SLOTS, SlotSource
+from code_intel.session.requirements import REQUIRED_TOOLS, need_for, slot_evidenced
+from code_intel.session.state import Session
+from code_intel.session.wording import fold_symbol
+
+
+class Progress(NamedTuple):
+    """One requirement: what the record has of it, and what is needed.
+
+    `have` is None for what only submit_understanding says.
+    """
+
+    key: str
+    have: int | None
+    need: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The requirement in an answer."""
+        return self._asdict()
+
+
+def progress(session: Session) -> tuple[Progress, ...]:
+    """Return what understanding needs, as far as something is needed, and what calls have found so far.
+
+    What is found is no more than what may be submitted: each symbol and file is checked once it is.
+    """
+    need = need_for(session.intent, session.risk)
+    found = {
+        fold_symbol(symbol)
+        for call in session.calls
+        if call.tool == "find_definitions" and call.counts
+        for symbol in call.symbols
+    }
+    evidenced = sum(slot_evidenced(session, slot) for slot in need.slots)
+    rows = (
+        Progress("symbols_identified", len(found), need.symbols),
+        Progress("entry_points", None, need.entry_points),
+        Progress("files_analyzed", len(session.seen_files), need.files),
+        Progress("existing_patterns", None, need.patterns),
+        Progress("required_tools", sum(map(session.used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)),
+        Progress("slot_evidence", evidenced, len(need.slots)),
+    )
+    return tuple(row for row in rows if row.need)
+
+
+def slots_so_far(session: Session) -> dict[str, dict[str, Any]]:
+    """Return of each slot its value, how far that may be trusted, whether evidence is needed and there."""
+    filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
+    needed = need_for(session.intent, session.risk).slots
+    return {
+        name: {
+            "value": filled[name].value if name in filled else None,
+            "source": (filled[name].source if name in filled else SlotSource.UNRESOLVED).value,
+            "required": name in needed,
+            "evidenced": slot_evidenced(session, name),
+        }
+        for name in SLOTS
+    }
