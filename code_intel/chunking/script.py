@@ -19,8 +19,13 @@ def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: AR
         ImportError: The grammar is not installed.
         ValueError: The parser could make nothing of the scripts.
     """
-    code = "".join(_code(text))
+    code = code_of(text)
     return code_outline(code, lines, TYPESCRIPT) if code.strip() else Outline()
+
+
+def code_of(text: str) -> str:
+    """Return a component with blanks for all that is no script, line ends aside."""
+    return "".join(_code(text))
 
 
 def _code(text: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.add_explored_files import add_explored_files
 from code_intel.tools.add_frontmatter import add_frontmatter
+from code_intel.tools.analyze_structure import analyze_structure
 from code_intel.tools.check_write_target import check_write_target
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
 from code_intel.tools.context_bundle import context_bundle
@@ -15,8 +16,10 @@ from code_intel.tools.deps_closure import deps_closure
 from code_intel.tools.files_search import files_search
 from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.find_references import find_references
+from code_intel.tools.get_function_at_line import get_function_at_line
 from code_intel.tools.get_outcome_stats import get_outcome_stats
 from code_intel.tools.get_session_status import get_session_status
+from code_intel.tools.get_symbols import get_symbols
 from code_intel.tools.index_code import index_code
 from code_intel.tools.index_markdown import index_markdown
 from code_intel.tools.list_agreements import list_agreements
@@ -88,7 +91,12 @@ CORE = Group(
 CODE = Group(
     "code",
     "The structure of files, whole files, and what a change reaches.",
-    (Tool(search_files, "Find files by their names"),),
+    (
+        Tool(search_files, "Find files by their names"),
+        Tool(get_symbols, "List what files define"),
+        Tool(analyze_structure, "Outline a file"),
+        Tool(get_function_at_line, "Which function is a line in?"),
+    ),
 )
 
 MEANING = Group(

@@ -1,0 +1,185 @@
+"""What a file's symbols alone do not say: the parameters of its functions, and what it exports.
+
+Read off the syntax tree within the bounds of `chunking.tree`; where there is none, nothing is known.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.imports import REEXPORT
+from code_intel.chunking.languages import TYPESCRIPT, Language
+from code_intel.chunking.script import code_of
+from code_intel.chunking.spans import Lines, Offsets
+from code_intel.chunking.tree import parse
+from code_intel.records import Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST = 100
+"""Parameters of a function that are told."""
+LONGEST = 200
+"""Characters of a parameter."""
+ROUTINES = ("function", "method", "macro")
+"""Kinds that may have parameters."""
+
+_LISTS = frozenset({
+    "parameters", "formal_parameters", "parameter_list", "function_value_parameters", "method_parameters",
+})  # fmt: skip
+_DEFAULTS = frozenset({"number_literal", "string_literal", "call_expression", "null_literal"})
+"""What Kotlin's grammar puts between the parameters: the value that one has by default."""
+_WAYS = ("declarator", "value", "right", "definition")
+"""Fields that lead from a definition to the function it is: `const f = (a) => …`, C's declarators."""
+_DEEPEST = 8
+_NOTHING = frozenset({"void", "(void)"})
+
+_ECMASCRIPT = """
+(export_statement declaration: (_ name: (_) @name))
+(export_statement declaration: (_ (variable_declarator name: (identifier) @name)))
+(export_statement (export_clause (export_specifier name: (_) @name !alias)))
+(export_statement (export_clause (export_specifier alias: (_) @name)))
+(export_statement "default" @name)
+(assignment_expression left: (member_expression object: (identifier) @of property: (_) @name)
+  (#eq? @of "exports"))
+(assignment_expression left: (member_expression
+  object: (member_expression object: (identifier) @of property: (_) @exports) property: (_) @name)
+  (#eq? @of "module") (#eq? @exports "exports"))
+"""
+_EXPORTS: Mapping[str, str] = MappingProxyType(
+    {
+        "python": """
+((module (expression_statement (assignment left: (identifier) @of right: (_ (string) @name))))
+  (#eq? @of "__all__"))
+""",
+        **dict.fromkeys(("javascript", "typescript", "tsx"), _ECMASCRIPT),
+    }
+)
+"""Language -> query whose `@name` is a name that a file hands out."""
+
+
+def _says(*words: str) -> Callable[[Symbol], bool]:
+    return lambda symbol: any(symbol.signature.startswith(word) for word in words)
+
+
+_PUBLIC: Mapping[str, Callable[[Symbol], bool]] = MappingProxyType(
+    {
+        "go": lambda symbol: symbol.name[:1].isupper(),
+        "rust": _says("pub ", "pub("),
+        "java": _says("public "),
+        "csharp": _says("public "),
+    }
+)
+"""Languages in which a definition says by itself whether others see it."""
+
+
+class Structure(NamedTuple):
+    """What is known beside the symbols.
+
+    Attributes:
+        parameters: (bare name, last line) of a function -> its parameters as they are written.
+        exports: Names that the file hands out, each once; targets that it passes on.
+    """
+
+    parameters: Mapping[tuple[str, int], tuple[str, ...]]
+    exports: tuple[str, ...]
+
+    def of(self, symbol: Symbol) -> tuple[str, ...]:
+        """Return the parameters of a function of this file."""
+        return self.parameters.get((symbol.name, symbol.end_line), ())
+
+
+def structure(
+    text: str, language: Language, symbols: Sequence[Symbol], imports: Sequence[str] = ()
+) -> Structure:
+    """Read the parameters of those symbols that are functions, and what the file exports; never fails.
+
+    Args:
+        text: The file.
+        language: Its row.
+        symbols: What it defines, as `chunking.parse_file` says.
+        imports: Its imports, likewise.
+    """
+    if language.reader == "script":
+        text, language = code_of(text), TYPESCRIPT
+    passed = [name.removeprefix(REEXPORT) for name in imports if name.startswith(REEXPORT)]
+    parameters: dict[tuple[str, int], tuple[str, ...]] = {}
+    exports: list[str] = []
+    if symbols and language.grammar and not language.most:
+        source = _Source(text, language)
+        try:
+            parameters = dict(source.parameters(symbols))
+            exports = [*source.exports()]
+        except (ImportError, ValueError):
+            pass  # it takes too long, or the grammar is not installed: the symbols are known all the same
+    public = _PUBLIC.get(language.name)
+    exports += [symbol.qualified for symbol in symbols if public is not None and public(symbol)]
+    return Structure(parameters, tuple(dict.fromkeys([*exports, *passed])))
+
+
+class _Source:
+    """One text and its row, asked several things."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self._text = text
+        self._encoded = text.encode("utf-8", "replace")
+        self._lines = Lines(text)
+        self._offsets = Offsets(text, self._encoded)
+        self._language = language
+
+    def exports(self) -> Iterator[str]:
+        """Yield the names that the row's query finds."""
+        query = _EXPORTS.get(self._language.name)
+        if query:
+            _, matches = parse(self._encoded, self._language._replace(symbols=query))
+            nodes = [match["name"][0] for match in matches if "name" in match]
+            for node in sorted(nodes, key=lambda node: node.start_byte):
+                yield self._of(node).strip("\"'`")
+
+    def parameters(
+        self, symbols: Sequence[Symbol]
+    ) -> Iterator[tuple[tuple[str, int], tuple[str, ...]]]:
+        """Yield the parameters of each function, by its bare name and last line."""
+        wanted = {(s.name, s.end_line) for s in symbols if s.kind in ROUTINES}
+        _, matches = parse(self._encoded, self._language)
+        for match in matches:
+            kind = next((kind for kind in ROUTINES if kind in match), None)
+            if kind is None or "name" not in match:
+                continue
+            node, said = match[kind][0], self._of(match["name"][0])
+            last = self._lines.number(max(self._offsets.character(node.end_byte) - 1, 0))
+            for key in wanted:
+                if key[1] == last and said.strip(self._language.quotes).endswith(key[0]):
+                    yield key, tuple(self._told(node))
+
+    def _told(self, node: "Node") -> Iterator[str]:
+        for each in _parameters(node)[:MOST]:
+            if not each.is_extra and "comment" not in each.type:
+                text = " ".join(self._of(each).split())[:LONGEST]
+                if text not in _NOTHING:
+                    yield text
+
+    def _of(self, node: "Node") -> str:
+        first, end = (self._offsets.character(at) for at in (node.start_byte, node.end_byte))
+        return self._text[first:end]
+
+
+def _parameters(node: "Node") -> "list[Node]":
+    """Return the nodes of a function's parameters, wherever its grammar keeps them."""
+    waiting = [node]
+    for _ in range(_DEEPEST):
+        if not waiting:
+            break
+        here = waiting.pop(0)
+        lists = here.children_by_field_name("parameters")
+        lists = lists or [child for child in here.named_children if child.type in _LISTS][:1]
+        if lists:
+            inner = [child for each in lists for child in each.named_children]
+            return [child for child in inner if child.type not in _DEFAULTS]
+        alone = here.children_by_field_name("parameter")
+        alone = alone or [child for child in here.named_children if child.type == "parameter"]
+        if alone:
+            return alone
+        found = (here.child_by_field_name(way) for way in _WAYS)
+        waiting += [inner for inner in found if inner is not None]
+    return []
