@@ -2,12 +2,18 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from anyio import from_thread
+
 DEADLINE = 5.0
 """Seconds a question may take."""
+STEP = 0.2
+"""Seconds until a git that takes long is looked after."""
 _NEUTRAL = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -21,6 +27,15 @@ TRUNKS = ("main", "master", "trunk")
 """Names of trunks where no remote says which branch is its default."""
 
 
+_running: "set[subprocess.Popen[bytes]]" = set()
+
+
+def kill_all() -> None:
+    """End what is still being asked: for a process that is about to end without its threads."""
+    for process in tuple(_running):
+        process.kill()
+
+
 def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | None:
     """Return what `git -C folder …` prints, or None: no git, no repository, an error.
 
@@ -28,19 +43,36 @@ def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | No
         TimeoutError: It took longer than `deadline` seconds.
     """
     try:
-        answer = subprocess.run(
+        process = subprocess.Popen(
             ["git", "-C", str(folder), *arguments],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=deadline,
-            check=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=_environment(),
         )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError(f"git did not answer within {deadline:.0f} seconds.") from error
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return None
-    return answer.stdout
+    _running.add(process)
+    with process:
+        try:
+            answer = _answer(process, deadline)
+        finally:
+            process.kill()
+            _running.discard(process)
+    return answer if process.returncode == 0 else None
+
+
+def _answer(process: "subprocess.Popen[bytes]", deadline: float) -> bytes:
+    """Return what a git says before it ends; who asks on a worker thread may give up meanwhile."""
+    ends = time.monotonic() + deadline
+    while True:
+        try:
+            return process.communicate(timeout=min(deadline, STEP))[0]
+        except subprocess.TimeoutExpired as error:
+            if time.monotonic() >= ends:
+                raise TimeoutError(f"git did not answer within {deadline:.0f} seconds.") from error
+        with suppress(RuntimeError):  # not on such a thread
+            from_thread.check_cancelled()
 
 
 def _environment() -> dict[str, str]:

@@ -26,6 +26,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
+from code_intel import git
 from code_intel.servers.wire import take_stdin
 
 ENDING = 1.9
@@ -70,8 +71,11 @@ class _Stdout(TextIOWrapper):
 def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
     """Serve one client, answering on `wire`; never returns."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    # A KeyboardInterrupt would wait for the thread that reads stdin.
-    signal.signal(signal.SIGINT, _interrupted)
+    # A KeyboardInterrupt would wait for the thread that reads stdin; no signal waits for a child.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _interrupted)
     code = 0
     try:
         anyio.run(_run, server, wire)
@@ -80,7 +84,7 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
             logging.getLogger(__name__).exception("the server stopped")
             code = 3
     sys.stderr.flush()
-    os._exit(code)
+    _leave(code)
 
 
 async def _run(server: Server[Any], wire: BinaryIO) -> None:
@@ -152,11 +156,16 @@ def _is_gone(error: BaseException) -> bool:
     return isinstance(error, BrokenPipeError)
 
 
-def _interrupted(_signal: int, _frame: FrameType | None) -> NoReturn:
-    os._exit(130)
+def _interrupted(number: int, _frame: FrameType | None) -> NoReturn:
+    _leave(128 + number)
+
+
+def _leave(code: int) -> NoReturn:
+    git.kill_all()
+    os._exit(code)
 
 
 def _end_soon() -> None:
-    last = threading.Timer(ENDING, os._exit, (0,))
+    last = threading.Timer(ENDING, _leave, (0,))
     last.daemon = True
     last.start()
