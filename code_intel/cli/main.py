@@ -49,6 +49,7 @@ COMMANDS = (
     Command("status", "code_intel.cli.status", "what is indexed, what is missing"),
     Command("doctor", "code_intel.cli.doctor", "check every invariant"),
     Command("map", "code_intel.cli.map", "list agreements, add or confirm one"),
+    Command("session", "code_intel.cli.session", "list sessions, tell the story of one"),
     Command("stats", "code_intel.cli.stats", "how sessions ended"),
 )
 

@@ -1,0 +1,24 @@
+"""What sessions have done: list them, read the story of one.
+
+The terminal sees sessions by their names, never by the handle that lets an agent use one. Nothing is written.
+"""
+
+import argparse
+
+from code_intel.cli.main import Command
+from code_intel.cli.words import add_words
+
+WORDS = (
+    Command("list", "code_intel.cli.session_list", "list sessions, the last used first"),
+    Command("show", "code_intel.cli.session_show", "tell what one has asked, found and done"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words and their options."""
+    add_words(parser, WORDS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen word."""
+    return int(args.word_module.run(args))

@@ -1,0 +1,58 @@
+"""List sessions, the last used first: what for, in which phase, still open or not.
+
+Exits 1 when there is none.
+"""
+
+import argparse
+from datetime import datetime
+from typing import Any
+
+from code_intel.cli.columns import cut
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.session.heads import place_of
+from code_intel.session.listing import KEPT, Listed, list_sessions
+from code_intel.session.story import plain
+
+SHOWN = 20
+_QUERY_COLUMNS = 60
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--all", action="store_true", help=f"all of them, not only the last {SHOWN}"
+    )
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List; 1 when there is nothing."""
+    settings = project_of(args)
+    place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    most = KEPT if args.all else SHOWN + 1
+    found = list_sessions(place, expire_hours=settings.session_hours, most=most)
+    shown = found if args.all else found[:SHOWN]
+    lines = [_line(one) for one in shown] or [
+        "No sessions yet; an agent begins one with start_session."
+    ]
+    if len(found) > len(shown):
+        lines.append("There are more: --all lists them.")
+    data = {"sessions": [_data(one) for one in shown], "truncated": len(found) > len(shown)}
+    emit(args, data, "\n".join(lines))
+    return 0 if shown else 1
+
+
+def _data(one: Listed) -> dict[str, Any]:
+    return {
+        **one._asdict(),
+        "query": plain(one.query),
+        "why": plain(one.why),
+    }
+
+
+def _line(one: Listed) -> str:
+    used = datetime.fromisoformat(one.used_at).astimezone()
+    said = plain(one.query) if one.intent else "its journal is not what was acknowledged"
+    stands = f"{one.intent or '-':<12}{one.phase or '-':<13}{one.state:<9}"
+    return f"{one.name}  {used:%Y-%m-%d %H:%M}  {stands}{cut(said, _QUERY_COLUMNS)}"

@@ -1,0 +1,177 @@
+"""Tell the story of a session: asked, framed, found, claimed, believed or refused and why, in the order it happened.
+
+Of a damaged session what was acknowledged and is still there is told, and what is wrong with the rest.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from code_intel.cli.columns import wrapped
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.config import Settings
+from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.learned import decisions
+from code_intel.learned.logs import folder_of
+from code_intel.session.acknowledged import believable
+from code_intel.session.heads import Place, place_of
+from code_intel.session.listing import journal_files, list_sessions
+from code_intel.session.phases import Phase
+from code_intel.session.state import Session
+from code_intel.session.story import Line, Story, duration, plain, tell, woven
+
+FIRST, LAST = 30, 50
+"""Lines of a long story that are told from its beginning and from its end."""
+_INDENT, _COLUMNS, _ROWS = 22, 88, 2
+_MOST_DECISIONS = 500
+_NEWEST = 20  # journals among which the last used is looked for
+_PREFIX = "session_"
+_SHOWN = 32  # characters of what is no name: no more than a name has, never a secret
+_TOLD_BY_JOURNAL = frozenset({"phase_moved", "map_used", "map_rejected", "ready_lowered"})
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("id", help="its name, the beginning of its name, or `last`")
+    parser.add_argument("--all", action="store_true", help="every line of the story, in full")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell it."""
+    settings = project_of(args)
+    place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    name = _meant(place, args.id)
+    records, broken = believable(place, name)
+    told = tell(records)
+    story = woven(told, _decided(settings, name))._replace(broken=told.broken or broken)
+    left_out = 0 if args.all else max(0, len(story.lines) - FIRST - LAST)
+    state = _state(story, settings.session_hours)
+    shown = story.lines[:FIRST] + story.lines[FIRST + left_out :]
+    data: dict[str, Any] = {"name": name, "state": state, "broken": plain(story.broken)}
+    data |= _data(story.session) if story.session else {}
+    data |= {"story": [line._asdict() for line in shown], "left_out": left_out}
+    emit(args, data, "\n".join(_text(name, state, story, left_out, 0 if args.all else _ROWS)))
+    return 0
+
+
+def _meant(place: Place, text: str) -> str:
+    """Return the name of the one session that is meant; a handle means the session it belongs to.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several begin like this; names some of them.
+    """
+    names = [file.name for file in journal_files(place)]
+    if text == "last":
+        found = [one.name for one in list_sessions(place, most=_NEWEST)[:1]]
+    else:
+        begun = (
+            name
+            for name in names
+            if name.removeprefix(_PREFIX).startswith(text.removeprefix(_PREFIX))
+        )
+        found = [name for name in names if text.startswith(name)] or (list(begun) if text else [])
+    if not found:
+        raise NotFoundError(
+            f"No session is called {plain(text)[:_SHOWN]}."
+            if names
+            else "There are no sessions yet.",
+            hint="`code-intel session list --all` lists them.",
+            details={"field": "id"},
+        )
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} sessions begin like this, {found[0]} and {found[1]} among them.",
+            hint="Give more of the name.",
+            details={"field": "id"},
+        )
+    return found[0]
+
+
+def _decided(settings: Settings, name: str) -> list[Line]:
+    """Return what the log of decisions adds to a journal; a log that cannot be read adds nothing."""
+    try:
+        log = decisions.newest(folder_of(settings.state), name, _MOST_DECISIONS)
+    except StorageError:
+        return []
+    return [_decision(row) for row in log.records if row.get("decision") not in _TOLD_BY_JOURNAL]
+
+
+def _decision(row: Mapping[str, Any]) -> Line:
+    kind = str(row.get("decision") or "decided")
+    text = f"{plain(row.get('what') or '')}: {plain(row.get('why') or '')}"
+    return Line(str(row.get("timestamp") or ""), "", plain(kind).replace("_", " "), text)
+
+
+def _state(story: Story, hours: float) -> str:
+    if story.broken or story.session is None:
+        return "broken"
+    idle = datetime.now(UTC) - datetime.fromisoformat(story.session.updated_at)
+    return "expired" if hours and idle > timedelta(hours=hours) else "open"
+
+
+def _data(session: Session) -> dict[str, Any]:
+    """Return where the session stood after what is told of it."""
+    return {
+        "intent": session.intent.value,
+        "query": plain(session.query),
+        "phase": session.phase.value,
+        "ready_by": session.ready_by,
+        "risk": session.risk.value,
+        "started_at": session.started_at,
+        "used_at": session.updated_at,
+        "tool_calls": len(session.calls),
+        "symbols": [symbol.name for symbol in session.symbols if symbol.confirmed],
+        "explored_files": list(session.explored_files),
+        "planned_files": list(session.planned_files),
+        "hypotheses": [item.text for item in session.hypotheses],
+        "missing": list(session.missing),
+        "outcomes": [item.outcome for item in session.outcomes],
+        "learned": [{"nl_term": term, "symbol": symbol} for term, symbol in session.learned],
+    }
+
+
+def _text(name: str, state: str, story: Story, left_out: int, rows: int) -> Iterator[str]:
+    session = story.session
+    if session is None:
+        yield f"{name}: {state}"
+    else:
+        yield f"{name}: {session.intent}, {session.phase}, {state}"
+        began, used = map(datetime.fromisoformat, (session.started_at, session.updated_at))
+        took = duration((used - began).total_seconds())
+        yield f"{began.astimezone():%Y-%m-%d %H:%M:%S}, {took}, {len(session.calls)} calls, risk {session.risk}"
+        yield ""
+    for number, line in enumerate(story.lines):
+        if number == FIRST and left_out:
+            yield f"          … {left_out} more; --all tells them"
+        if not FIRST <= number < FIRST + left_out:
+            yield from _rows(line, rows)
+    yield ""
+    if story.broken:
+        yield f"What follows cannot be believed: {plain(story.broken)}"
+    yield from wrapped(_writes(session, state), _COLUMNS + _INDENT, rows and rows + 1)
+
+
+def _rows(line: Line, rows: int) -> Iterator[str]:
+    try:
+        at = f"{datetime.fromisoformat(line.at).astimezone():%H:%M:%S}"
+    except ValueError:  # the log of decisions is no journal
+        at = "?"
+    for number, row in enumerate(wrapped(line.text, _COLUMNS, rows)):
+        head = "" if number else f"{at:<10}{line.what:<12}"
+        yield f"{head:<{_INDENT}}{row}".rstrip()
+
+
+def _writes(session: Session | None, state: str) -> str:
+    """Return what the session may write now; the files themselves say whether it has."""
+    if session is None or state != "open":
+        return f"It may write nothing any more: it is {state}."
+    if not session.intent.writes:
+        return f"It may write nothing: {session.intent} only reads."
+    if session.phase is not Phase.READY:
+        return f"It may write nothing before READY; it is in {session.phase}."
+    files = ", ".join(map(plain, (*session.explored_files, *session.planned_files)))
+    return f"It may write, and create files beside them: {files or 'no file explored yet'}"

@@ -1,0 +1,284 @@
+"""A session's story, told for people from its journal. Pure.
+
+    asked framed map found claimed understood doubted confirmed supposed rejected opened reverted
+    learned ended; and `phase` wherever the session has moved
+
+Every text is one line in which nothing is hidden and no value is secret; of long lists the beginning.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.errors import CodeIntelError
+from code_intel.redaction import masked
+from code_intel.session.phases import START, Event, Intent, Phase
+from code_intel.session.replay import apply
+from code_intel.session.short_circuit import explained
+from code_intel.session.state import Call, Record, Session
+from code_intel.text import visible
+
+MOST_NAMED = 6
+"""Names, files or calls that one line lists."""
+_UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+Words = tuple[str, str]
+"""What kind of thing happened, and what: one line."""
+Data = Mapping[str, Any]
+
+
+class Line(NamedTuple):
+    """One line of a story.
+
+    Attributes:
+        at: When, ISO 8601 with its offset.
+        phase: The phase the session was in after it.
+        what: What kind of thing happened, in one word.
+        text: What happened.
+    """
+
+    at: str
+    phase: str
+    what: str
+    text: str
+
+
+class Story(NamedTuple):
+    """What can be told of a session.
+
+    Attributes:
+        lines: In the order in which they happened.
+        session: The session after the last record that can be believed; None when there is none.
+        broken: Why what follows cannot be believed; empty when all of it can.
+    """
+
+    lines: tuple[Line, ...]
+    session: Session | None
+    broken: str = ""
+
+
+class _Moment(NamedTuple):
+    """One event, and the session around it."""
+
+    record: Record
+    before: Session | None
+    after: Session
+
+
+def tell(records: Iterable[Record]) -> Story:
+    """Tell what happened, as far as it can be replayed; calls of one tool in a row are one line."""
+    moments, broken = _replayed(records)
+    lines: list[Line] = []
+    for _, group in groupby(moments, key=_together):
+        run = list(group)
+        at, after = run[0].record.at, run[-1].after
+        if run[0].record.event is Event.CALLED:
+            told: Iterable[Words] = (_calls([moment.after.calls[-1] for moment in run]),)
+        else:
+            told = _told(run[0].record)
+        lines += [Line(at, after.phase.value, what, text) for what, text in told]
+        lines += _moved(run[-1])
+    return Story(tuple(lines), moments[-1].after if moments else None, broken)
+
+
+def woven(story: Story, notes: Iterable[Line]) -> Story:
+    """Put notes from elsewhere between the lines of a story, by their times; they change nothing in it."""
+    lines: list[Line] = []
+    left = sorted(notes, key=lambda note: note.at)
+    for line in story.lines:
+        while left and left[0].at < line.at:
+            lines.append(left.pop(0)._replace(phase=lines[-1].phase if lines else ""))
+        lines.append(line)
+    lines += [note._replace(phase=lines[-1].phase if lines else "") for note in left]
+    return story._replace(lines=tuple(lines))
+
+
+def _replayed(records: Iterable[Record]) -> tuple[list[_Moment], str]:
+    moments: list[_Moment] = []
+    session: Session | None = None
+    for record in records:
+        try:
+            after = apply(session, record)
+        except CodeIntelError as error:
+            return moments, error.message
+        moments.append(_Moment(record, session, after))
+        session = after
+    return moments, ""
+
+
+def _told(record: Record) -> list[Words]:
+    try:
+        return list(TELLERS[record.event](record.data))
+    except (KeyError, TypeError, ValueError, AttributeError):  # of another version's shape
+        return [(record.event.value, "")]
+
+
+def _together(moment: _Moment) -> str | int:
+    called = moment.record.event is Event.CALLED
+    return str(moment.record.data["tool"]) if called else moment.record.seq
+
+
+def _moved(moment: _Moment) -> Iterator[Line]:
+    """Tell a change of phase, and how long the one before has lasted."""
+    change = moment.after.phase_history[-1]
+    if moment.before is None or change.seq != moment.record.seq:
+        return
+    began = datetime.fromisoformat(moment.before.phase_history[-1].at)
+    lasted = duration((datetime.fromisoformat(change.at) - began).total_seconds())
+    text = f"{change.source} → {change.target} after {lasted}"
+    yield Line(change.at, change.target.value, "phase", text)
+
+
+def _calls(calls: Sequence[Call]) -> Words:
+    """Tell calls of one tool."""
+    counted: dict[str, int] = {}
+    for call in calls:
+        text = _call(call)
+        counted[text] = counted.get(text, 0) + 1
+    texts = [f"{text} ({times} times)" if times > 1 else text for text, times in counted.items()]
+    return "found", f"{calls[0].tool} {_some(texts, '; ')}"
+
+
+def _call(call: Call) -> str:
+    target = plain(call.target)
+    if not call.ok:
+        return f"{target}: failed"
+    if not call.found:
+        return f"{target}: nothing"
+    where = f" in {_some(map(plain, call.files), most=2)}" if call.files else ""
+    return f"{target}: {call.found}{where}"
+
+
+def _started(data: Data) -> Iterator[Words]:
+    yield "asked", f"{data['intent']}: {plain(data['query'])}"
+    if START[Intent(data["intent"])] is Phase.READY:
+        yield "phase", "READY from the start: it asks, and writes nothing"
+
+
+def _framed(data: Data) -> Iterator[Words]:
+    slots = [f"{s['name']} “{plain(s['value'])}” ({s['source']})" for s in data["slots"]]
+    yield "framed", f"{'; '.join(slots)}; risk {data['risk']}"
+
+
+def _confirmed(data: Data) -> Iterator[Words]:
+    names = _some(plain(item["name"]) for item in data["symbols"])
+    yield "confirmed", f"{names} for the target feature: {plain(data['evidence'])}"
+
+
+def _map_answered(data: Data) -> Iterator[Words]:
+    pair = f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
+    score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
+    asked = f"“{plain(data['query'])}”"
+    guards = "; ".join(item["reason"] for item in explained(data["failed"]))
+    held = f"; held back: {guards}" if guards else ""
+    if data["band"] == "forest" or not data["nl_term"]:
+        yield "map", f"has no answer to {asked}, the forest may be asked{held}"
+    else:
+        yield "map", f"answers {asked} by {pair} ({score}){held}"
+
+
+def _understood(data: Data) -> Iterator[Words]:
+    symbols = [f"{plain(s['name'])} ({s['source']})" for s in data["symbols"]]
+    claims = {
+        "symbols": symbols,
+        "entry points": map(plain, data.get("entry_points", ())),
+        "files": map(plain, data["files"]),
+        "patterns": map(plain, data.get("patterns", ())),
+    }
+    listed = ((kind, _some(names)) for kind, names in claims.items())
+    yield "claimed", "; ".join(f"{kind}: {names}" for kind, names in listed if names)
+    if notes := plain(data.get("notes") or ""):
+        yield "noted", notes
+    if data["missing"]:
+        yield "doubted", _some(map(plain, data["missing"]), "; ")
+    else:
+        yield "believed", "every requirement is met by what the calls have found"
+
+
+def _supposed(data: Data) -> Iterator[Words]:
+    texts = [f"“{plain(item['text'])}” ({item['confidence']})" for item in data["hypotheses"]]
+    yield "supposed", f"{_some(texts, '; ')}, because of {plain(data['reason'])}"
+
+
+def _settled(data: Data) -> Iterator[Words]:
+    for answer in data["answers"]:
+        found = answer["evidence"]
+        borne = "" if answer["corroborated"] else ", which no call bears out"
+        shown = f"{plain(found['tool'])} {plain(found['target'])}: {plain(found['result'])}"
+        yield answer["status"], f"“{plain(answer['hypothesis'])}” by {shown}{borne}"
+
+
+def _explored(data: Data) -> Iterator[Words]:
+    yield "opened", _some(map(plain, data["files"]))
+
+
+def _risk_raised(_: Data) -> Iterator[Words]:
+    yield "doubted", "the risk is higher than the one READY was earned for"
+
+
+def _reverted(data: Data) -> Iterator[Words]:
+    yield "reverted", plain(data["reason"]) or "no reason given"
+
+
+def _learned(data: Data) -> Iterator[Words]:
+    yield "learned", f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
+
+
+def _ended(data: Data) -> Iterator[Words]:
+    analysis = data["analysis"]
+    why = [
+        plain(analysis.get("root_cause") or ""),
+        f"failed in {analysis['failure_point']}" if analysis.get("failure_point") else "",
+        plain(analysis.get("user_feedback_summary") or ""),
+    ]
+    said = "; ".join(filter(None, why))
+    yield "ended", f"{data['outcome']}: {said}" if said else data["outcome"]
+
+
+TELLERS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(
+    {
+        Event.STARTED: _started,
+        Event.FRAMED: _framed,
+        Event.CONFIRMED: _confirmed,
+        Event.MAP_MISSED: _map_answered,
+        Event.MAP_LIKELY: _map_answered,
+        Event.MAP_CONFIDENT: _map_answered,
+        Event.UNDERSTOOD: _understood,
+        Event.DOUBTED: _understood,
+        Event.SUPPOSED: _supposed,
+        Event.VERIFIED: _settled,
+        Event.REFUTED: _settled,
+        Event.EXPLORED: _explored,
+        Event.RISK_RAISED: _risk_raised,
+        Event.REVERTED: _reverted,
+        Event.LEARNED: _learned,
+        Event.OUTCOME: _ended,
+    }
+)
+"""How each event is told; CALLED is told by `_calls`, several at a time."""
+
+
+def duration(seconds: float) -> str:
+    """Return a span of time in its two largest units: `2 min 5 s`."""
+    left = max(0, round(seconds))
+    parts: list[str] = []
+    for unit, size in _UNITS:
+        if left >= size or (unit == "s" and not parts):
+            parts.append(f"{left // size} {unit}")
+        left %= size
+    return " ".join(parts[:2])
+
+
+def plain(text: object) -> str:
+    """Return a text on one line, nothing of it hidden, nothing secret."""
+    return visible(masked(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()))
+
+
+def _some(texts: Iterable[str], between: str = ", ", most: int = MOST_NAMED) -> str:
+    """Return the first texts as one, and how many more there are."""
+    found = list(texts)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return between.join(found[:most]) + more
