@@ -119,11 +119,11 @@ def make_folder(place: Place) -> None:
     with files.disk(place.heads, ADVICE):
         if not place.heads.is_absolute():
             raise OSError("there is no home folder")
-        if not place.heads.is_dir():
+        if not (place.heads / _OWNER).exists():
             place.heads.mkdir(mode=0o700, parents=True, exist_ok=True)
-            owner = place.heads / _OWNER
             with suppress(FileExistsError):
-                files.create(owner, os.fsencode(os.path.realpath(place.journals)))
+                owner = os.fsencode(os.path.realpath(place.journals))
+                files.create(place.heads / _OWNER, owner)
 
 
 def read(place: Place, name: str) -> Head | None:
@@ -182,28 +182,41 @@ def held(place: Place, name: str, timeout: float) -> Iterator[HeldHead]:
 def sweep(place: Place) -> None:
     """Delete heads whose journals are gone, and unused, for `KEPT_SECONDS`; what resists stays.
 
-    A folder of a project that is gone goes whole.
+    Also those of other projects, where nothing was started meanwhile.
     """
     old = time.time() - KEPT_SECONDS
     with suppress(OSError):
+        _sweep(place.heads, place.journals, old)
         for folder in place.heads.parent.iterdir():
-            if folder == place.heads:
-                _sweep(folder, place.journals, old)
-            elif folder.stat().st_mtime < old:
-                journals = Path(os.fsdecode((folder / _OWNER).read_bytes()))
-                _sweep(folder, journals, old)
-                if not journals.exists() and {item.name for item in folder.iterdir()} <= {_OWNER}:
-                    (folder / _OWNER).unlink(missing_ok=True)
-                    folder.rmdir()
+            with suppress(OSError):
+                if folder != place.heads and folder.stat().st_mtime < old:
+                    _sweep_other(folder, old)
+
+
+def _sweep_other(folder: Path, old: float) -> None:
+    """Sweep another project's folder, which goes whole when nothing is left of the project."""
+    owner = folder / _OWNER
+    journals = Path(os.fsdecode(owner.read_bytes()))
+    if journals.is_absolute():
+        _sweep(folder, journals, old)
+        if not journals.exists() and not _named(folder, ".head"):
+            owner.unlink()
+            folder.rmdir()
 
 
 def _sweep(folder: Path, journals: Path, old: float) -> None:
-    there = {item.stem for item in journals.glob("*.jsonl")}
-    for item in folder.glob("*.head"):
-        if item.stem not in there:
-            with suppress(OSError):
-                if item.stat().st_mtime < old:
-                    item.unlink()
+    for name in _named(folder, ".head") - _named(journals, ".jsonl"):
+        head = folder / f"{name}.head"
+        with suppress(OSError):
+            if head.stat().st_mtime < old:
+                head.unlink()
+
+
+def _named(folder: Path, suffix: str) -> set[str]:
+    """Return the names of a folder's files of one kind, without the suffix."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        return {e.name.removesuffix(suffix) for e in entries if e.name.endswith(suffix)}
+    return set()
 
 
 def _opened(path: Path, flags: int) -> int | None:
