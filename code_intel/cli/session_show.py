@@ -6,6 +6,7 @@ Of a damaged session what was acknowledged and is still there is told, and what 
 import argparse
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from code_intel.cli.columns import wrapped
@@ -29,7 +30,15 @@ _MOST_DECISIONS = 500
 _NEWEST = 20  # journals among which the last used is looked for
 _PREFIX = "session_"
 _SHOWN = 32  # characters of what is no name: no more than a name has, never a secret
-_TOLD_BY_JOURNAL = frozenset({"phase_moved", "map_used", "map_rejected", "ready_lowered"})
+_DECISIONS: Mapping[str, str] = {
+    "refused": "refused",
+    "plan_made": "planned",
+    "step_skipped": "skipped",
+    "step_failed": "failed",
+    "fallback_taken": "fell back",
+    "fallback_refused": "no fallback",
+}
+"""Kinds of decisions that a journal does not tell, and how they are called."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -97,13 +106,19 @@ def _decided(settings: Settings, name: str) -> list[Line]:
         log = decisions.newest(folder_of(settings.state), name, _MOST_DECISIONS)
     except StorageError:
         return []
-    return [_decision(row) for row in log.records if row.get("decision") not in _TOLD_BY_JOURNAL]
+    lines = []
+    for (at, kind), rows in groupby(log.records, key=_when_and_what):
+        if kind in _DECISIONS:
+            texts = [
+                f"{plain(row.get('what') or '')}: {plain(row.get('why') or '')}" for row in rows
+            ]
+            lines.append(Line(at, "", _DECISIONS[kind], "; ".join(texts)))
+    return lines
 
 
-def _decision(row: Mapping[str, Any]) -> Line:
-    kind = str(row.get("decision") or "decided")
-    text = f"{plain(row.get('what') or '')}: {plain(row.get('why') or '')}"
-    return Line(str(row.get("timestamp") or ""), "", plain(kind).replace("_", " "), text)
+def _when_and_what(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Decisions of one kind that were made together are told together."""
+    return str(row.get("timestamp") or ""), str(row.get("decision") or "")
 
 
 def _state(story: Story, hours: float) -> str:

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(found: OutcomeStatistics) -> Iterator[str]:
     if found.total:
-        yield f"{found.total} outcomes of {found.sessions} sessions"
+        yield f"Outcomes: {found.total}; sessions that reported them: {found.sessions}"
         yield from _table("", {"all": found.by_outcome})
         yield from _table("by intent", found.by_intent)
         yield from _table("by phase", found.by_phase)

@@ -44,5 +44,7 @@ def _text(found: OutcomeStatistics) -> str:
     failing = max(found.by_phase, key=lambda phase: (found.by_phase[phase]["failure"], phase))
     worst = found.by_phase[failing]["failure"]
     where = f" Most failures were reported in {failing} ({worst})." if worst else ""
-    head = f"{found.total} outcomes of {found.sessions} sessions: {sums}.{where}"
+    head = (
+        f"Outcomes: {found.total} ({sums}); sessions that reported them: {found.sessions}.{where}"
+    )
     return " ".join(filter(None, [head, unreadable(found)]))

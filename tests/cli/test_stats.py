@@ -71,7 +71,7 @@ def test_people_and_programs_see_the_same_figures(project: Path, stats: Stats) -
         "low": {"success": 0, "failure": 1},
     }
     rows = {line.split()[0]: line.split()[1:] for line in stats().splitlines() if line.strip()}
-    assert rows["4"] == ["outcomes", "of", "3", "sessions"]
+    assert stats().startswith("Outcomes: 4; sessions that reported them: 3\n")
     assert rows["READY"] == ["2", "1", "0", "67%"]
     assert rows["EXPLORATION"] == ["0", "0", "1", "0%"]
     assert rows["high"] == ["1", "0", "100%"]

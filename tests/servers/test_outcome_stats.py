@@ -67,6 +67,11 @@ async def test_a_project_without_outcomes_is_told_what_will_be_counted(shop: Pat
     assert not folder_of(shop / ".code-intel").exists()
 
 
+@pytest.mark.covers(
+    "tool.get_outcome_stats",
+    "answer.get_outcome_stats: total sessions by_outcome by_intent by_phase devrag_correlation",
+    "answer.get_outcome_stats: confidence_correlation unreadable",
+)
 async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> None:
     async with gateway(shop) as call:
         await ended(call, "failure")
@@ -93,6 +98,11 @@ async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> Non
     assert sum(sum(row.values()) for row in found["confidence_correlation"].values()) == 1
 
 
+@pytest.mark.covers(
+    "field.record_outcome: outcome analysis",
+    "field.record_outcome.analysis: root_cause failure_point related_symbols related_files",
+    "field.record_outcome.analysis: user_feedback_summary",
+)
 async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> None:
     async with gateway(shop) as call:
         await ended(call, "failure")
@@ -103,6 +113,9 @@ async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> N
     assert (record["phase_at_outcome"], record["confidence_was"]) == ("EXPLORATION", "")
 
 
+@pytest.mark.covers(
+    "tool.record_outcome", "answer.record_outcome: cache_error cached_pairs map_updated note"
+)
 async def test_an_outcome_is_logged_also_when_nothing_can_be_learned(shop: Path) -> None:
     state = shop / ".code-intel" / "state.db"
     async with gateway(shop) as call:
