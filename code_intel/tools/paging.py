@@ -23,7 +23,7 @@ Cursor = Annotated[
 ]
 """The optional parameter of every tool whose answer may have several pages."""
 
-_CURSOR = re.compile(r"([0-9]{1,9})\.([0-9a-f]{8})")
+_CURSOR = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\.([0-9a-f]{8})")
 
 
 class Page(NamedTuple):
@@ -59,30 +59,35 @@ class Page(NamedTuple):
 
 
 def start_of(cursor: str, *question: object) -> int:
-    """Return how many rows came before the page that a cursor names; 0 without one.
+    """Return how many rows came before the page that a cursor names; 0 without one; see `place_of`."""
+    return place_of(cursor, *question)[0]
+
+
+def place_of(cursor: str, *question: object) -> tuple[int, int]:
+    """Return how many rows came before the page that a cursor names, and how much of the next one.
 
     Args:
-        cursor: What the caller passed.
+        cursor: What the caller passed; empty for the beginning.
         question: The arguments that decide what the rows are.
 
     Raises:
         UsageError: It is none of ours, or belongs to another question.
     """
     if not cursor:
-        return 0
+        return 0, 0
     found = _CURSOR.fullmatch(cursor)
-    if found is None or found[2] != _mark(question):
+    if found is None or found[3] != _mark(question):
         raise UsageError(
             "cursor belongs to no answer to these arguments.",
             hint="Pass next_cursor with the arguments of the call that gave it, or leave cursor out.",
             details={"field": "cursor"},
         )
-    return int(found[1])
+    return int(found[1]), int(found[2] or 0)
 
 
-def cursor_at(start: int, *question: object) -> str:
-    """Return the cursor of the page that begins after `start` rows."""
-    return f"{start}.{_mark(question)}"
+def cursor_at(start: int, *question: object, within: int = 0) -> str:
+    """Return the cursor of the page that begins after `start` rows, and `within` of the next one."""
+    return f"{start}{f'-{within}' if within else ''}.{_mark(question)}"
 
 
 def page(

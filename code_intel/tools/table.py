@@ -27,6 +27,7 @@ from code_intel.tools.list_documents import list_documents
 from code_intel.tools.query import query
 from code_intel.tools.record_outcome import record_outcome
 from code_intel.tools.reindex_document import reindex_document
+from code_intel.tools.repo_pack import repo_pack
 from code_intel.tools.revert_to_exploration import revert_to_exploration
 from code_intel.tools.search import search
 from code_intel.tools.search_files import search_files
@@ -96,6 +97,7 @@ CODE = Group(
         Tool(get_symbols, "List what files define"),
         Tool(analyze_structure, "Outline a file"),
         Tool(get_function_at_line, "Which function is a line in?"),
+        Tool(repo_pack, "Pack files into one text"),
     ),
 )
 

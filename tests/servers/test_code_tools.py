@@ -200,6 +200,7 @@ async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> Non
             found = await call("get_function_at_line", file_path="src/日本語.py", line_number=line)
             assert found["name"].endswith(name)
             assert found["start_line"] <= line <= found["end_line"]
+        found = await call("get_function_at_line", file_path="src/日本語.py", line_number=22)
         assert found["type"] == "method"
         assert found["parameters"] == ["self", "first", "second=None"]
         none = await call.refused("get_function_at_line", file_path="src/日本語.py", line_number=19)

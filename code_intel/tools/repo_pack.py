@@ -1,0 +1,240 @@
+"""Tool `repo_pack`."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from code_intel.chunking import decode
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.globs import selector
+from code_intel.forest.grep import confined, list_files
+from code_intel.forest.reading import read_inside, utf8_name
+from code_intel.index.corpus import LARGEST, refusal
+from code_intel.session import steps
+from code_intel.tools.answers import tokens
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.pack_formats import WRITERS, Format, Piece
+from code_intel.tools.paging import Cursor, cursor_at, place_of
+from code_intel.tools.suspicion import flags_of, note_of
+
+Globs = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=50)]
+BUDGET = 3500
+"""Tokens of files in one answer: it stands in it twice, as a field and as text."""
+MOST_FILES = 60
+"""Files of one page."""
+MOST_OPENED = 300
+"""Files that are opened for one page, those that cannot be shown included."""
+ROWS = 80
+"""Rows of the table of contents; where there are more files, it lists folders."""
+LONGEST = 1000
+"""Characters of a line."""
+CUT = "Lines of more than {} characters are cut; read them with search_text."
+GENERATED = "{} generated files (lock files, bundles) are left out."
+
+
+async def repo_pack(
+    desk: Desk,
+    path: Annotated[str, Field(min_length=1, max_length=1000, description="A folder or a file.")],
+    format: Annotated[Format, Field(description="How it is written.")] = "markdown",  # noqa: A002 - its name on the wire
+    include: Annotated[Globs, Field(description="Only files like these, from path: `*.py`.")] = [],
+    exclude: Annotated[Globs, Field(description="No files like these: `tests/`.")] = [],
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Pack the files below a folder into one text, page by page: a table of contents, then every file.
+
+    Use it to read a small folder as a whole; context_bundle picks what matters for a goal. Ignored, hidden,
+    binary and generated files are left out, secret values are masked. size_bytes is the size of all files.
+    No other program packs, so there is no return code; what goes wrong is an error like any other.
+    """
+    asked = (path, format, tuple(include), tuple(exclude))
+    first = place_of(cursor, *asked)
+    wanted, unwanted = _selectors(include, "include"), _selectors(exclude, "exclude")
+    async with desk.perhaps(session_id, "repo_pack") as held:
+        listing = await list_files(desk.root, path)
+        base = await thread(_base, desk, path)
+        below = [(name, name.removeprefix(base)) for name in listing.names]
+        names = [name for name, rest in below if _is_wanted(rest, wanted, unwanted)]
+        names, generated = _handwritten(names)
+        if not names:
+            raise NotFoundError(
+                f"There is no file to pack below {path[:200]}.",
+                hint="Widen include, or name another folder; ignored and hidden files are never packed.",
+                details={"field": "include" if include or exclude else "path"},
+            )
+        made = await thread(_page, desk, format, names, path, first)
+        size = await thread(_size, desk, names)
+        if held is not None:
+            files = [piece.name for piece in made.pieces]
+            await held.append(steps.called("repo_pack", path, found=len(files), files=files))
+    following = None if made.next is None else cursor_at(made.next[0], *asked, within=made.next[1])
+    rows = [_row(piece) for piece in made.pieces]
+    data: dict[str, Any] = {
+        "content": made.content,
+        "path": path,
+        "format": format,
+        "size_bytes": size,
+        "total_files": len(names),
+        "files": rows,
+        "truncated": listing.truncated or following is not None,
+        "next_cursor": following,
+    }
+    if made.skipped:
+        data["skipped"] = [{"file": name, "reason": why} for name, why in made.skipped]
+    warnings = [listing.note] if listing.note else []
+    warnings += [GENERATED.format(generated)] if generated else []
+    warnings += [CUT.format(LONGEST)] if made.cut else []
+    if warnings:
+        data["warnings"] = warnings
+    lines = [note_of(rows)] if note_of(rows) else []
+    lines += [made.content, *warnings]
+    if following:
+        lines.append(f"There is more: call again with cursor={following}")
+    return Answer(data, "\n".join(lines))
+
+
+class Made(NamedTuple):
+    """One page.
+
+    Attributes:
+        content: As it is shown.
+        pieces: What it has of which file.
+        skipped: Files that cannot be shown, and why.
+        next: The file, and the lines of it before, with which the next page begins; None after the last.
+        cut: Whether a line was too long.
+    """
+
+    content: str
+    pieces: list[Piece]
+    skipped: list[tuple[str, str]]
+    next: tuple[int, int] | None
+    cut: bool
+
+
+def _page(
+    desk: Desk, chosen: Format, names: Sequence[str], path: str, first: tuple[int, int]
+) -> Made:
+    """Write files from a place on until the budget is spent; at least a line of one."""
+    writer = WRITERS[chosen]
+    at, line = first
+    parts = [writer.contents(path, _contents(names))] if first == (0, 0) else []
+    left = BUDGET - sum(map(_cost, parts))
+    pieces: list[Piece] = []
+    skipped: list[tuple[str, str]] = []
+    opened, cut = 0, False
+    while at < len(names) and len(pieces) < MOST_FILES and opened < MOST_OPENED and left > 0:
+        lines, why = _lines_of(desk, names[at])
+        opened += 1
+        if why or (line and line >= len(lines)):
+            skipped += [(utf8_name(names[at]), why)] if why else []
+            at, line = at + 1, 0
+            continue
+        last = _fitting(lines, line, left, alone=not pieces)
+        if last == line and lines:
+            break
+        shown = [text[:LONGEST] for text in lines[line:last]]
+        cut = cut or any(len(text) > LONGEST for text in lines[line:last])
+        piece = Piece(utf8_name(names[at]), line + bool(lines), last, len(lines), "\n".join(shown))
+        parts.append(writer.piece(piece))
+        left -= _cost(parts[-1])
+        pieces.append(piece)
+        at, line = (at + 1, 0) if last == len(lines) else (at, last)
+    following = (at, line) if at < len(names) else None
+    return Made(writer.page(path, parts), pieces, skipped, following, cut)
+
+
+def _lines_of(desk: Desk, name: str) -> tuple[list[str], str]:
+    """Return the lines of a file as they are on disk, or why it is not shown."""
+    try:
+        data = read_inside(desk.root, name)
+    except (OSError, ValueError):
+        return [], "cannot be read"
+    if len(data) > LARGEST:
+        return [], "larger than 1 MiB"
+    text = decode(data)
+    if text is None:
+        return [], "binary, or not in a known encoding"
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines, ""
+
+
+def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> int:
+    """Return the line up to which lines fit; one at least if the page would be empty otherwise."""
+    end = start
+    for text in lines[start:]:
+        budget -= _cost(f"{text[:LONGEST]}\n    ")
+        if budget < 0 and not (alone and end == start):
+            break
+        end += 1
+    return end
+
+
+def _contents(names: Sequence[str]) -> list[str]:
+    """Return the files, or where they are too many the folders they are in."""
+    if len(names) <= ROWS:
+        return list(map(utf8_name, names))
+    deepest = max(name.count("/") for name in names)
+    for depth in range(deepest, 0, -1):
+        rows = Counter("/".join(name.split("/")[:-1][:depth]) for name in names)
+        if len(rows) <= ROWS:
+            break
+    else:
+        rows = Counter(name.split("/")[0] if "/" in name else "" for name in names)
+    shown = [f"{utf8_name(folder) or '.'}/ ({count} files)" for folder, count in rows.items()]
+    more = len(shown) - ROWS
+    return [*shown[:ROWS], f"… {more} more folders"] if more > 0 else shown
+
+
+def _row(piece: Piece) -> dict[str, Any]:
+    lines = {"file": piece.name, "start_line": piece.first, "end_line": piece.last}
+    return lines | flags_of(piece.text, piece.name)
+
+
+def _size(desk: Desk, names: Sequence[str]) -> int:
+    return sum(_bytes(desk, name) for name in names)
+
+
+def _bytes(desk: Desk, name: str) -> int:
+    try:
+        return os.lstat(desk.root / name).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _handwritten(names: Sequence[str]) -> tuple[list[str], int]:
+    kept = [name for name in names if not refusal(name.rpartition("/")[2])]
+    return kept, len(names) - len(kept)
+
+
+def _selectors(globs: Sequence[str], field: str) -> list[Callable[[str], bool]]:
+    try:
+        return [*map(selector, globs)]
+    except ValueError as error:
+        raise UsageError(
+            f"repo_pack: {field} {error}.",
+            hint="Ask with fewer alternatives in braces.",
+            details={"field": field},
+        ) from None
+
+
+def _is_wanted(
+    name: str, wanted: Sequence[Callable[[str], bool]], unwanted: Sequence[Callable[[str], bool]]
+) -> bool:
+    fits = not wanted or any(means(name) for means in wanted)
+    return fits and not any(means(name) for means in unwanted)
+
+
+def _base(desk: Desk, path: str) -> str:
+    """Return what the names below a path begin with."""
+    below = confined(desk.root, path)
+    folder = below if (desk.root / below).is_dir() else below.rpartition("/")[0]
+    return "" if folder in {"", "."} else f"{folder}/"
+
+
+def _cost(text: str) -> int:
+    return tokens(json.dumps(text, ensure_ascii=False))
