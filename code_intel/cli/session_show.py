@@ -16,6 +16,7 @@ from code_intel.config import Settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
+from code_intel.session import journal
 from code_intel.session.acknowledged import believable
 from code_intel.session.heads import Place, place_of
 from code_intel.session.listing import journal_files, list_sessions
@@ -53,16 +54,22 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
     name = _meant(place, args.id)
-    records, broken = believable(place, name)
-    told = tell(records)
-    story = woven(told, _decided(settings, name))._replace(broken=told.broken or broken)
+    left = believable(place, name)
+    told = tell(left.records)
+    story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.broken)
     left_out = 0 if args.all else max(0, len(story.lines) - FIRST - LAST)
     state = _state(story, settings.session_hours)
     shown = story.lines[:FIRST] + story.lines[FIRST + left_out :]
-    data: dict[str, Any] = {"name": name, "state": state, "broken": plain(story.broken)}
+    data: dict[str, Any] = {
+        "name": name,
+        "state": state,
+        "broken": plain(story.broken),
+        "ahead": left.ahead,
+    }
     data |= _data(story.session) if story.session else {}
     data |= {"story": [line._asdict() for line in shown], "left_out": left_out}
-    emit(args, data, "\n".join(_text(name, state, story, left_out, 0 if args.all else _ROWS)))
+    text = _text(name, state, story, left_out, 0 if args.all else _ROWS)
+    emit(args, data, "\n".join([*text, *([journal.AHEAD] if left.ahead else [])]))
     return 0
 
 

@@ -30,7 +30,7 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     short_circuit  MapFacts Verdict GUARDS judge map_step
     write_gate     WriteVerdict check_write
     learning       may_learn pairs_to_learn
-    acknowledged   believable
+    acknowledged   Believable believable
     story          Story Line tell woven
 
 Standard library alone, and light: a hook imports it in the time of an interpreter start.

@@ -1,7 +1,9 @@
 """What can still be believed of a damaged journal: the steps up to the last commit that it still bears out."""
 
+import os
 from bisect import bisect_left
 from pathlib import Path
+from typing import NamedTuple
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import files, heads
@@ -10,8 +12,22 @@ from code_intel.session.heads import Head, Place
 from code_intel.session.state import Record
 
 
-def believable(place: Place, name: str) -> tuple[tuple[Record, ...], str]:
-    """Return the steps of a session for people, and why there are no more of them; empty when these are all."""
+class Believable(NamedTuple):
+    """What is left of a session.
+
+    Attributes:
+        records: Its steps, in order.
+        broken: Why there are no more of them; empty when these are all that were acknowledged.
+        ahead: Whether the journal says more than was ever acknowledged.
+    """
+
+    records: tuple[Record, ...] = ()
+    broken: str = ""
+    ahead: bool = False
+
+
+def believable(place: Place, name: str) -> Believable:
+    """Return the steps of a session for people, however damaged its journal is; never raises for a file."""
     path = place.journal(name)
     try:
         commits = heads.history(place, name)
@@ -19,13 +35,14 @@ def believable(place: Place, name: str) -> tuple[tuple[Record, ...], str]:
             raise broken(path, "nobody has acknowledged it here")
         with files.disk(path), files.opened(path) as handle:
             raw = files.read(handle, 0, commits[-1].end)
+            ahead = os.fstat(handle).st_size > commits[-1].end
         sound = bisect_left(commits, 1, key=lambda head: bool(_problem(path, raw, head)))
         head = commits[sound - 1]
         lines = check(path, raw[: head.end], head) if sound else ()
         said = tuple(record(path, number, line) for number, line in enumerate(lines, 1))
     except CodeIntelError as error:
-        return (), error.message
-    return said, _problem(path, raw, commits[-1])
+        return Believable(broken=error.message)
+    return Believable(said, _problem(path, raw, commits[-1]), ahead)
 
 
 def _problem(path: Path, raw: bytes, head: Head) -> str:

@@ -53,7 +53,8 @@ async def record_outcome(
     the session itself has found, and a change in the explored files. Anything else is only recorded. A failure
     after READY straight from the map counts against the agreement that led there.
     The next search of any process finds what was written. map_sync is done, or deferred for map_sync_reason:
-    then the map's index has it later, and a search reads the file.
+    then the map's index has it later, and a search reads the file. cache_error says what kept a success from
+    being learned; the outcome is recorded all the same.
     """
     async with desk.session(session_id, "record_outcome") as held:
         session = held.session

@@ -173,6 +173,16 @@ def test_a_project_that_has_nothing_is_left_with_nothing(place: Place, run: Run)
     assert not place.heads.exists()
 
 
+def test_what_was_never_acknowledged_is_left_out_and_said(place: Place, run: Run) -> None:
+    name = begin(place).session.name
+    assert not told(run, "last")["ahead"]
+    with place.journal(name).open("ab") as file:
+        file.write(b'{"event": "verified"}\n')
+    found = told(run, "last")
+    assert (found["ahead"], found["state"], found["phase"]) == (True, "open", "EXPLORATION")
+    assert journal.AHEAD in run("show", "last")
+
+
 def test_an_expired_session_is_told_as_any_other(place: Place, run: Run) -> None:
     begin(place, 60 * 24 * 3)
     text = run("show", "last")
