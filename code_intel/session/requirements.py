@@ -46,9 +46,9 @@ SLOT_TOOLS = (
     "search_files",
     "analyze_structure",
     "get_symbols",
-    "query",
 )
-"""Tools whose results are facts about the code, and so may evidence a slot."""
+"""Tools whose results are facts about the code, and so may evidence a slot. A `query` does so by the calls
+that it makes: one question in the user's own words speaks of every slot (docs/decisions/0031)."""
 
 _LEAST_SHARED = 3  # characters of a term or symbol contained in the other
 

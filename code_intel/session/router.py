@@ -181,14 +181,18 @@ def _by_name(asked: Asked, place: Place) -> Sequence[Params]:
 
 
 def _by_text(asked: Asked, place: Place) -> Sequence[Params]:
-    """Search a word a call, in all its spellings: what was found is then known for each word."""
+    """Search a word a call, in all its spellings: what was found is then known for each word.
+
+    Where there is no word, names are searched: an error's name stands in texts, too.
+    """
+    words = asked.words or tuple((name,) for name in asked.names)
     return [
         {
             "pattern": "|".join(_pattern(word) for word in spellings),
             "path": place.path,
             "case_sensitive": False,
         }
-        for spellings in asked.words[:MOST_WORDS]
+        for spellings in words[:MOST_WORDS]
     ]
 
 

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from code_intel.errors import SessionError
 from code_intel.learned.decisions import Decision
-from code_intel.session.state import Session
+from code_intel.records import Hit
+from code_intel.session.phases import Event
+from code_intel.session.short_circuit import VERIFICATION_SCORE, Verdict, explained
+from code_intel.session.state import Session, Step
 
 
 def moves(before: Session, after: Session, tool: str) -> Iterator[Decision]:
@@ -20,3 +23,28 @@ def refusal(session: Session, error: SessionError, tool: str) -> Decision:
     listed = error.details.get("missing_requirements") or ()
     why = f"{error.message} {'; '.join(map(str, listed))}"
     return Decision("refused", f"{tool} in {session.phase}: {error.error}", why, tool)
+
+
+def of_the_map(
+    best: Hit | None, verdict: Verdict, step: Step | None, tool: str
+) -> Iterator[Decision]:
+    """Return what became of the map's best hit; `step` is what it did to the session, if anything."""
+    if best is None or best.agreement is None:
+        yield Decision("map_rejected", "no agreement", "the map knows nothing about this", tool)
+        return
+    score = "without a score" if best.score is None else f"at {best.score:.2f}"
+    hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
+    whys = "; ".join(f"{item['guard']}: {item['reason']}" for item in explained(verdict.failed))
+    if step is not None and step.event is not Event.MAP_MISSED:
+        yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
+    elif verdict.phase is None:
+        low = f"its score is below {VERIFICATION_SCORE:.2f}, or it is not served"
+        yield Decision("map_rejected", hit, whys or low, tool)
+        return
+    elif step is None:
+        why = "not the session's own words, or not in EXPLORATION: it moves no phase"
+        yield Decision("map_rejected", hit, why, tool)
+    else:
+        yield Decision("map_rejected", hit, "this session has rejected its symbol", tool)
+    if whys and verdict.band == "ready":
+        yield Decision("ready_lowered", hit, whys, tool)

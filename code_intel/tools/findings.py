@@ -15,6 +15,7 @@ from code_intel.tools.answers import tokens
 from code_intel.tools.suspicion import flags_of
 
 FOREST = "search_forest"
+_SEARCHES = ("search_text", "find_references")
 SNIPPET = 60
 """Tokens of a result's text; snippets_get has the rest."""
 
@@ -40,12 +41,11 @@ class Output(NamedTuple):
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is a search for text that is found in so many files that it says nothing."""
-        if self.step.tool != "search_text":
+        """Whether it searched the files for what is in so many of them that it says nothing."""
+        if self.step.tool not in _SEARCHES:
             return False
-        return len({row["file"] for row in self.rows}) > MOST_OPENED or bool(
-            self.data.get("truncated")
-        )
+        files = {row["file"] for row in self.rows}
+        return len(files) > MOST_OPENED or bool(self.data.get("truncated"))
 
 
 class Finding(NamedTuple):

@@ -1,14 +1,56 @@
 """Tool `get_session_status`."""
 
+import json
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from code_intel.session import phases
-from code_intel.session.guidance import next_step
+from code_intel.session.guidance import next_step, recovery_options
+from code_intel.session.progress import progress, slots_so_far
 from code_intel.session.short_circuit import explained
 from code_intel.session.state import Session
+from code_intel.tools.answers import BUDGET, bounded, tokens
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import status_data, status_text
+
+LONGEST = 100
+"""Characters of a text that is told; the session's owner has said it."""
+MOST = 12
+"""Items of a list that are told; of each list that may be longer, a count tells how many there are."""
+
+
+async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer:
+    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next.
+
+    requirements has what calls have found so far and what understanding needs; slot_evidence the same for each
+    slot; map_results and forest_results what the last searches returned; recovery_options what may be called
+    from here. upstreams says how map and forest are doing: idle until asked, ready, or what is wrong since when.
+    """
+    async with desk.session(session_id, "get_session_status") as held:
+        session = held.session
+    offered = desk.offered or None
+    states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
+    guards = explained(_failed(session))
+    fixed = {
+        "session_id": held.handle,
+        "intent": session.intent.value,
+        "current_phase": session.phase.value,
+        "allowed_tools": list(phases.allowed_tools(session, offered)),
+        "risk_level": session.risk.value,
+        "ready_by": session.ready_by,
+        "tool_calls_count": len(session.calls),
+        "requirements": [row.data for row in progress(session)],
+        "recovery_options": [
+            {"tool": option.tool, "purpose": option.purpose}
+            for option in recovery_options(session, offered)
+        ],
+        "next_step": next_step(session),
+    }
+    told = _short(_record(session)) | {"guards": guards, "upstreams": states}
+    left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
+    return _answer(session, fixed | bounded(told, left), states, guards)
 
 
 def _failed(session: Session) -> list[str]:
@@ -17,26 +59,13 @@ def _failed(session: Session) -> list[str]:
     return [str(name) for name in failed] if isinstance(failed, list) else []
 
 
-async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer:
-    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next.
-
-    upstreams says how map and forest are doing: idle until asked, ready, or what is wrong since when.
-    """
-    async with desk.session(session_id, "get_session_status") as held:
-        session = held.session
-    step = next_step(session)
-    states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
-    guards = explained(_failed(session))
-    data = {
-        "session_id": held.handle,
-        "intent": session.intent.value,
+def _record(session: Session) -> dict[str, Any]:
+    """Return what has happened in a session, of long lists the end that matters now."""
+    return {
         "query": session.query,
-        "current_phase": session.phase.value,
-        "allowed_tools": list(phases.allowed_tools(session, desk.offered or None)),
-        "risk_level": session.risk.value,
-        "ready_by": session.ready_by,
         "exploration": {
-            "explored_files": list(session.explored_files),
+            "explored_files": session.explored_files[:MOST],
+            "explored_files_count": len(session.explored_files),
             "mapped_symbols": [
                 {
                     "name": s.name,
@@ -44,16 +73,18 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
                     "confidence": s.confidence,
                     "confirmed": s.confirmed,
                 }
-                for s in session.symbols
+                for s in session.symbols[-MOST:]
             ],
-            "missing_requirements": list(session.missing),
+            "mapped_symbols_count": len(session.symbols),
+            "missing_requirements": session.missing[:MOST],
         },
-        "semantic": {"hypotheses": [h.text for h in session.hypotheses]},
+        "semantic": {"hypotheses": [h.text for h in session.hypotheses[:MOST]]},
         "verification": {"pending": len(session.hypotheses)},
-        "short_circuit": dict(session.short_circuit),
-        "guards": guards,
-        "tool_calls_count": len(session.calls),
-        "tool_calls": dict(Counter(call.tool for call in session.calls)),
+        "slot_evidence": slots_so_far(session),
+        "map_results": session.map_results,
+        "forest_results": session.forest_results,
+        "short_circuit": session.short_circuit,
+        "tool_calls": Counter(call.tool for call in session.calls),
         "phase_history": [
             {
                 "at": change.at,
@@ -61,14 +92,33 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
                 "to": change.target.value,
                 "event": change.event.value,
             }
-            for change in session.phase_history
+            for change in session.phase_history[-MOST:]
         ],
-        "warnings": list(session.warnings),
-        "upstreams": states,
-        "next_step": step,
+        "warnings": session.warnings,
     }
+
+
+def _short(node: Any) -> Any:
+    """Return a value as JSON has it, no text in it longer than `LONGEST`."""
+    if isinstance(node, Mapping):
+        return {key: _short(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_short(item) for item in node]
+    if isinstance(node, str) and len(node) > LONGEST:
+        return f"{node[:LONGEST]}…"
+    return node
+
+
+def _answer(
+    session: Session,
+    data: dict[str, Any],
+    states: list[dict[str, Any]],
+    guards: list[dict[str, str]],
+) -> Answer:
     kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
-    troubles = [f"\n{state['name']}: {status_text(state)}" for state in states if "error" in state]
-    text = f"{session.name}: {session.phase}, risk {session.risk}. {step}"
-    guarded = f"\nThe map's hit did not lead to READY: {kept}." if kept else ""
-    return Answer(data, text + guarded + "".join(troubles))
+    lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
+    lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
+    lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
+    if data.get("truncated"):
+        lines.append(f"Shortened: `code-intel session show {session.name}` tells all of it.")
+    return Answer({"truncated": False} | data, "\n".join(lines))

@@ -4,12 +4,12 @@ The other half answers in its place. A map that was not heard has not missed: no
 session, no phase moves, and READY is earned by understanding or verification alone (docs/decisions/0018).
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from code_intel.errors import UpstreamError
-from code_intel.records import SearchAnswer, UpstreamStatus
+from code_intel.records import Hit, SearchAnswer, UpstreamStatus
 from code_intel.session.state import Session
 from code_intel.tools.desk import Desk
 
@@ -66,6 +66,19 @@ async def heard(
         return await work, ()
     except UpstreamError as error:
         return None, (Silent(error, desk.searcher.states()[half]),)
+
+
+def returned(hits: Iterable[Hit]) -> list[dict[str, Any]]:
+    """Return hits as a session keeps them, best first: `document`, `symbol`, `score`, `status`."""
+    return [
+        {
+            "document": hit.document,
+            "symbol": hit.agreement.symbol if hit.agreement else hit.symbol,
+            "score": None if hit.score is None else round(hit.score, 4),
+            "status": hit.agreement.status if hit.agreement else "HYPOTHESIS",
+        }
+        for hit in hits
+    ]
 
 
 def neither(silent: tuple[Silent, ...]) -> UpstreamError:

@@ -20,7 +20,7 @@ from code_intel.tools.asking import asked_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.findings import FOREST, Finding, Output, merged
-from code_intel.tools.halves import heard, look
+from code_intel.tools.halves import heard, look, returned
 from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.plan_run import RUN, calls_of, run
 from code_intel.tools.search_forest import VERIFY
@@ -154,7 +154,8 @@ async def _fallback(desk: Desk, question: str, place: Place, session: Session | 
     ]
     step = Planned(FOREST, "what may be meant", 1, {"query": question})
     reason = f"No definition, reference or text was found: the forest was asked. {VERIFY}"
-    return _Fallback(True, reason, Output(step, {"results": rows}))  # noqa: FBT003 - a NamedTuple
+    told = {"results": rows, "returned": returned(answer.hits)}
+    return _Fallback(True, reason, Output(step, told))  # noqa: FBT003 - a NamedTuple
 
 
 def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
@@ -169,7 +170,7 @@ def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) ->
         if output.error:
             made.append(Decision("step_failed", what, output.error, "query"))
         elif output.everywhere:
-            why = "found in too many files to say anything: no evidence for a slot"
+            why = "found in too many files: none of them counts as looked at, no slot as answered"
             made.append(Decision("step_discounted", what, why, "query"))
     if fallback.reason:
         kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
@@ -213,7 +214,7 @@ def _calls(
     """Yield the calls of a plan as the session is told of them, and the question itself last.
 
     A place that is not shown was not looked at; a call none of whose places are shown is not told, unless it
-    found nothing. Hypotheses of the forest are no answer to the question.
+    found nothing. What is found everywhere opens no file, and is no more an answer than the forest's hypotheses.
     """
     for place, output in enumerate(outputs):
         mine = [finding for finding in shown if place in finding.found_by]
@@ -224,11 +225,17 @@ def _calls(
             _target(output.step),
             ok=not output.error,
             found=len(mine),
-            files=[finding.file_path for finding in mine],
+            files=[] if output.everywhere else [finding.file_path for finding in mine],
             symbols=_symbols(output, mine, defined),
             slot="" if output.everywhere else output.step.slot,
+            forest_results=output.data.get("returned"),
         )
-    facts = [finding for finding in shown if finding.source_tool != FOREST]
+    telling = [place for place, one in enumerate(outputs) if not one.everywhere]
+    facts = [
+        finding
+        for finding in shown
+        if finding.source_tool != FOREST and not set(telling).isdisjoint(finding.found_by)
+    ]
     yield steps.called(
         "query",
         asked.question,

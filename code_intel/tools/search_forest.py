@@ -1,16 +1,17 @@
 """Tool `search_forest`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.records import SearchAnswer
+from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.state import Step
 from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, unavailable
+from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, returned, unavailable
 from code_intel.tools.search import Query
 from code_intel.tools.shelf import check_query
 
@@ -44,14 +45,21 @@ async def search_forest(
     return forest_answer(query, found)
 
 
-def forest_call(tool: str, query: str, found: SearchAnswer) -> Step:
-    """Return the note of a search in the forest: its files and symbols are guesses until corroborated."""
+def forest_call(
+    tool: str, query: str, found: SearchAnswer, known: Sequence[Hit] | None = None
+) -> Step:
+    """Return the note of a search in the forest: its files and symbols are guesses until corroborated.
+
+    `known` is what the map had returned, if it was asked, too.
+    """
     return steps.called(
         tool,
         query,
         found=len(found.hits),
         files=dict.fromkeys(hit.document for hit in found.hits),
         symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
+        map_results=None if known is None else returned(known),
+        forest_results=returned(found.hits),
     )
 
 
@@ -82,7 +90,8 @@ async def _from_map(
         raise neither(silent + more)
     async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
-            await held.append(steps.called("search_forest", query, ok=False))
+            known = returned(answer.hits)
+            await held.append(steps.called("search_forest", query, ok=False, map_results=known))
     shown, cut = fit(answer.hits, cut=answer.truncated)
     data = {
         "source": "map",
@@ -93,6 +102,6 @@ async def _from_map(
         "index": index_data(answer.index),
         **unavailable(silent),
     }
-    known = hits_text(shown) or f"The map knows nothing about “{query}”."
+    told = hits_text(shown) or f"The map knows nothing about “{query}”."
     said = "".join(f"{one.text}\n" for one in silent)
-    return Answer(data, f"{said}{known}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")
+    return Answer(data, f"{said}{told}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")

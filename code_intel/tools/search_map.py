@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.session import short_circuit, steps
+from code_intel.tools import deciding
 from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import Silent, heard, look, neither
+from code_intel.tools.halves import Silent, heard, look, neither, returned
 from code_intel.tools.map_verdict import JUDGED, judge
 from code_intel.tools.search import Query
 from code_intel.tools.search_forest import forest_answer, forest_call
@@ -43,8 +44,12 @@ async def search_map(
                 None if moves else short_circuit.map_step(held.session, judged.verdict, query=query)
             )
             found = sum(hit.agreement is not None for hit in answer.hits)
-            noted = steps.called("search_map", query, found=found)
+            noted = steps.called(
+                "search_map", query, found=found, map_results=returned(judged.hits)
+            )
             await held.append(*([noted, step] if step else [noted]))
+            decided = deciding.of_the_map(judged.best, judged.verdict, step, "search_map")
+            await desk.note(held.session, *decided)
     hits = [
         hit
         for hit in judged.hits

@@ -11,10 +11,20 @@ from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import next_step
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
+from code_intel.tools import deciding
 from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, Held
-from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, not_heard, unavailable
+from code_intel.tools.halves import (
+    MEANWHILE,
+    Silent,
+    heard,
+    look,
+    neither,
+    not_heard,
+    returned,
+    unavailable,
+)
 from code_intel.tools.map_verdict import JUDGED, Judged, judge, symbol_now
 from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.search_forest import VERIFY, forest_call
@@ -47,7 +57,7 @@ async def search_smart(
         judged = await judge(desk, session, answer, since=since)
         if _spares_the_search(judged, session):
             async with desk.perhaps(handle, "search_smart") as held:
-                session = await _note_hit(held, judged, words)
+                session = await _note_hit(held, judged, words, session)
             shown = replace(answer, hits=judged.hits[:top_k])
             return _from_map(words, shown, judged, session)
         answer = replace(answer, hits=judged.hits)
@@ -69,28 +79,45 @@ def _spares_the_search(judged: Judged, session: Session | None) -> bool:
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
-async def _note_hit(held: Held | None, judged: Judged, words: str) -> Session | None:
+async def _note_hit(
+    held: Held | None, judged: Judged, words: str, seen: Session | None
+) -> Session | None:
+    """Note a hit; it moves the session that was judged (`seen`), and no other that it has become."""
     if held is None or judged.best is None or judged.best.agreement is None:
         return None
     agreement = judged.best.agreement
     noted = steps.called(
-        "search_smart", words, found=1, files=judged.files, symbols=(symbol_now(agreement),)
-    )
-    step = short_circuit.map_step(
-        held.session,
-        judged.verdict,
-        query=words,
-        nl_term=agreement.nl_term,
-        symbol=symbol_now(agreement),
-        agreed=agreement.symbol,
-        score=judged.best.score,
-        symbol_defined=judged.symbol_defined,
+        "search_smart",
+        words,
+        found=1,
         files=judged.files,
+        symbols=(symbol_now(agreement),),
+        map_results=returned(judged.hits),
     )
-    session = await held.append(*_steps(noted, step))
+
+    def judgement(session: Session) -> tuple[Step | None, list[Step]]:
+        if seen is None or (session.frame, session.risk) != (seen.frame, seen.risk):
+            return None, [noted]
+        step = short_circuit.map_step(
+            session,
+            judged.verdict,
+            query=words,
+            nl_term=agreement.nl_term,
+            symbol=symbol_now(agreement),
+            agreed=agreement.symbol,
+            score=judged.best.score if judged.best else None,
+            symbol_defined=judged.symbol_defined,
+            files=judged.files,
+        )
+        return step, _steps(noted, step)
+
+    step = await held.decide(judgement)
     if step is not None:
-        await tell(held.desk, session, "offered", offer_of(session))
-    return session
+        await tell(held.desk, held.session, "offered", offer_of(held.session))
+    await held.desk.note(
+        held.session, *deciding.of_the_map(judged.best, judged.verdict, step, "search_smart")
+    )
+    return held.session
 
 
 async def _note_miss(
@@ -99,11 +126,14 @@ async def _note_miss(
     """Note the search; a map that was not heard (`judged` is None) has not missed."""
     if held is None:
         return None
-    noted = forest_call("search_smart", words, found or SearchAnswer(()))
+    known = judged.hits if judged else None
+    noted = forest_call("search_smart", words, found or SearchAnswer(()), known)
     if judged is None:
         return await held.append(noted)
     symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
     step = short_circuit.map_step(held.session, judged.verdict, query=words, symbol=symbol)
+    decided = deciding.of_the_map(judged.best, judged.verdict, step, "search_smart")
+    await held.desk.note(held.session, *decided)
     return await held.append(*_steps(noted, step))
 
 

@@ -260,7 +260,8 @@ def test_a_shared_word_is_a_bridge() -> None:
         (steps.called("search_text", "エラー画面", found=0), False),
         (steps.called("search_text", "エラー画面", ok=False, found=2), False),
         (steps.called("search_text", "決済", found=2), False),
-        (steps.called("query", "anything", found=2, slot="observed_issue"), True),
+        (steps.called("get_symbols", "anything", found=2, slot="observed_issue"), True),
+        (steps.called("query", "エラー画面が真っ白になる", found=2), False),
         (steps.called("search_forest", "エラー画面", found=2, symbols=["AuthService"]), True),
         (steps.called("search_forest", "エラー画面", found=2, symbols=["LoginForm"]), False),
         (steps.called("search_map", "エラー画面", found=2), False),
@@ -319,6 +320,16 @@ def test_facts_are_empty_unless_handed_in() -> None:
                 "search_forest", "x y", found=1, files=["src/late.py"], symbols=["AuthService"]
             ),
             True,
+        ),
+        (
+            steps.called(
+                "search_forest",
+                "x y",
+                found=6,
+                files=["src/late.py", *(f"src/{number}.py" for number in range(5))],
+                symbols=["AuthService"],
+            ),
+            False,
         ),
         (
             steps.called(
@@ -382,6 +393,15 @@ def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> No
     assert not session.used(tool)
     assert session.seen_files == frozenset()
     assert not session.corroborated("login")
+
+
+def test_asking_for_a_part_of_many_names_is_about_those_it_named() -> None:
+    names = [f"part_{number}" for number in range(20)]
+    session = after(
+        low_risk(), steps.called("find_definitions", "part", found=21, symbols=[*names, "Shop.part"])
+    )
+    assert session.corroborated("Shop.part")
+    assert not any(map(session.corroborated, names))
 
 
 def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
