@@ -12,7 +12,7 @@ from code_intel.errors import RequirementError
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.state import Call, Session, Step
-from code_intel.session.wording import fold, fold_symbol
+from code_intel.session.wording import content_words, fold, fold_symbol
 from code_intel.text import hidden_character
 
 EVIDENCE_TOOLS = (
@@ -22,6 +22,8 @@ EVIDENCE_TOOLS = (
     "analyze_structure",
     "query",
 )
+LOOKING = EVIDENCE_TOOLS[:3]
+"""Those that every list of tools shows."""
 STATUSES = ("confirmed", "rejected")
 CONFIDENCES = ("high", "medium", "low")
 
@@ -105,14 +107,15 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
         raise RequirementError(
             f"devrag_reason {reason!r} does not fit what is missing.",
             code="invalid_devrag_reason",
-            hint=f"Give one of {', '.join(valid)}.",
+            hint=f"Call submit_semantic with one of {', '.join(valid)}.",
             details={"valid_reasons": valid, "missing_requirements": list(session.missing)},
         )
-    problems = _hypothesis_problems(hypotheses)
+    problems = _hypothesis_problems(session, hypotheses)
     if problems:
         raise RequirementError(
             problems[0],
-            hint="State each hypothesis once, in one sentence that the code can confirm or reject.",
+            hint="State each hypothesis once, in one sentence that names the symbol, file or text it is "
+            "about, and call submit_semantic again.",
             details={"missing_requirements": problems},
         )
     items = [{"text": text.strip(), "confidence": level} for text, level in hypotheses]
@@ -144,14 +147,15 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
     calls = calls_since_phase(session)
     problems = [
         *_answer_problems(session, answers, calls),
-        *_beside_the_point(session, answers),
+        *_beside_the_point(session, answers, calls),
         *_unsettled(session, answers),
     ]
     if problems:
         raise RequirementError(
             problems[0],
-            hint="Call the evidence tool in this phase with the same target, and answer every "
-            "hypothesis once, word for word.",
+            hint=f"Ask {', '.join(LOOKING)} in this phase about what the hypothesis names, give that call "
+            "as evidence in submit_verification, and answer every hypothesis once, word for word; what "
+            "cannot be confirmed is rejected.",
             details={
                 "missing_requirements": problems,
                 "valid_tools": list(EVIDENCE_TOOLS),
@@ -242,7 +246,7 @@ def _bare(symbol: str) -> str:
     return fold(fold_symbol(symbol)).replace("::", ".").rpartition(".")[2]
 
 
-def _hypothesis_problems(hypotheses: Sequence[tuple[str, str]]) -> list[str]:
+def _hypothesis_problems(session: Session, hypotheses: Sequence[tuple[str, str]]) -> list[str]:
     if not hypotheses:
         return ["hypotheses: 0/1"]
     problems: list[str] = []
@@ -254,6 +258,8 @@ def _hypothesis_problems(hypotheses: Sequence[tuple[str, str]]) -> list[str]:
             )
         if confidence not in CONFIDENCES:
             problems.append(f"confidence: {confidence!r} is none of {', '.join(CONFIDENCES)}")
+        elif not _names_something(session, text):
+            problems.append(f"hypotheses: {text[:40]!r} names nothing that the code could show")
         if fold(text) in seen:
             problems.append(f"hypotheses: {text!r} is said twice")
         seen.add(fold(text))
@@ -296,15 +302,43 @@ def _unproven(
         yield f"evidence of {said}: nothing exists yet; name in files what you are going to create"
 
 
-def _beside_the_point(session: Session, answers: Sequence[Answer]) -> list[str]:
-    """Return confirmations of a map hit whose evidence was not asked about its symbol."""
+def _beside_the_point(
+    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+) -> list[str]:
+    """Return confirmations whose evidence was asked about something else.
+
+    That of a map hit is about its symbol. Any other speaks of the hypothesis: a word of it stands in what
+    was asked for, or in the name of a symbol that was found.
+    """
     problems: list[str] = []
+    supposed = {fold(item.text): item.text for item in session.hypotheses}
     for item in answers:
         symbol = _symbol_of(session, item)
-        name = fold(symbol).rpartition(".")[2]
-        if item.status == "confirmed" and name not in fold(item.evidence.target):
+        text = supposed.get(fold(item.hypothesis), "")
+        name, target = fold(symbol).rpartition(".")[2], item.evidence.target
+        if item.status != "confirmed":
+            continue
+        if name not in fold(target):
             problems.append(f"evidence of {item.hypothesis[:80]!r}: ask about {symbol} itself")
+        elif not symbol and text and not session.greenfield and not _speaks_of(text, item, calls):
+            said = f"evidence of {item.hypothesis[:80]!r}"
+            problems.append(f"{said}: {target[:80]!r} is nothing that it speaks of")
     return problems
+
+
+def _speaks_of(hypothesis: str, item: Answer, calls: Sequence[Call]) -> bool:
+    found = [name for call in calls if _is_call(item.evidence, call) for name in call.shows]
+    asked = content_words(" ".join([item.evidence.target, *found]))
+    return bool(asked & content_words(hypothesis))
+
+
+def _names_something(session: Session, text: str) -> bool:
+    """Whether a hypothesis has a word that code is written in, or one that a call has found there."""
+    words = content_words(text)
+    if any(word.isascii() and len(word) >= _LEAST for word in words):
+        return True
+    targets = (call.target for call in session.calls if call.counts)
+    return session.greenfield or any(words & content_words(target) for target in targets)
 
 
 def _unsettled(session: Session, answers: Sequence[Answer]) -> list[str]:

@@ -4,11 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from code_intel.session.phases import Phase
-from code_intel.session.state import CORROBORATING, Call, Session
+from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
-
-FEW = 10
-"""Symbols that one call may find and still have looked at each."""
 
 
 class Condition(NamedTuple):
@@ -104,19 +101,5 @@ def _earned(session: Session) -> tuple[str, ...]:
 
 
 def looked_up(session: Session, symbol: str) -> bool:
-    """Whether a call of this session was about the symbol: it named it, or found little else.
-
-    Whoever asks for a fragment is shown a hundred definitions, and has looked at none of them.
-    """
-    parts = set(_dotted(symbol).split("."))
-    return session.corroborated(symbol) and any(
-        call.counts
-        and call.tool in CORROBORATING
-        and _finds(call, symbol)
-        and (len(call.symbols) <= FEW or _dotted(call.target).split(".")[-2] in parts)
-        for call in session.calls
-    )
-
-
-def _finds(call: Call, symbol: str) -> bool:
-    return any(f".{_dotted(found)}".endswith(f".{_dotted(symbol)}") for found in call.symbols)
+    """Whether a call of this session was about the symbol: it named it, or found little else."""
+    return session.corroborated(symbol)

@@ -27,6 +27,7 @@ FOREST_TOOLS = (
 )
 FEW = 10  # symbols that one call may find and still be about each
 MOST_OPENED = 30  # files one call may open: whoever finds more has looked at none of them
+MOST_GUESSED = 5  # files one search by meaning may open, once one of its symbols was found
 _FRAGMENT = 3  # columns below which a name that is merely contained in others is a fragment
 
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
@@ -103,7 +104,8 @@ class Call(NamedTuple):
     @property
     def opens(self) -> tuple[str, ...]:
         """The files it has looked at: those it found, none when it found too many."""
-        return self.files if self.counts and len(self.files) <= MOST_OPENED else ()
+        most = MOST_GUESSED if self.tool in FOREST_TOOLS else MOST_OPENED
+        return self.files if self.counts and len(self.files) <= most else ()
 
 
 class MappedSymbol(NamedTuple):

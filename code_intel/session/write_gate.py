@@ -165,8 +165,9 @@ def _planned(target: _Target) -> list[Path]:
 
 
 def _inside(target: _Target, files: Iterable[str]) -> list[Path]:
-    paths = (_real(target.root / file) for file in files)
-    return [path for path in paths if target.root in path.parents]
+    """Return where the files really are, but none that has become a link since it was looked at."""
+    paths = (Path(os.path.normpath(target.root / file)) for file in files)
+    return [path for path in paths if target.root in path.parents and _real(path) == path]
 
 
 def _real(path: Path | str) -> Path:

@@ -250,7 +250,7 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
             files_analyzed=["src/parts.py"],
         )
         if answer["next_phase"] == "SEMANTIC":
-            await call("submit_semantic", hypotheses=["they are it"], devrag_reason="architecture_unknown")  # fmt: skip
+            await call("submit_semantic", hypotheses=[f"{names[0]} is it"], devrag_reason="architecture_unknown")  # fmt: skip
             await verify(call, names[0], "src/parts.py")
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
@@ -265,7 +265,7 @@ async def test_a_success_without_a_confirmed_symbol_says_what_to_do_next(shop: P
             await call("find_references", symbol=name)
         await call("submit_understanding", symbols_identified=[LOGIN], entry_points=[LOGIN], files_analyzed=[LOGIN_FILE])  # fmt: skip
         if (await call("get_session_status"))["current_phase"] == "SEMANTIC":
-            await call("submit_semantic", hypotheses=["it is it"], devrag_reason="architecture_unknown")  # fmt: skip
+            await call("submit_semantic", hypotheses=[f"{LOGIN} is it"], devrag_reason="architecture_unknown")  # fmt: skip
             await verify(call, LOGIN, LOGIN_FILE)
         change(shop, LOGIN_FILE)
         outcome = await call("record_outcome", outcome="success")

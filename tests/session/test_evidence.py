@@ -24,7 +24,7 @@ from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Call, Session
 from session.sessions import FACTS, FILES, after, explored, low_risk, map_facts, submission
 
-FIRST, SECOND = "login() は AuthService を呼ぶ", "失敗するとエラー画面になる"
+FIRST, SECOND = "login() は AuthService を呼ぶ", "AuthService が失敗するとエラー画面になる"
 PROOF = Evidence("find_definitions", "AuthService", "src/auth.py:3 にある", (FILES[0],))
 
 
@@ -85,6 +85,8 @@ def test_a_reason_that_does_not_fit_is_refused_with_those_that_do() -> None:
         [(FIRST, "certain")],
         [(FIRST, "high"), (f" {FIRST} ", "low")],
         [("x" * 2000, "high")],
+        [("空の値を受け入れている", "high")],
+        [("it is so", "high")],
     ],
 )
 def test_unusable_hypotheses_are_refused(hypotheses: list[tuple[str, str]]) -> None:
@@ -121,6 +123,25 @@ def test_a_confirmation_needs_a_call_made_in_this_phase() -> None:
     with pytest.raises(RequirementError) as caught:
         submit_verification(session, both("confirmed", "rejected"))
     assert "in this phase" in caught.value.details["missing_requirements"][0]
+
+
+def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
+    session = after(verifying(), steps.called("search_text", "import", found=3, files=FILES[:2]))
+    claim = PROOF._replace(tool="search_text", target="import")
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(
+            session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
+        )
+    assert "nothing that it speaks of" in caught.value.details["missing_requirements"][0]
+    found = steps.called("find_definitions", "sign_in", found=1, symbols=["AuthService.sign_in"])
+    claim = PROOF._replace(target="sign_in")
+    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
+    assert submit_verification(after(session, found), answers).next_phase is Phase.READY
+
+
+def test_a_hypothesis_in_words_that_the_code_has_names_something() -> None:
+    session = after(doubted(), steps.called("search_text", "税計算", found=2, files=FILES[:1]))
+    submit_semantic(session, [("税計算が切り捨てている", "high")], "architecture_unknown")
 
 
 @pytest.mark.parametrize("spelled", ["./src/auth.py", "/p/src/auth.py", "src/x/../auth.py"])
@@ -289,8 +310,8 @@ def test_a_map_hit_whose_files_are_gone_opens_where_its_symbol_is_defined() -> N
 
 
 def test_a_confirmation_that_names_no_files_opens_those_its_call_has_found() -> None:
-    session = after(verifying(), steps.called("search_text", "late", found=1, files=["src/z.py"]))
-    claim = Evidence("search_text", "late", "one line")
+    session = after(verifying(), steps.called("search_text", "login", found=1, files=["src/z.py"]))
+    claim = Evidence("search_text", "login", "one line")
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
     ready = after(session, submit_verification(session, answers).step)
     assert "src/z.py" in ready.explored_files

@@ -398,7 +398,8 @@ def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> No
 def test_asking_for_a_part_of_many_names_is_about_those_it_named() -> None:
     names = [f"part_{number}" for number in range(20)]
     session = after(
-        low_risk(), steps.called("find_definitions", "part", found=21, symbols=[*names, "Shop.part"])
+        low_risk(),
+        steps.called("find_definitions", "part", found=21, symbols=[*names, "Shop.part"]),
     )
     assert session.corroborated("Shop.part")
     assert not any(map(session.corroborated, names))

@@ -114,6 +114,14 @@ def test_a_link_to_an_explored_file_is_that_file_but_a_linked_folder_takes_no_ne
     assert check_write(ready(), root, "mirror/new.py").error == "folder_not_explored"
 
 
+@pytest.mark.parametrize("swapped", ["src/util.py", "src"])
+def test_an_explored_file_that_has_become_a_link_opens_nothing(root: Path, swapped: str) -> None:
+    (root / swapped).rename(root / "old")
+    (root / swapped).symlink_to(root / ("lib/util.py" if "." in swapped else "lib"))
+    for path in ("src/util.py", "lib/util.py", "lib/new.py", "src/new.py"):
+        assert not check_write(ready(), root, path).allowed
+
+
 def test_a_hard_link_of_another_name_is_not_the_explored_file(root: Path) -> None:
     os.link(root / "src/util.py", root / "lib/same.py")
     assert check_write(ready(), root, "lib/same.py").error == "file_not_explored"
