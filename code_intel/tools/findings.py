@@ -40,6 +40,12 @@ class Output(NamedTuple):
         return [row for field in reading.fields for row in self.data.get(field, ())]
 
     @property
+    def opens(self) -> bool:
+        """Whether it has looked at the files it found, and has not merely listed them."""
+        listed = self.step.tool == "get_symbols" and len({row["file"] for row in self.rows}) > 1
+        return not listed and not self.everywhere
+
+    @property
     def everywhere(self) -> bool:
         """Whether it searched the files for what is in so many of them that it says nothing."""
         if self.step.tool not in _SEARCHES:
@@ -91,6 +97,10 @@ READINGS: Mapping[str, _Reading] = MappingProxyType(
         "search_text": _Reading(
             ("matches",), line="line_number", end="line_number", symbol="", text="line_content"
         ),
+        "get_symbols": _Reading(("symbols",), text="kind"),
+        "analyze_structure": _Reading(
+            ("functions", "classes"), line="start_line", end="end_line", text="signature"
+        ),
         FOREST: _Reading(
             ("results",), "document", "start_line", "end_line", symbol="symbol", text="chunk"
         ),
@@ -117,14 +127,15 @@ def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
 SURE: tuple[_Sure, ...] = (
     _Sure("find_definitions", _is_exact, 0.95),
     _Sure("find_definitions", lambda *_: True, 0.8),
-    _Sure("get_symbols", lambda *_: True, 0.75),
-    _Sure("analyze_structure", lambda *_: True, 0.75),
     _Sure("find_references", lambda *_: True, 0.7),
     _Sure("search_text", lambda output, _: not output.everywhere, 0.6),
+    _Sure("get_symbols", lambda *_: True, 0.5),
+    _Sure("analyze_structure", lambda *_: True, 0.5),
     _Sure("search_text", lambda *_: True, 0.4),
     _Sure(FOREST, lambda *_: True, 0.3),
 )
-"""How sure a place is, by how it was found; the first row that holds decides."""
+"""How sure a place is, by how it was found; the first row of its tool that holds decides. What is merely
+defined in the file that was named need not be about the question."""
 
 
 def merged(outputs: Sequence[Output]) -> list[Finding]:

@@ -10,11 +10,13 @@ import anyio
 
 from code_intel.errors import CodeIntelError
 from code_intel.session.router import Planned
+from code_intel.tools.analyze_structure import analyze_structure
 from code_intel.tools.declaration import Answer, Report
 from code_intel.tools.desk import Desk
 from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.find_references import find_references
 from code_intel.tools.findings import Output
+from code_intel.tools.get_symbols import get_symbols
 from code_intel.tools.search_text import search_text
 
 logger = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
         "find_definitions": find_definitions,
         "find_references": find_references,
         "search_text": partial(search_text, max_results=200),
+        "get_symbols": get_symbols,
+        "analyze_structure": analyze_structure,
     }
 )
 """The tools that a plan may call: the very ones that are offered."""

@@ -214,7 +214,8 @@ def _calls(
     """Yield the calls of a plan as the session is told of them, and the question itself last.
 
     A place that is not shown was not looked at; a call none of whose places are shown is not told, unless it
-    found nothing. What is found everywhere opens no file, and is no more an answer than the forest's hypotheses.
+    found nothing. What is found everywhere, or merely listed, opens no file, and is no more an answer than the
+    forest's hypotheses.
     """
     for place, output in enumerate(outputs):
         mine = [finding for finding in shown if place in finding.found_by]
@@ -225,12 +226,12 @@ def _calls(
             _target(output.step),
             ok=not output.error,
             found=len(mine),
-            files=[] if output.everywhere else [finding.file_path for finding in mine],
+            files=[finding.file_path for finding in mine] if output.opens else [],
             symbols=_symbols(output, mine, defined),
             slot="" if output.everywhere else output.step.slot,
             forest_results=output.data.get("returned"),
         )
-    telling = [place for place, one in enumerate(outputs) if not one.everywhere]
+    telling = [place for place, one in enumerate(outputs) if one.opens]
     facts = [
         finding
         for finding in shown

@@ -82,6 +82,26 @@ async def test_a_symbol_a_file_and_a_folder_narrow_the_question(shop: Path) -> N
             assert (error["error"], error["field"]) == ("path_outside_root", field)
 
 
+async def test_a_named_file_is_outlined_and_the_list_of_a_folder_opens_none_of_its_files(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        await start(call, "explain the gateway", intent="INVESTIGATE")
+        answer = await call("query", question="?", file_path="src/payments/gateway.py")
+        found = {row["source_tool"] for row in answer["results"]}
+        assert found == {"analyze_structure", "get_symbols"}
+        assert {row["file_path"] for row in answer["results"]} == {"src/payments/gateway.py"}
+        await call("query", question="?", path="src/users")
+    outlined, listed = (
+        [data["files"] for data in journaled(shop) if data["tool"] == tool]
+        for tool in ("analyze_structure", "get_symbols")
+    )
+    assert outlined == [["src/payments/gateway.py"]]
+    assert listed == [["src/payments/gateway.py"], []]
+    last = [data for data in journaled(shop) if data["tool"] == "query"][-1]
+    assert (last["files"], last["found"]) == ([], 0)
+
+
 @pytest.mark.covers("field.query.show_plan")
 async def test_the_plan_is_left_out_on_request(shop: Path) -> None:
     async with gateway(shop) as call:
