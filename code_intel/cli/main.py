@@ -81,7 +81,12 @@ def run() -> None:
 
 
 def speak_utf8() -> None:
-    """Read and write UTF-8 whatever the locale; what is no text comes in replaced, goes out escaped."""
+    """Read and write UTF-8 whatever the locale; what is no text comes in replaced, goes out escaped.
+
+    Where the locale would take the names of files for something else, the program starts again without it.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
     for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"),
                            (sys.stderr, "backslashreplace")):  # fmt: skip
         if isinstance(stream, io.TextIOWrapper):
@@ -128,7 +133,7 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         program: Whose name stands before messages on stderr.
     """
     try:
-        return work()
+        return _somewhere(work)
     except CodeIntelError as error:
         tell(error)
         print(masked(f"{program}: {error.message}\n  {error.hint}"), file=sys.stderr)
@@ -145,6 +150,24 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         traceback.print_exc()
         print(f"{program}: this is a defect, not your fault.", file=sys.stderr)
         return UnexpectedError.exit_code
+
+
+def _somewhere(work: Callable[[], int]) -> int:
+    """Run a command, and say so when it needs the folder it was called in, and that is gone.
+
+    Raises:
+        UsageError: It is.
+    """
+    try:
+        return work()
+    except FileNotFoundError as error:
+        if error.filename is not None:
+            raise
+        raise UsageError(
+            "The folder this was called in is gone.",
+            hint="Call it in a folder that exists; a server is told its project by CODE_INTEL_ROOT.",
+            details={"field": "project"},
+        ) from error
 
 
 def parser_of(command: Command, program: str) -> argparse.ArgumentParser:

@@ -1,0 +1,119 @@
+"""Servers in environments that lack what most have: they work, in UTF-8, or say what is missing."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from piped import GATEWAY, started
+from projects import BIN, Project
+
+TERM = "ログイン処理"
+ENVIRONMENTS: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "the C locale and no place for temporary files": {
+        "LC_ALL": "C",
+        "LANG": "C",
+        "TMPDIR": "/nowhere/at/all",
+        "HOME": "",
+    },
+    "a locale of another century": {
+        "LC_ALL": "ja_JP.eucJP",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "latin-1",
+    },
+    "an interpreter set up strangely": {
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONWARNINGS": "error",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONHASHSEED": "1",
+        "PYTHONINSPECT": "1",
+        "PYTHONSTARTUP": "/nowhere/at/all.py",
+        "PYTHONASYNCIODEBUG": "1",
+    },
+}
+
+
+def bare(project: Project, **env: str) -> Project:
+    """Return the project with an environment of the fewest variables."""
+    places = {
+        name: str(project.root.parent / folder)
+        for name, folder in (("CODE_INTEL_CACHE_DIR", "cache"), ("CODE_INTEL_STATE_DIR", "state"))
+    }
+    fewest = {"PATH": project.env["PATH"], "CODE_INTEL_EMBEDDING": "off", **places}
+    return Project(project.root, {**fewest, **env})
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS.values(), ids=ENVIRONMENTS.keys())
+def test_a_gateway_works_in_any_environment(words: Project, env: dict[str, str]) -> None:
+    with started(bare(words, **env), GATEWAY) as pipe:
+        pipe.greet()
+        session = pipe.call("start_session", intent="MODIFY", query=f"{TERM}を直す")
+        framed = pipe.call("set_query_frame", target_feature={"value": TERM, "quote": TERM})
+        assert framed["success"]
+        added = pipe.call(
+            "add_agreement", nl_term=TERM, symbol="AuthService.login", code_evidence="認証する"
+        )
+        assert added["success"]
+        (found,) = pipe.call("search_map", query=TERM)["results"]
+        assert found["agreement"]["nl_term"] == TERM
+        status = pipe.call("get_session_status", session_id=session["session_id"])
+        assert status["query"] == f"{TERM}を直す"
+        assert pipe.close()[0] == 0
+    (file,) = (words.root / ".code-intel" / "agreements").glob("*.md")
+    assert file.name.startswith(TERM)
+    assert TERM in file.read_text("utf-8")
+
+
+def test_a_home_that_cannot_be_used_is_named_with_the_way_round_it(words: Project) -> None:
+    home = words.root / "README.md"  # unlike a folder, a file keeps root out as well
+    project = bare(words, HOME=str(home), CODE_INTEL_STATE_DIR=str(home / "state"))
+    with started(project, GATEWAY) as pipe:
+        pipe.greet()
+        refused = pipe.call("start_session", intent="MODIFY", query="fix the login")
+        assert refused["error"] == "storage_failed"
+        assert "CODE_INTEL_STATE_DIR" in refused["hint"]
+        assert pipe.call("search_text", pattern="login")["matches"]
+        assert pipe.call("search_smart", query="login")["results"]
+
+
+def orphaned(words: Project, *command: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a folder that is gone."""
+    gone = words.root.parent / "gone"
+    gone.mkdir()
+    line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    return subprocess.run(
+        ["sh", "-c", line, "sh", str(gone), str(BIN / command[0]), *command[1:]],
+        env={**words.env, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+
+def test_a_folder_that_is_gone_is_said_where_it_is_needed(words: Project) -> None:
+    for command in (("code-intel", "serve"), ("code-intel", "status"), ("devrag", "search", "x")):
+        done = orphaned(words, *command)
+        assert done.returncode == 2, done.stderr
+        assert "is gone" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_is_told_its_project_needs_no_folder_to_be_in(words: Project) -> None:
+    done = orphaned(words, "code-intel", "serve", CODE_INTEL_ROOT=str(words.root))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_server_goes_on_when_the_folder_it_was_started_in_goes(words: Project) -> None:
+    folder = words.root.parent / "elsewhere"
+    folder.mkdir()
+    env = {**words.env, "CODE_INTEL_ROOT": str(words.root)}
+    with started(Project(folder, env), GATEWAY) as pipe:
+        pipe.greet()
+        shutil.rmtree(folder)
+        assert pipe.call("search_text", pattern="login")["matches"]
+        assert pipe.call("start_session", intent="MODIFY", query="fix the login")["success"]
