@@ -145,6 +145,7 @@ _FINDERS = (
     "get_symbols",
     "get_function_at_line",
     "repo_pack",
+    "analyze_impact",
 )
 
 ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from code_intel.tools.add_agreement import add_agreement
 from code_intel.tools.add_explored_files import add_explored_files
 from code_intel.tools.add_frontmatter import add_frontmatter
+from code_intel.tools.analyze_impact import analyze_impact
 from code_intel.tools.analyze_structure import analyze_structure
 from code_intel.tools.check_write_target import check_write_target
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
@@ -98,6 +99,7 @@ CODE = Group(
         Tool(analyze_structure, "Outline a file"),
         Tool(get_function_at_line, "Which function is a line in?"),
         Tool(repo_pack, "Pack files into one text"),
+        Tool(analyze_impact, "What may a change break?"),
     ),
 )
 

@@ -1,0 +1,134 @@
+"""analyze_impact as clients see it: who uses what is to change, as far as imports and names tell."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects import ERAS
+from served import gateway, git
+
+pytestmark = pytest.mark.anyio
+
+TARGET = "src/auth/passwords.py"
+
+
+def files(answer: dict[str, Any], section: str) -> list[str]:
+    return [row["file"] for row in answer[section]]
+
+
+@pytest.mark.covers(
+    "tool.analyze_impact", "field.analyze_impact.target_files", "answer.analyze_impact.must_verify",
+    "answer.analyze_impact.should_verify", "answer.analyze_impact.tests", "answer.analyze_impact.symbols",
+    "answer.analyze_impact.target_files", "answer.analyze_impact.summary",
+)  # fmt: skip
+@pytest.mark.parametrize("era", ERAS)
+async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) -> None:
+    (shop / "src" / "far.py").write_text("from auth.service import AuthService\n", encoding="utf-8")
+    (shop / "src" / "lazy.py").write_text(
+        "def run(name):\n    return getattr(plugin(), 'verify_password')\n", encoding="utf-8"
+    )
+    (shop / "tests" / "test_passwords.py").write_text(
+        "from auth.passwords import verify_password\n\n\ndef test_it():\n    verify_password('a')\n",
+        encoding="utf-8",
+    )
+    (shop / "docs" / "login.md").write_text("verify_password compares hashes.\n", encoding="utf-8")
+    git(shop, "add", "-A")
+    async with gateway(shop, era) as call:
+        for name in ("src/far.py", "src/lazy.py", "tests/test_passwords.py"):
+            await call("get_symbols", path=name)
+        found = await call("analyze_impact", target_files=[f"./{TARGET}:3", TARGET])
+        assert found["target_files"] == [TARGET]
+        must = files(found, "must_verify")
+        assert {"src/auth/service.py", "src/users/registration.py", "tests/test_passwords.py", "src/lazy.py"} == set(must)  # fmt: skip
+        assert {"src/far.py", "docs/login.md"} <= set(files(found, "should_verify"))
+        assert found["tests"] == ["tests/test_passwords.py"]
+        lazy = next(row for row in found["must_verify"] if row["file"] == "src/lazy.py")
+        assert (lazy["symbols"], lazy["lines"], lazy["test"]) == (["verify_password"], [2], False)
+        far = next(row for row in found["should_verify"] if row["file"] == "src/far.py")
+        assert far["why"] == ["imports it over 2 files, through src/auth/service.py"]
+        assert found["summary"]["must_verify"] == 4
+        assert {"hash_password", "verify_password"} <= {row["name"] for row in found["symbols"]}
+
+
+@pytest.mark.covers(
+    "field.analyze_impact.change_description", "answer.analyze_impact.change_description"
+)
+async def test_what_the_change_names_comes_first(shop: Path) -> None:
+    async with gateway(shop) as call:
+        orders = {}
+        for name in ("hash_password", "verify_password"):
+            found = await call(
+                "analyze_impact", target_files=[TARGET], change_description=f"{name}の引数を増やす"
+            )
+            assert found["symbols"][0]["name"] == name
+            assert found["symbols"][0]["named"]
+            orders[name] = files(found, "must_verify")[0]
+        assert orders == {
+            "hash_password": "src/users/registration.py",
+            "verify_password": "src/auth/service.py",
+        }
+
+
+async def test_a_name_that_others_define_is_a_reason_to_look_and_no_more(shop: Path) -> None:
+    (shop / "src" / "one.py").write_text("def handle_it():\n    pass\n", encoding="utf-8")
+    (shop / "src" / "two.py").write_text("def handle_it():\n    pass\n", encoding="utf-8")
+    (shop / "src" / "user.py").write_text("print(handle_it)\n", encoding="utf-8")
+    async with gateway(shop) as call:
+        await call("get_symbols", path="src")
+        found = await call("analyze_impact", target_files=["src/one.py"])
+        assert files(found, "must_verify") == []
+        assert files(found, "should_verify") == ["src/two.py", "src/user.py"]
+
+
+@pytest.mark.covers("field.analyze_impact.cursor", "answer.analyze_impact.next_cursor")
+async def test_every_file_is_on_exactly_one_page(shop: Path) -> None:
+    (shop / "src" / "hub.py").write_text("def the_hub():\n    pass\n", encoding="utf-8")
+    for number in range(90):
+        (shop / "src" / f"user_{number:02}.py").write_text(
+            "from hub import the_hub\n\nthe_hub()\n", encoding="utf-8"
+        )
+    async with gateway(shop) as call:
+        await call("get_symbols", path="src")
+        seen: list[str] = []
+        cursor, pages = "", 0
+        while not pages or cursor:
+            page = await call("analyze_impact", target_files=["src/hub.py"], cursor=cursor)
+            seen += files(page, "must_verify")
+            assert page["summary"]["must_verify"] == 90
+            cursor, pages = page["next_cursor"] or "", pages + 1
+        assert seen == [f"src/user_{number:02}.py" for number in range(90)]
+        assert pages > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"target_files": []}, "target_files"),
+        ({"target_files": ["../x.py"]}, "target_files"),
+        ({"target_files": ["no/such.py"]}, "target_files"),
+        ({"target_files": ["src"]}, "target_files"),
+        ({"target_files": "[1"}, "target_files"),
+        ({"target_files": [TARGET], "cursor": "7.deadbeef"}, "cursor"),
+        ({}, "target_files"),
+    ],
+)
+async def test_a_wrong_question_about_impact_names_its_field(
+    shop: Path, arguments: dict[str, Any], field: str
+) -> None:
+    async with gateway(shop) as call:
+        error = await call.refused("analyze_impact", **arguments)
+        assert error["field"] == field
+        assert error["hint"]
+
+
+async def test_a_list_that_arrives_as_text_is_a_list_and_what_is_not_indexed_is_told(
+    shop: Path,
+) -> None:
+    (shop / "logo.png").write_bytes(b"\x89PNG\0")
+    async with gateway(shop) as call:
+        found = await call("analyze_impact", target_files=f'["{TARGET}", "logo.png"]')
+        assert found["target_files"] == [TARGET]
+        assert found["not_indexed"] == ["logo.png"]
+        await call("start_session", intent="MODIFY", query="fix the login")
+        assert (await call("analyze_impact", target_files=[TARGET]))["must_verify"]
