@@ -1,6 +1,6 @@
 """Reasons to ask the forest, hypotheses, and the evidence that settles them (seed 004 §5.1).
 
-Evidence counts when the session's own call log bears it out: `corroborate`.
+Evidence counts when the session's own call log bears it out: `bearing`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,11 +9,35 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
+from code_intel.session.bearing import (
+    Answer,
+    Evidence,
+    VerificationFacts,
+    bare_name,
+    beside_the_point,
+    corroborate,
+    is_call,
+    map_symbol,
+    unmapped,
+)
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.state import Call, Session, Step
-from code_intel.session.wording import content_words, fold, fold_symbol
+from code_intel.session.wording import content_words, fold
 from code_intel.text import hidden_character
+
+__all__ = [
+    "Answer",
+    "Evidence",
+    "Reason",
+    "Verification",
+    "VerificationFacts",
+    "allowed_reasons",
+    "calls_since_phase",
+    "corroborate",
+    "submit_semantic",
+    "submit_verification",
+]
 
 EVIDENCE_TOOLS = (
     "find_definitions",
@@ -56,23 +80,6 @@ REASONS: Mapping[str, tuple[Reason, ...]] = MappingProxyType(
 """Reasons by what is missing, beside `ALWAYS`."""
 
 
-class Evidence(NamedTuple):
-    """What an answer rests on."""
-
-    tool: str
-    target: str
-    result: str
-    files: tuple[str, ...] = ()
-
-
-class Answer(NamedTuple):
-    """One answer of submit_verification; `status` is `confirmed` or `rejected`."""
-
-    hypothesis: str
-    status: str
-    evidence: Evidence
-
-
 class Verification(NamedTuple):
     """A verdict; append `step`, then the session is in `next_phase`.
 
@@ -84,6 +91,14 @@ class Verification(NamedTuple):
     confirmed: tuple[str, ...]
     rejected: tuple[str, ...]
     corroborated: tuple[bool, ...]
+
+
+NO_FACTS = VerificationFacts()
+_ANSWER = (
+    f"Ask {', '.join(LOOKING)} in this phase about what the hypothesis names, give that call as evidence in "
+    "submit_verification, and answer every hypothesis once, word for word; what cannot be confirmed is "
+    "rejected."
+)
 
 
 def allowed_reasons(missing: Iterable[str]) -> tuple[Reason, ...]:
@@ -119,15 +134,8 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
             details={"missing_requirements": problems},
         )
     items = [{"text": text.strip(), "confidence": level} for text, level in hypotheses]
-    return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason})
-
-
-def corroborate(evidence: Evidence, calls: Iterable[Call], *, greenfield: bool = False) -> bool:
-    """Whether one of `calls` is the evidence: same tool and target, succeeded, found something.
-
-    With `greenfield` a search_text that found nothing is one, too: nothing is what there is.
-    """
-    return any(_is_call(evidence, call, greenfield=greenfield) for call in calls)
+    lacked = list(session.missing)
+    return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason, "missing": lacked})
 
 
 def calls_since_phase(session: Session) -> tuple[Call, ...]:
@@ -135,27 +143,33 @@ def calls_since_phase(session: Session) -> tuple[Call, ...]:
     return tuple(call for call in session.calls if call.seq > session.phase_seq)
 
 
-def submit_verification(session: Session, answers: Sequence[Answer]) -> Verification:
+def submit_verification(
+    session: Session, answers: Sequence[Answer], facts: VerificationFacts = NO_FACTS
+) -> Verification:
     """Settle every hypothesis: one confirmed leads to READY, all rejected back to EXPLORATION.
+
+    A session that writes has to know what carries out its target feature here, too: else hypotheses
+    about anything would be a way around understanding.
 
     Raises:
         PhaseError: The session is not in VERIFICATION.
-        RequirementError: An unanswered or unknown hypothesis, evidence of the wrong form, or a
-            confirmation that no call of this phase bears out; details list them.
+        RequirementError: An unanswered or unknown hypothesis, evidence of the wrong form, a
+            confirmation that no call of this phase bears out or that speaks of something else, or no
+            symbol for the target feature; details list them.
     """
     advance(session.phase, Event.VERIFIED)
     calls = calls_since_phase(session)
     problems = [
         *_answer_problems(session, answers, calls),
-        *_beside_the_point(session, answers, calls),
+        *beside_the_point(session, answers, calls),
         *_unsettled(session, answers),
     ]
-    if problems:
+    open_ends = [] if problems else list(unmapped(session, answers, calls, facts))
+    if problems or open_ends:
+        problems += [said for said, _ in open_ends]
         raise RequirementError(
             problems[0],
-            hint=f"Ask {', '.join(LOOKING)} in this phase about what the hypothesis names, give that call "
-            "as evidence in submit_verification, and answer every hypothesis once, word for word; what "
-            "cannot be confirmed is rejected.",
+            hint=open_ends[0][1] if open_ends else _ANSWER,
             details={
                 "missing_requirements": problems,
                 "valid_tools": list(EVIDENCE_TOOLS),
@@ -175,12 +189,6 @@ def submit_verification(session: Session, answers: Sequence[Answer]) -> Verifica
         rejected,
         proven,
     )
-
-
-def _is_call(evidence: Evidence, call: Call, *, greenfield: bool = False) -> bool:
-    same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
-    empty = greenfield and call.tool == "search_text" and call.asks
-    return same and (call.counts or empty)
 
 
 def _settlement(
@@ -217,13 +225,15 @@ def _opened(session: Session, item: Answer, calls: Sequence[Call]) -> list[str]:
     Those its evidence names; for a map hit also where its symbol is defined; and when that gives
     none, all that the evidence's own call has found.
     """
-    found = [file for call in calls if _is_call(item.evidence, call) for file in call.opens]
+    found = [file for call in calls if is_call(item.evidence, call) for file in call.opens]
     named = [file for file in map(session.relative, item.evidence.files) if file in found]
-    symbol = _symbol_of(session, item)
+    symbol = map_symbol(session, item.hypothesis)
     defined = [
         file
         for call in session.calls
-        if symbol and call.tool == "find_definitions" and _bare(call.target) == _bare(symbol)
+        if symbol
+        and call.tool == "find_definitions"
+        and bare_name(call.target) == bare_name(symbol)
         for file in call.opens
     ]
     return named + defined or found
@@ -234,16 +244,6 @@ def _planned(session: Session, evidence: Evidence) -> list[str]:
     if not session.greenfield:
         return []
     return [file for file in map(session.relative, evidence.files) if may_be_planned(file)]
-
-
-def _symbol_of(session: Session, item: Answer) -> str:
-    """Return the map's symbol that a hypothesis is about, or the empty string."""
-    key = fold(item.hypothesis)
-    return next((known.symbol for known in session.hypotheses if fold(known.text) == key), "")
-
-
-def _bare(symbol: str) -> str:
-    return fold(fold_symbol(symbol)).replace("::", ".").rpartition(".")[2]
 
 
 def _hypothesis_problems(session: Session, hypotheses: Sequence[tuple[str, str]]) -> list[str]:
@@ -264,6 +264,15 @@ def _hypothesis_problems(session: Session, hypotheses: Sequence[tuple[str, str]]
             problems.append(f"hypotheses: {text!r} is said twice")
         seen.add(fold(text))
     return problems
+
+
+def _names_something(session: Session, text: str) -> bool:
+    """Whether a hypothesis has a word that code is written in, or one that a call has found there."""
+    words = content_words(text)
+    if any(word.isascii() and len(word) >= _LEAST for word in words):
+        return True
+    targets = (call.target for call in session.calls if call.counts)
+    return session.greenfield or any(words & content_words(target) for target in targets)
 
 
 def _answer_problems(
@@ -300,45 +309,6 @@ def _unproven(
         )
     elif not corroborate(evidence, calls) and not _planned(session, evidence):
         yield f"evidence of {said}: nothing exists yet; name in files what you are going to create"
-
-
-def _beside_the_point(
-    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
-) -> list[str]:
-    """Return confirmations whose evidence was asked about something else.
-
-    That of a map hit is about its symbol. Any other speaks of the hypothesis: a word of it stands in what
-    was asked for, or in the name of a symbol that was found.
-    """
-    problems: list[str] = []
-    supposed = {fold(item.text): item.text for item in session.hypotheses}
-    for item in answers:
-        symbol = _symbol_of(session, item)
-        text = supposed.get(fold(item.hypothesis), "")
-        name, target = fold(symbol).rpartition(".")[2], item.evidence.target
-        if item.status != "confirmed":
-            continue
-        if name not in fold(target):
-            problems.append(f"evidence of {item.hypothesis[:80]!r}: ask about {symbol} itself")
-        elif not symbol and text and not session.greenfield and not _speaks_of(text, item, calls):
-            said = f"evidence of {item.hypothesis[:80]!r}"
-            problems.append(f"{said}: {target[:80]!r} is nothing that it speaks of")
-    return problems
-
-
-def _speaks_of(hypothesis: str, item: Answer, calls: Sequence[Call]) -> bool:
-    found = [name for call in calls if _is_call(item.evidence, call) for name in call.shows]
-    asked = content_words(" ".join([item.evidence.target, *found]))
-    return bool(asked & content_words(hypothesis))
-
-
-def _names_something(session: Session, text: str) -> bool:
-    """Whether a hypothesis has a word that code is written in, or one that a call has found there."""
-    words = content_words(text)
-    if any(word.isascii() and len(word) >= _LEAST for word in words):
-        return True
-    targets = (call.target for call in session.calls if call.counts)
-    return session.greenfield or any(words & content_words(target) for target in targets)
 
 
 def _unsettled(session: Session, answers: Sequence[Answer]) -> list[str]:

@@ -5,14 +5,21 @@ HYPOTHESIS; anything else is refused. A frame is set whole or not at all, but ma
 """
 
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError
 from code_intel.session.phases import Intent
-from code_intel.session.wording import covers, fold, is_cjk, occurs
+from code_intel.session.wording import (
+    covers,
+    fold,
+    has_content,
+    is_cjk,
+    occurs,
+    says_the_same,
+)
 from code_intel.text import code_point, hidden_character
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
@@ -30,8 +37,7 @@ GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "desired_action": ("find_references", "analyze_structure"),
     }
 )
-"""Tools that help to find out what a missing slot leaves open: what the agent is advised; what the server runs
-by itself is `router.SLOT_TOOLS`."""
+"""Tools that help to find out what a missing slot leaves open."""
 
 
 class SlotSource(StrEnum):
@@ -57,9 +63,14 @@ class Frame(NamedTuple):
     raw_query: str
     slots: tuple[Slot, ...] = ()
 
+    def slot(self, name: str) -> Slot | None:
+        """Return a filled slot, or None."""
+        return next((slot for slot in self.slots if slot.name == name), None)
+
     def value(self, name: str) -> str:
         """Return a slot's value, or the empty string."""
-        return next((slot.value for slot in self.slots if slot.name == name), "")
+        slot = self.slot(name)
+        return slot.value if slot else ""
 
     @property
     def slot_sources(self) -> dict[str, str]:
@@ -68,12 +79,15 @@ class Frame(NamedTuple):
         return {name: found.get(name, SlotSource.UNRESOLVED.value) for name in SLOTS}
 
 
-def validate_frame(raw_query: str, slots: Mapping[str, Mapping[str, Any] | None]) -> Frame:
+def validate_frame(
+    raw_query: str, slots: Mapping[str, Mapping[str, Any] | None], old: Frame | None = None
+) -> Frame:
     """Check every slot against the query.
 
     Args:
         raw_query: What the user asked, as given to start_session.
         slots: `{"value": str, "quote": str}` by slot name; None or missing leaves a slot out.
+        old: The frame that these slots are set over, if there is one.
 
     Raises:
         SessionError: `validation_failed`, with `validation_errors: [{slot, error}]`; nothing is set.
@@ -95,6 +109,7 @@ def validate_frame(raw_query: str, slots: Mapping[str, Mapping[str, Any] | None]
             errors.append({"slot": name, "error": checked})
     if not errors and not filled:
         errors.append({"slot": "target_feature", "error": "at least one slot must be filled"})
+    errors += _repeated(filled, old)
     if errors:
         raise SessionError(
             f"{len(errors)} slot(s) of the query frame cannot be accepted.",
@@ -118,20 +133,23 @@ def missing_slots(frame: Frame | None, intent: Intent) -> tuple[str, ...]:
     return tuple(name for name in order if frame is None or not frame.value(name))
 
 
-def investigation_guidance(
-    frame: Frame | None, intent: Intent, offered: Container[str] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """Return, for each missing slot in order of priority, the tools that help to fill it.
+def investigation_guidance(frame: Frame | None, intent: Intent) -> dict[str, tuple[str, ...]]:
+    """Return, for each missing slot in order of priority, the tools that help to fill it."""
+    return {name: GUIDANCE[name] for name in missing_slots(frame, intent)}
 
-    Args:
-        frame: What is filled.
-        intent: The session's.
-        offered: Tools that may be named; the others are left out. None for the whole table.
-    """
-    return {
-        name: tuple(tool for tool in GUIDANCE[name] if offered is None or tool in offered)
-        for name in missing_slots(frame, intent)
-    }
+
+def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]:
+    """Return the slots that say what another one says: filling four with one thing tells one thing."""
+    given = {slot.name for slot in filled}
+    said = [slot for slot in (old.slots if old else ()) if slot.name not in given]
+    errors = []
+    for slot in filled:
+        twin = next((other for other in said if says_the_same(slot.value, other.value)), None)
+        if twin:
+            error = f"says the same as {twin.name}; leave it out"
+            errors.append({"slot": slot.name, "error": error})
+        said.append(slot)
+    return errors
 
 
 def display_width(text: str) -> int:
@@ -166,4 +184,6 @@ def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | st
     literal = covers(quote, value)
     if literal is None:
         return "value says something its quote does not; use the quote's own words"
+    if not has_content(value):
+        return "value says nothing by itself; quote the words that carry the meaning"
     return Slot(name, value, quote, SlotSource.FACT if literal else SlotSource.HYPOTHESIS)

@@ -4,7 +4,6 @@ Three ends: a formal slip or an unused tool is refused and nothing moves; what i
 hypothesis leads to SEMANTIC; everything met leads to READY.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from code_intel.errors import RequirementError
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, UNREADABLE, hint_for
 from code_intel.session.phases import Event, Intent, Phase, advance
+from code_intel.session.relevance import carriers
 from code_intel.session.risk import Risk
 from code_intel.session.state import FOREST_TOOLS, Session, Step
 from code_intel.session.submission import (
@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 REQUIRED_TOOLS = ("find_definitions", "find_references")
-NL_SCORE = 0.6  # calibrated similarity from which a symbol carries a feature's name
 SLOT_TOOLS = (
     "find_definitions",
     "find_references",
@@ -50,7 +49,8 @@ SLOT_TOOLS = (
 """Tools whose results are facts about the code, and so may evidence a slot. A `query` does so by the calls
 that it makes: one question in the user's own words speaks of every slot (docs/decisions/0031)."""
 
-_LEAST_SHARED = 3  # characters of a term or symbol contained in the other
+
+_CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
 
 
 class Need(NamedTuple):
@@ -121,12 +121,13 @@ def submit_understanding(
     if slips or tools:
         raise RequirementError(
             slips[0] if slips else f"Not explored yet: {tools[0]}.",
-            hint="Correct what consistency_errors lists, then submit again."
+            hint=_CORRECT
             if slips
             else f"{hint_for(lacking if facts.symbols_readable else tools)} Then submit again.",
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": slips,
+                "consistency_hint": _CORRECT if slips else "",
                 "unseen_files": list(_unseen(session, submission, facts)),
                 "current_phase": session.phase.value,
             },
@@ -192,7 +193,7 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
         f"slot_evidence: {slot} not evidenced"
-        for slot in need.slots
+        for slot in _slots_asked(session, need)
         if not slot_evidenced(session, slot)
     ]
     if not _feature_named(session, known, facts):
@@ -230,6 +231,15 @@ def slot_evidenced(session: Session, slot: str) -> bool:
         if call.tool in FOREST_TOOLS and any(map(session.corroborated, call.symbols)):
             return True
     return False
+
+
+def _slots_asked(session: Session, need: Need) -> list[str]:
+    """Return the slots that must be evidenced: the target feature, and what else the frame has.
+
+    What the query does not say can have no evidence; that it is open is what has raised the risk.
+    """
+    filled = {slot.name for slot in session.frame.slots} if session.frame else set(need.slots)
+    return [slot for slot in need.slots if slot in filled or slot == "target_feature"]
 
 
 def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
@@ -292,24 +302,10 @@ def _distinct(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _feature_named(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:
     """Whether some counted symbol is known to carry out the target feature."""
-    term = session.frame.value("target_feature") if session.frame else ""
-    if not term or not session.intent.writes:
+    framed = session.frame is not None and session.frame.value("target_feature")
+    if not framed or not session.intent.writes:
         return True
-    scores = {fold_symbol(name): score for name, score in facts.scores.items()}
-    taught = {fold_symbol(name) for name in facts.learned}
-    sure = {symbol.name for symbol in session.symbols if symbol.confirmed} | taught
-    return any(
-        name in sure or scores.get(name, 0.0) >= NL_SCORE or _share_words(term, name)
-        for name in known
-    )
-
-
-def _share_words(term: str, symbol: str) -> bool:
-    if content_words(term) & content_words(symbol):
-        return True
-    one, other = (re.sub(r"\W|_", "", fold(text)) for text in (term, symbol))
-    shorter = min(len(one), len(other))
-    return shorter >= _LEAST_SHARED and (one in other or other in one)
+    return bool(carriers(session, known, learned=facts.learned, scores=facts.scores))
 
 
 def _speaks_of(slot: Slot, text: str) -> bool:

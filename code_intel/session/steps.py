@@ -1,6 +1,6 @@
 """Events that only note something: each function returns the `Step` to append.
 
-Events that need a judgement come from requirements, evidence and short_circuit.
+Events that need a judgement come from requirements, evidence, relevance and short_circuit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +12,11 @@ from code_intel.session.frame import Frame, merge, validate_frame
 from code_intel.session.phases import LOOK, Event, Phase
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
-from code_intel.session.wording import fold, fold_symbol
+from code_intel.session.wording import fold
 
 MOST_LISTED = 100  # files or symbols kept of one call: a journal line stays small
-_LONGEST_TEXT = 2000  # characters of evidence
 MOST_RESULTS = 5  # results kept of a search in map or forest
 _LONGEST_TARGET = 500
-_UNMEASURED = 0.7  # confidence of a confirmed symbol whose similarity nobody measured
 _MAP_MOVES = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
 OUTCOMES = ("success", "failure", "partial")
 
@@ -45,9 +43,9 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
         SessionError: `validation_failed`, see `frame.validate_frame`; or the target feature has
             settled and would change.
     """
-    frame = merge(session.frame, validate_frame(session.query, slots))
+    frame = merge(session.frame, validate_frame(session.query, slots, session.frame))
     _check_feature(session, frame)
-    risk = assess_risk(session.intent, frame)
+    risk = assess_risk(session.intent, frame, unsure=session.unsure)
     if session.frame is not None:
         risk = higher(risk, session.risk)
     data = {
@@ -133,58 +131,6 @@ def called(
             **returned,
         },
     )
-
-
-def confirm_symbols(
-    session: Session,
-    symbols: Iterable[str],
-    evidence: str,
-    *,
-    defined: Iterable[str],
-    scores: Mapping[str, float] | None = None,
-) -> tuple[Step, tuple[str, ...]]:
-    """Confirm that symbols carry out the target feature; allowed before submit_understanding.
-
-    Args:
-        session: The session; must have a query frame.
-        symbols: Names to confirm.
-        evidence: What in the code shows it; must say something.
-        defined: Those that our own index defines.
-        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
-
-    Returns:
-        The step, and the names that were not confirmed because the index does not define them.
-
-    Raises:
-        SessionError: `no_query_frame`.
-        UsageError: No evidence, or no symbol that the index defines; names the field.
-    """
-    if session.frame is None:
-        raise SessionError(
-            "The session has no query frame yet.",
-            code="no_query_frame",
-            hint="Call set_query_frame first: a symbol is confirmed for its target_feature.",
-        )
-    evidence = evidence.strip()
-    if not evidence or len(evidence) > _LONGEST_TEXT:
-        raise UsageError(
-            f"code_evidence must have 1 to {_LONGEST_TEXT} characters.",
-            hint="Say what in the code shows that the symbol does it, with file and line.",
-            details={"field": "code_evidence"},
-        )
-    names = dict.fromkeys(name for name in map(fold_symbol, symbols) if name)
-    index = {fold_symbol(name) for name in defined}
-    found = [name for name in names if name in index]
-    if not found:
-        raise UsageError(
-            "None of relevant_symbols is defined in the index.",
-            hint="Look the symbol up with find_definitions and spell it as the code does.",
-            details={"field": "relevant_symbols", "not_found": list(names)},
-        )
-    scores = scores or {}
-    items = [{"name": name, "confidence": scores.get(name, _UNMEASURED)} for name in found]
-    step = Step(Event.CONFIRMED, {"symbols": items, "evidence": evidence})
-    return step, tuple(name for name in names if name not in index)
 
 
 def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]) -> Step:

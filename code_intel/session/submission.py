@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.session.paths import plain_path
-from code_intel.session.wording import fold, fold_symbol
+from code_intel.session.wording import fold, fold_symbol, says_something
 from code_intel.text import hidden_character
 
 LEAST_NAME = 2  # characters; a shorter symbol is contained in everything
@@ -30,7 +30,7 @@ class UnderstandingFacts(NamedTuple):
         defined: Symbols that our own index defines.
         existing_files: Files that exist inside the root.
         learned: Symbols that a valid agreement pairs with the target feature.
-        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
+        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
         symbols_readable: Whether the index can know symbols here. False when none of the analysed
             files is in a language whose symbols it reads, or, with no file named, it defines
             nothing at all.
@@ -103,7 +103,7 @@ def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[st
     fields = ("symbols_identified", "entry_points", "files_analyzed", "existing_patterns")
     for field in fields:
         for text in getattr(submission, field):
-            if len(text.strip()) < LEAST_NAME:
+            if len(text.strip()) < LEAST_NAME or not says_something(text):
                 yield f"{field}: {text!r} is too short to name anything"
             elif field != "existing_patterns" and hidden_character(text):
                 yield f"{field}: {text!a} contains a control character"

@@ -114,6 +114,18 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def has_content(text: str) -> bool:
+    """Whether `text` has a word that is more than grammar or a carrier noun."""
+    return any(not run.is_filler for run in _runs(text))
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether two texts have the same content words, or are one text otherwise spelled."""
+    words = content_words(one)
+    same = fold(one).replace(" ", "") == fold(other).replace(" ", "")
+    return same or (bool(words) and words == content_words(other))
+
+
 def covers(quote: str, value: str) -> bool | None:
     """Whether `quote` says all that `value` says.
 

@@ -1,15 +1,17 @@
 """Tool `confirm_symbol_relevance`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.session import steps
+from code_intel.session import relevance
+from code_intel.session.relevance import Confirmation
+from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.freshen import refresh_source
-from code_intel.tools.symbol_facts import canonical, defined_symbols, symbol_scores
+from code_intel.tools.symbol_facts import canonical, definitions_of, likeness, places_of
 
 
 async def confirm_symbol_relevance(
@@ -21,54 +23,93 @@ async def confirm_symbol_relevance(
         ),
     ],
     code_evidence: Annotated[
-        str, Field(min_length=1, max_length=2000, description="What in the code shows it.")
+        str,
+        Field(
+            min_length=1,
+            max_length=2000,
+            description="What in the code shows it, naming each symbol, or its file and line.",
+        ),
     ],
     reasoning: Annotated[str, Field(description="Why the others do not matter.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Confirm which symbols carry out the target feature, with evidence from the code.
 
-    Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index.
+    Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index. The less
+    its name is like the feature's, the more must be shown: below 0.6 code_evidence names it and the risk
+    rises by a step, below 0.3 a call of this session has looked it up.
     """
     async with desk.session(session_id, "confirm_symbol_relevance") as held:
         touched = (*held.session.explored_files, *held.session.planned_files)
         await refresh_source(desk, touched)
         symbols = await canonical(desk, relevant_symbols)
-        defined = await defined_symbols(desk, symbols)
-        scores = await symbol_scores(desk, held.session.own_words, defined)
+        defined = await definitions_of(desk, symbols)
+        scores = await likeness(desk, held.session.own_words, list(defined))
+        before = held.session.risk
 
-        def judgement(session: Session) -> tuple[tuple[str, ...], list[Step]]:
-            step, not_found = steps.confirm_symbols(
-                session, symbols, code_evidence, defined=defined, scores=scores
+        def judgement(session: Session) -> tuple[Confirmation, list[Step]]:
+            verdict = relevance.confirm_symbols(
+                session,
+                symbols,
+                code_evidence,
+                defined=defined,
+                scores=scores,
+                places=places_of(defined),
             )
-            return not_found, [step]
+            return verdict, [verdict.step]
 
-        not_found = await held.decide(judgement)
+        verdict = await held.decide(judgement)
         session = held.session
-    confirmed = [s for s in session.symbols if s.confirmed]
-    names = ", ".join(s.name for s in confirmed)
-    message = f"Confirmed: {names}." + (
-        f" Not defined: {', '.join(not_found)}." if not_found else ""
-    )
+    message = " ".join(_said(session, verdict, before))
     data = {
         "success": True,
         "session_id": held.handle,
         "current_phase": session.phase.value,
-        "updated_count": len(confirmed),
+        "updated_count": len(verdict.bands),
         "mapped_symbols": [
             {
                 "name": s.name,
                 "confidence": s.confidence,
                 "source": s.source.value,
                 "confirmed": s.confirmed,
+                **_band(verdict, s.name),
             }
             for s in session.symbols
         ],
-        "not_found": list(not_found),
-        "hint": "Use find_definitions to see how the missing ones are spelled."
-        if not_found
-        else "",
+        "not_found": list(verdict.not_found),
+        "refused": [item._asdict() for item in verdict.refused],
+        "risk_level": session.risk.value,
+        "risk_adjustment": session.risk.value if session.risk is not before else None,
+        "hint": _hint(verdict),
         "reasoning": reasoning,
         "message": message,
     }
     return Answer(data, message)
+
+
+def _said(session: Session, verdict: Confirmation, before: Risk) -> list[str]:
+    """Return what happened, a sentence each."""
+    said = [f"Confirmed: {', '.join(verdict.bands)}."]
+    if verdict.not_found:
+        said.append(f"Not defined: {', '.join(verdict.not_found)}.")
+    said += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.refused]
+    unsure = [name for name, band in verdict.bands.items() if band.raises]
+    if unsure and session.risk is not before:
+        said.append(
+            f"The risk is {session.risk} now: what {', '.join(unsure)} is called does not say that it "
+            "is the feature."
+        )
+    return said
+
+
+def _band(verdict: Confirmation, name: str) -> dict[str, Any]:
+    band = verdict.bands.get(name)
+    return {"band": band.name or None} if band else {}
+
+
+def _hint(verdict: Confirmation) -> str:
+    if verdict.refused:
+        return f"{verdict.refused[0].then}, then call confirm_symbol_relevance again."
+    if verdict.not_found:
+        return "Use find_definitions to see how the missing ones are spelled."
+    return ""

@@ -6,7 +6,6 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import steps
 from code_intel.session.frame import investigation_guidance, missing_slots
-from code_intel.session.phases import allowed_tools
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
@@ -46,8 +45,7 @@ async def set_query_frame(
         session = held.session
     assert session.frame is not None  # noqa: S101 - just set
     missing = list(missing_slots(session.frame, session.intent))
-    allowed = allowed_tools(session, desk.offered or None)
-    guidance = investigation_guidance(session.frame, session.intent, allowed)
+    guidance = investigation_guidance(session.frame, session.intent)
     message = (
         f"Risk {session.risk}. Next: search_smart, which asks the map for “{session.own_words}”."
     )

@@ -8,11 +8,22 @@ from code_intel.session import evidence
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
+HINT = (
+    "A confirmation counts when its evidence was asked for something that the hypothesis names, by a call "
+    "made from now on."
+)
+
 
 class Supposition(BaseModel):
     """One hypothesis."""
 
-    text: Annotated[str, Field(min_length=1, description="What you suppose, in one sentence.")]
+    text: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="What you suppose, in one sentence that names the symbol, file or word to check.",
+        ),
+    ]
     confidence: Literal["high", "medium", "low"] = "medium"
 
 
@@ -54,6 +65,7 @@ async def submit_semantic(
         "next_phase": session.phase.value,
         "hypotheses_to_verify": texts,
         "search_queries": search_queries,
+        "hint": HINT,
         "message": message,
     }
     return Answer(data, message)

@@ -4,10 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.chunking.languages import row_of
 from code_intel.session import requirements
 from code_intel.session.guidance import next_step
-from code_intel.session.paths import plain_path
 from code_intel.session.requirements import Submission, Understanding, UnderstandingFacts
 from code_intel.session.state import Session, Step
 from code_intel.tools.declaration import Answer, SessionId
@@ -17,6 +15,7 @@ from code_intel.tools.symbol_facts import (
     agreed_symbols,
     canonical,
     looked_at,
+    readable,
     symbol_scores,
 )
 
@@ -61,7 +60,7 @@ async def submit_understanding(
             existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
-            symbols_readable=defines and _readable([*files_analyzed, *held.session.seen_files]),
+            symbols_readable=defines and readable([*files_analyzed, *held.session.seen_files]),
             nothing_defined=not defines,
         )
 
@@ -81,6 +80,8 @@ async def submit_understanding(
         "evaluated_confidence": verdict.confidence,
         "risk_level": session.risk.value,
         "missing_requirements": list(verdict.missing),
+        "consistency_errors": [],
+        "consistency_hint": "",
         "unknown_symbols": list(verdict.unknown_symbols),
         "unseen_files": list(verdict.unseen_files),
         "confusable_symbols": list(verdict.confusable),
@@ -94,8 +95,3 @@ async def submit_understanding(
         "hint": verdict.hint or next_step(session),
     }
     return Answer(data, message)
-
-
-def _readable(files: list[str]) -> bool:
-    """Whether the index reads symbols of any of these files, as far as their names tell."""
-    return not files or any(row_of(plain_path(file)).complete for file in files)

@@ -7,11 +7,15 @@ from pydantic import BaseModel, Field
 from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
-from code_intel.session.state import Session, Step
+from code_intel.session.state import CORROBORATING, Session, Step
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import spelled_files
+from code_intel.tools.symbol_facts import agreed_symbols, readable, symbol_scores
+
+MOST = 50
+"""Symbols that are compared with the target feature."""
 
 
 class EvidenceItem(BaseModel):
@@ -56,11 +60,12 @@ async def submit_verification(
         for item in verified
     ]
     async with desk.session(session_id, "submit_verification") as held:
+        facts = await _facts(desk, held.session)
 
         def judgement(
             session: Session,
         ) -> tuple[tuple[evidence.Verification, Offer | None], list[Step]]:
-            verdict = evidence.submit_verification(session, answers)
+            verdict = evidence.submit_verification(session, answers, facts)
             return (verdict, offer_of(session)), [verdict.step]
 
         verdict, offer = await held.decide(judgement)
@@ -72,6 +77,7 @@ async def submit_verification(
         ):
             await tell(desk, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
+    warning = "" if verdict.confirmed else "Every hypothesis was rejected: explore anew."
     data = {
         "success": True,
         "session_id": held.handle,
@@ -80,6 +86,23 @@ async def submit_verification(
         "rejected": list(verdict.rejected),
         "corroborated": list(verdict.corroborated),
         "explored_files": list(session.explored_files),
+        "warning": warning,
         "message": message,
     }
-    return Answer(data, message)
+    return Answer(data, f"{warning} {message}".strip())
+
+
+async def _facts(desk: Desk, session: Session) -> evidence.VerificationFacts:
+    """Return what is known about the symbols that this session has mapped or just looked up."""
+    looked = [
+        call.target
+        for call in evidence.calls_since_phase(session)
+        if call.tool in CORROBORATING and call.counts
+    ]
+    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[:MOST]
+    feature = session.own_words
+    return evidence.VerificationFacts(
+        await thread(desk.forest.store.has_symbols) and readable(session.seen_files),
+        frozenset(await agreed_symbols(desk, feature, names)),
+        await symbol_scores(desk, feature, names),
+    )

@@ -1,11 +1,14 @@
 """What index, model and map say about symbols that a caller names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from code_intel.chunking.languages import row_of
 from code_intel.errors import EmbeddingError
 from code_intel.learned.recall import symbol_similarity
 from code_intel.learned.standings import standings
 from code_intel.records import Definition
+from code_intel.session.paths import plain_path
+from code_intel.session.relevance import Place
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 from code_intel.tools.desk import Desk, thread
@@ -78,6 +81,29 @@ async def looked_at(desk: Desk, session: Session, symbols: Sequence[str]) -> lis
         for symbol, definitions in found.items()
         if session.corroborated(fold_symbol(symbol)) or any(d.file in seen for d in definitions)
     ]
+
+
+def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[Place]]:
+    """Return where each symbol is defined, by the name that a session gives it."""
+    return {
+        fold_symbol(symbol): [Place(d.file, d.line, d.end_line) for d in rows]
+        for symbol, rows in definitions.items()
+    }
+
+
+def readable(files: Iterable[str]) -> bool:
+    """Whether the index reads symbols of any of these files, as far as their names tell; True for none."""
+    rows = [row_of(plain_path(file)) for file in files]
+    return not rows or any(row.complete for row in rows)
+
+
+async def likeness(desk: Desk, feature: str, symbols: Sequence[str]) -> dict[str, float]:
+    """Return how surely each symbol carries out a feature, 0 to 1: 1 for what was agreed.
+
+    The others by `symbol_scores`, as far as there is a model.
+    """
+    agreed = await agreed_symbols(desk, feature, symbols)
+    return await symbol_scores(desk, feature, symbols) | dict.fromkeys(agreed, 1.0)
 
 
 async def symbol_scores(desk: Desk, feature: str, symbols: Sequence[str]) -> dict[str, float]:

@@ -45,7 +45,7 @@ async def explore(call: Caller, symbol: str, file: str) -> None:
     await call("find_definitions", symbol=symbol)
     await call("find_references", symbol=symbol)
     await call(
-        "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{file}: it is"
+        "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it"
     )
     answer = await call(
         "submit_understanding",

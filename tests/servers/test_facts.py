@@ -26,7 +26,7 @@ async def ready_on(call: Caller, symbol: str, file: str) -> str:
     await call(
         "confirm_symbol_relevance",
         relevant_symbols=[symbol],
-        code_evidence=f"{file} runs the invoices at night, where it fails",
+        code_evidence=f"{symbol} in {file} runs the invoices at night, where it fails",
     )
     answer = await call(
         "submit_understanding",

@@ -174,7 +174,7 @@ async def test_a_renamed_symbol_is_verified_under_its_new_name_and_learned_as_th
         await call(
             "confirm_symbol_relevance",
             relevant_symbols=["AuthService.sign_in"],
-            code_evidence="it signs in",
+            code_evidence="sign_in is it",
         )
         await call("find_references", symbol="AuthService.sign_in")
         outcome = await succeed(call, agreed, LOGIN_FILE)

@@ -140,7 +140,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("snippets_get", {"path": "src/orders.py"}),
     ("add_explored_files", {"files": ["src/orders.py"]}),
     ("validate_symbol_relevance", {"target_feature": "請求の命令", "symbols": ["login"]}),
-    ("confirm_symbol_relevance", {"relevant_symbols": ["login"], "code_evidence": "it logs in"}),
+    ("confirm_symbol_relevance", {"relevant_symbols": ["login"], "code_evidence": "login is it"}),
     ("submit_understanding", {"symbols_identified": ["login"], "files_analyzed": ["src/orders.py"]}),
     ("submit_semantic", {"hypotheses": ["login is it"], "devrag_reason": "other"}),
     ("submit_verification", {"verified": [{"hypothesis": "login is it", "status": "rejected"}]}),

@@ -67,7 +67,7 @@ async def question_that_succeeds(call: Caller, shop: Path) -> None:
         await start(call, TERM, intent)
         await call("search_smart", query=TERM)
         await call("find_definitions", symbol=FEE)
-        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="it is")
+        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
         outcome = await succeed(call, shop, FEE_FILE)
         assert outcome["cached_pairs"] == []
 
@@ -76,7 +76,7 @@ async def success_before_anything(call: Caller, shop: Path) -> None:
     """Report success from EXPLORATION, again and again, with the symbol confirmed."""
     await start(call, TERM)
     await call("find_definitions", symbol=FEE)
-    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="it is")
+    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
     for _ in range(5):
         outcome = await succeed(call, shop, FEE_FILE)
         assert "READY was not reached" in outcome["note"]
@@ -96,7 +96,8 @@ async def insistence(call: Caller, shop: Path) -> None:
     """Insist on what was not earned."""
     del shop
     await start(call, TERM)
-    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="it is")
+    await call("find_definitions", symbol=FEE)
+    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
     outcome = await call("record_outcome", outcome="success", insist=True)
     assert outcome["note"].startswith("Unconfirmed")
 
@@ -242,7 +243,9 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
         for name in names[:14]:
             await call("find_definitions", symbol=name)
         await call("find_references", symbol=names[0])
-        await call("confirm_symbol_relevance", relevant_symbols=names[10:], code_evidence="parts")
+        await call(
+            "confirm_symbol_relevance", relevant_symbols=names[10:], code_evidence=" ".join(names)
+        )
         answer = await call(
             "submit_understanding",
             symbols_identified=names,
@@ -250,7 +253,7 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
             files_analyzed=["src/parts.py"],
         )
         if answer["next_phase"] == "SEMANTIC":
-            await call("submit_semantic", hypotheses=[f"{names[0]} is it"], devrag_reason="architecture_unknown")  # fmt: skip
+            await call("submit_semantic", hypotheses=["part_0 is it"], devrag_reason="architecture_unknown")  # fmt: skip
             await verify(call, names[0], "src/parts.py")
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
@@ -258,7 +261,7 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
 
 async def test_a_success_without_a_confirmed_symbol_says_what_to_do_next(shop: Path) -> None:
     async with gateway(shop) as call:
-        await start(call, TERM)
+        await start(call, "login")
         await call("search_smart")
         for name in (LOGIN, "verify_password"):
             await call("find_definitions", symbol=name)
@@ -272,5 +275,5 @@ async def test_a_success_without_a_confirmed_symbol_says_what_to_do_next(shop: P
         assert outcome["cached_pairs"] == []
         for words in ("confirm_symbol_relevance", "then call record_outcome again"):
             assert words in outcome["note"]
-        await call("confirm_symbol_relevance", relevant_symbols=[LOGIN], code_evidence="it is")
+        await call("confirm_symbol_relevance", relevant_symbols=[LOGIN], code_evidence=LOGIN)
         assert (await call("record_outcome", outcome="success"))["cached_pairs"]

@@ -107,7 +107,7 @@ async def test_what_the_session_itself_has_renamed_is_learned_under_its_new_name
         await call(
             "confirm_symbol_relevance",
             relevant_symbols=["AuthService.sign_in"],
-            code_evidence="it was renamed",
+            code_evidence="sign_in was login",
         )
         outcome = await call("record_outcome", outcome="success")
         assert "record_outcome again" not in outcome["note"]
@@ -212,9 +212,7 @@ async def test_success_with_another_symbol_speaks_against_what_the_map_offered(s
     async with model(shop) as call:
         assert (await ask(call, TERM))["next_phase"] == "READY"
         await call("find_definitions", symbol=FEE)
-        await call(
-            "confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="the fee is it"
-        )
+        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is it")
         await call("add_explored_files", files=[FEE_FILE])
         change(shop, FEE_FILE)
         assert (await call("record_outcome", outcome="success"))["cached_pairs"] == []
@@ -226,7 +224,9 @@ async def test_another_symbol_beside_work_on_what_was_offered_speaks_for_it(shop
     async with model(shop) as call:
         await ask(call, TERM)
         await call("find_definitions", symbol=FEE)
-        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence="a part of it")
+        await call(
+            "confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is a part"
+        )
         await succeed(call, shop, LOGIN_FILE)
         assert {kind for kind, _, _ in experiences(shop)} == {"confirmed", "offered", "accepted"}
         assert (await ask(call, TERM))["next_phase"] == "READY"
@@ -242,7 +242,10 @@ async def test_confidence_says_how_well_a_symbol_fits_and_what_is_agreed_is_show
             "validate_symbol_relevance", target_feature=TERM, symbols=[LOGIN, *symbols]
         )
         assert proposed["cached_matches"] == [LOGIN]
-        await call("confirm_symbol_relevance", relevant_symbols=symbols, code_evidence="seen")
+        await call("find_definitions", symbol=FEE)
+        await call(
+            "confirm_symbol_relevance", relevant_symbols=symbols, code_evidence=" ".join(symbols)
+        )
         mapped = (await call("get_session_status"))["exploration"]["mapped_symbols"]
         confidence = {row["name"]: row["confidence"] for row in mapped}
         assert confidence["verify_password"] > 2 * confidence[FEE]

@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 from code_intel.session import steps
+from code_intel.session.evidence import VerificationFacts
 from code_intel.session.handles import Token
 from code_intel.session.heads import Place, place_of
 from code_intel.session.phases import Event, Intent
@@ -104,6 +105,10 @@ FACTS = UnderstandingFacts(
     existing_files=frozenset(FILES),
     learned=frozenset({"AuthService"}),
 )
+
+
+KNOWN = VerificationFacts(learned=frozenset({"AuthService"}))
+"""What a verification knows where an agreement names the symbol."""
 
 
 def map_facts(session: Session, score: float | None = 0.95) -> MapFacts:

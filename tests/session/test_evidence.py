@@ -8,6 +8,7 @@ from code_intel.session.evidence import (
     Answer,
     Evidence,
     Reason,
+    Verification,
     allowed_reasons,
     corroborate,
     submit_semantic,
@@ -22,10 +23,15 @@ from code_intel.session.requirements import (
 )
 from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Call, Session
-from session.sessions import FACTS, FILES, after, explored, low_risk, map_facts, submission
+from session.sessions import FACTS, FILES, KNOWN, after, explored, low_risk, map_facts, submission
 
 FIRST, SECOND = "login() は AuthService を呼ぶ", "AuthService が失敗するとエラー画面になる"
 PROOF = Evidence("find_definitions", "AuthService", "src/auth.py:3 にある", (FILES[0],))
+
+
+def settle(session: Session, answers: list[Answer]) -> Verification:
+    """Submit answers where an agreement says which symbol carries out the feature."""
+    return submit_verification(session, answers, KNOWN)
 
 
 def doubted() -> Session:
@@ -103,7 +109,7 @@ def test_hypotheses_lead_to_verification() -> None:
 
 def test_one_confirmed_leads_to_ready_with_the_files_the_call_found() -> None:
     session = proven(verifying())
-    verdict = submit_verification(session, both("confirmed", "rejected"))
+    verdict = settle(session, both("confirmed", "rejected"))
     assert (verdict.confirmed, verdict.rejected) == ((FIRST,), (SECOND,))
     assert verdict.corroborated == (True, True)
     ready = after(session, verdict.step)
@@ -113,7 +119,7 @@ def test_one_confirmed_leads_to_ready_with_the_files_the_call_found() -> None:
 
 def test_all_rejected_leads_back_to_exploration() -> None:
     session = verifying()
-    verdict = submit_verification(session, both("rejected", "rejected"))
+    verdict = settle(session, both("rejected", "rejected"))
     back = after(session, verdict.step)
     assert (back.phase, back.hypotheses) == (Phase.EXPLORATION, ())
 
@@ -121,7 +127,7 @@ def test_all_rejected_leads_back_to_exploration() -> None:
 def test_a_confirmation_needs_a_call_made_in_this_phase() -> None:
     session = verifying()  # find_definitions was called, but before this phase
     with pytest.raises(RequirementError) as caught:
-        submit_verification(session, both("confirmed", "rejected"))
+        settle(session, both("confirmed", "rejected"))
     assert "in this phase" in caught.value.details["missing_requirements"][0]
 
 
@@ -136,7 +142,7 @@ def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
     found = steps.called("find_definitions", "sign_in", found=1, symbols=["AuthService.sign_in"])
     claim = PROOF._replace(target="sign_in")
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
-    assert submit_verification(after(session, found), answers).next_phase is Phase.READY
+    assert settle(after(session, found), answers).next_phase is Phase.READY
 
 
 def test_a_hypothesis_in_words_that_the_code_has_names_something() -> None:
@@ -149,7 +155,7 @@ def test_a_claimed_file_is_recognised_however_it_is_spelled(spelled: str) -> Non
     session = proven(verifying())._replace(explored_files=())
     claim = PROOF._replace(files=(spelled,))
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
-    ready = after(session, submit_verification(session, answers).step)
+    ready = after(session, settle(session, answers).step)
     assert ready.explored_files == (FILES[0],)
 
 
@@ -157,7 +163,7 @@ def test_claimed_files_that_no_call_found_are_not_explored() -> None:
     session = proven(verifying())
     claim = PROOF._replace(files=(FILES[0], "src/secret.py"))
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
-    ready = after(session, submit_verification(session, answers).step)
+    ready = after(session, settle(session, answers).step)
     assert "src/secret.py" not in ready.explored_files
 
 
@@ -181,7 +187,7 @@ def test_every_hypothesis_is_answered_once_with_evidence_of_form(
     answers: list[Answer], says: str
 ) -> None:
     with pytest.raises(RequirementError) as caught:
-        submit_verification(proven(verifying()), answers)
+        settle(proven(verifying()), answers)
     assert any(says in item for item in caught.value.details["missing_requirements"])
 
 
@@ -191,7 +197,7 @@ def test_hypotheses_are_matched_folded() -> None:
         Answer("ｌｏｇｉｎ()  は AUTHSERVICE を呼ぶ".replace("  ", " "), "confirmed", PROOF),
         Answer(SECOND, "rejected", PROOF),
     ]
-    assert submit_verification(session, answers).next_phase is Phase.READY
+    assert settle(session, answers).next_phase is Phase.READY
 
 
 @pytest.mark.parametrize(
@@ -232,7 +238,7 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     session = proven(likely())
     assert session.explored_files == ("src/auth.py",)
     (hypothesis,) = session.hypotheses
-    verdict = submit_verification(session, [Answer(hypothesis.text, "confirmed", PROOF)])
+    verdict = settle(session, [Answer(hypothesis.text, "confirmed", PROOF)])
     ready = after(session, verdict.step)
     assert (ready.ready_by, ready.explored_files) == ("verification", ("src/auth.py",))
     symbol = ready.symbol("AuthService")
@@ -246,7 +252,7 @@ def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     session = likely()
     (hypothesis,) = session.hypotheses
     answers = [Answer(hypothesis.text, "rejected", PROOF)]
-    back = after(session, submit_verification(session, answers).step)
+    back = after(session, settle(session, answers).step)
     assert back.phase is Phase.EXPLORATION
     assert back.map_missed
     assert back.explored_files == ()
@@ -262,7 +268,7 @@ def test_a_likely_map_hit_is_confirmed_by_evidence_about_its_own_symbol() -> Non
     (hypothesis,) = session.hypotheses
     beside = Evidence("search_text", "import", "imports everywhere")
     with pytest.raises(RequirementError) as caught:
-        submit_verification(session, [Answer(hypothesis.text, "confirmed", beside)])
+        settle(session, [Answer(hypothesis.text, "confirmed", beside)])
     assert "AuthService itself" in caught.value.details["missing_requirements"][0]
 
 
@@ -276,7 +282,7 @@ def test_submissions_out_of_phase_are_refused() -> None:
     with pytest.raises(PhaseError):
         submit_semantic(low_risk(), [(FIRST, "high")], "architecture_unknown")
     with pytest.raises(PhaseError):
-        submit_verification(low_risk(), both("confirmed", "rejected"))
+        settle(low_risk(), both("confirmed", "rejected"))
 
 
 @pytest.mark.parametrize("target", [".", "e", " ", "a|", "\\w+", "[a-z]+", "(login)?"])
@@ -285,7 +291,7 @@ def test_a_target_that_matches_everything_is_no_evidence(target: str) -> None:
     claim = Evidence("search_text", target, "seen", FILES)
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
     with pytest.raises(RequirementError):
-        submit_verification(session, answers)
+        settle(session, answers)
 
 
 def test_evidence_found_in_too_many_files_confirms_but_opens_none() -> None:
@@ -295,7 +301,7 @@ def test_evidence_found_in_too_many_files_confirms_but_opens_none() -> None:
     before = session.explored_files
     claim = Evidence("search_text", "login", "everywhere", tuple(many))
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
-    assert after(session, submit_verification(session, answers).step).explored_files == before
+    assert after(session, settle(session, answers).step).explored_files == before
 
 
 def test_a_map_hit_whose_files_are_gone_opens_where_its_symbol_is_defined() -> None:
@@ -303,9 +309,7 @@ def test_a_map_hit_whose_files_are_gone_opens_where_its_symbol_is_defined() -> N
     session = proven(session)
     (hypothesis,) = session.hypotheses
     claim = Evidence("find_definitions", "AuthService", "still there")
-    ready = after(
-        session, submit_verification(session, [Answer(hypothesis.text, "confirmed", claim)]).step
-    )
+    ready = after(session, settle(session, [Answer(hypothesis.text, "confirmed", claim)]).step)
     assert ready.explored_files == FILES[:1]
 
 
@@ -313,7 +317,7 @@ def test_a_confirmation_that_names_no_files_opens_those_its_call_has_found() -> 
     session = after(verifying(), steps.called("search_text", "login", found=1, files=["src/z.py"]))
     claim = Evidence("search_text", "login", "one line")
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
-    ready = after(session, submit_verification(session, answers).step)
+    ready = after(session, settle(session, answers).step)
     assert "src/z.py" in ready.explored_files
 
 
@@ -337,7 +341,7 @@ def test_in_an_empty_project_an_empty_search_opens_the_files_that_are_announced(
         "nothing exists yet",
         ("src/shop.py", "/p/main.py", "../x.py", ".github/x.yml", "/etc/passwd", "src/.env", ""),
     )
-    verdict = submit_verification(session, [Answer(NEW, "confirmed", claim)])
+    verdict = settle(session, [Answer(NEW, "confirmed", claim)])
     ready = after(session, verdict.step)
     assert (ready.phase, ready.explored_files) == (Phase.READY, ())
     assert ready.planned_files == ("src/shop.py", "main.py")
@@ -348,4 +352,4 @@ def test_an_empty_search_proves_nothing_where_code_exists_or_nothing_is_announce
     named = bare._replace(files=("src/shop.py",))
     for session, claim in ((green_field(), bare), (green_field(Intent.MODIFY), named)):
         with pytest.raises(RequirementError):
-            submit_verification(session, [Answer(NEW, "confirmed", claim)])
+            settle(session, [Answer(NEW, "confirmed", claim)])

@@ -15,6 +15,7 @@ from code_intel.session.frame import (
     validate_frame,
 )
 from code_intel.session.phases import Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.risk import Risk, assess_risk
 from code_intel.session.short_circuit import judge, map_step
@@ -251,7 +252,7 @@ def test_a_rephrased_slot_raises_the_risk() -> None:
 
 def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
     session = framed(started(), target_feature="ログイン")
-    step, _ = steps.confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
+    step, *_ = confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
     session = after(session, step)
     again = framed(
         session,
@@ -293,7 +294,7 @@ def answered(score: float = 0.75, query: str = "") -> Session:
 
 
 def confirmed(session: Session) -> Session:
-    step, _ = steps.confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
+    step, *_ = confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
     return after(session, step)
 
 

@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import journal, steps
-from code_intel.session.evidence import Answer, Evidence, submit_semantic, submit_verification
+from code_intel.session.evidence import (
+    Answer,
+    Evidence,
+    submit_semantic,
+    submit_verification,
+)
 from code_intel.session.heads import Place
 from code_intel.session.journal import Started
 from code_intel.session.phases import Event, Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import replay
 from code_intel.session.requirements import (
     Submission,
@@ -30,6 +36,7 @@ from code_intel.session.state import Session, Step
 from session.sessions import (
     FACTS,
     FILES,
+    KNOWN,
     QUERY,
     SYMBOLS,
     Ticking,
@@ -217,7 +224,7 @@ def full_session(place: Place) -> Started:
     )
     evidence = Evidence("search_text", "login", "two lines", FILES[:2])
     answers = [Answer("login calls AuthService", "confirmed", evidence)]
-    session = journal.append(place, handle, submit_verification(session, answers).step)
+    session = journal.append(place, handle, submit_verification(session, answers, KNOWN).step)
     step = steps.outcome("success", {"root_cause": "\ud83d 原因"})
     return Started(journal.append(place, handle, step), handle)
 
@@ -354,7 +361,9 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
     moves: dict[str, Callable[[], Iterable[Step | None]]] = {
         "frame": lambda: steps.set_frame(session, {"target_feature": quote}),
         "reframe": lambda: steps.set_frame(session, {"target_feature": other}),
-        "confirm": lambda: steps.confirm_symbols(session, SYMBOLS[:1], "見た", defined=SYMBOLS)[:1],
+        "confirm": lambda: confirm_symbols(
+            session, SYMBOLS[:1], "AuthService を見た", defined=SYMBOLS
+        )[:1],
         "map": lambda: [
             map_step(
                 session,

@@ -6,6 +6,7 @@ from code_intel.errors import PhaseError, SessionError, UsageError
 from code_intel.session import steps
 from code_intel.session.learning import CONDITIONS, chose_another, may_learn, pairs_to_learn
 from code_intel.session.phases import Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import Session
 from session.sessions import FACTS, SYMBOLS, after, explored, low_risk, started, submission
@@ -13,7 +14,9 @@ from session.sessions import FACTS, SYMBOLS, after, explored, low_risk, started,
 
 def earned(intent: Intent = Intent.MODIFY) -> Session:
     session = explored(low_risk(intent))
-    step, _ = steps.confirm_symbols(session, ["AuthService"], "login() を持つ", defined=SYMBOLS)
+    step, *_ = confirm_symbols(
+        session, ["AuthService"], "AuthService は login() を持つ", defined=SYMBOLS
+    )
     seen = steps.called("find_definitions", "LoginForm", found=1, symbols=["LoginForm"])
     session = after(session, step, seen)
     return after(session, submit_understanding(session, submission(), FACTS).step)
@@ -61,19 +64,19 @@ def test_success_reported_early_is_noted_and_teaches_nothing() -> None:
 @pytest.mark.parametrize("evidence", ["", "  \n", "x" * 3000])
 def test_a_confirmation_without_evidence_is_refused(evidence: str) -> None:
     with pytest.raises(UsageError) as caught:
-        steps.confirm_symbols(low_risk(), ["AuthService"], evidence, defined=SYMBOLS)
+        confirm_symbols(low_risk(), ["AuthService"], evidence, defined=SYMBOLS)
     assert caught.value.details["field"] == "code_evidence"
 
 
 def test_a_symbol_the_index_does_not_define_cannot_be_confirmed() -> None:
     with pytest.raises(UsageError) as caught:
-        steps.confirm_symbols(low_risk(), ["Ghost"], "seen", defined=())
+        confirm_symbols(low_risk(), ["Ghost"], "seen", defined=())
     assert caught.value.details["not_found"] == ["Ghost"]
 
 
 def test_confirming_needs_a_frame() -> None:
     with pytest.raises(SessionError) as caught:
-        steps.confirm_symbols(started(), ["AuthService"], "seen", defined=SYMBOLS)
+        confirm_symbols(started(), ["AuthService"], "seen", defined=SYMBOLS)
     assert caught.value.error == "no_query_frame"
 
 

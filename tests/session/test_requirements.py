@@ -8,6 +8,7 @@ from code_intel.session.frame import SlotSource
 from code_intel.session.guidance import REMEDIES, hint_for
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
@@ -108,7 +109,7 @@ def test_high_risk_asks_for_more_and_can_reach_ready(intent: Intent) -> None:
         "slot_evidence: target_feature not evidenced",
         "slot_evidence: observed_issue not evidenced",
     ]
-    step, _ = steps.confirm_symbols(
+    step, *_ = confirm_symbols(
         session,
         ["AuthService"],
         "AuthService.login() で失敗するとエラー画面を出す",
@@ -234,7 +235,7 @@ def test_a_calibrated_score_is_a_bridge(score: float) -> None:
 
 def test_a_confirmed_symbol_is_a_bridge_before_the_submission() -> None:
     session = explored(low_risk())
-    step, unknown = steps.confirm_symbols(
+    step, _, unknown, *_ = confirm_symbols(
         session, ["LoginForm", "Ghost"], "LoginForm は入力を送る", defined=SYMBOLS
     )
     assert unknown == ("Ghost",)
@@ -289,7 +290,7 @@ def test_understanding_is_submitted_in_exploration_only() -> None:
 
 def test_adding_a_fact_again_lowers_nothing() -> None:
     session = explored(low_risk())
-    step, _ = steps.confirm_symbols(
+    step, *_ = confirm_symbols(
         session, ["AuthService"], "見た", defined=SYMBOLS, scores={"AuthService": 0.85}
     )
     session = after(session, step)
@@ -494,8 +495,8 @@ def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:
     for tool in ("confirm_symbol_relevance", "revert_to_exploration"):
         assert tool in verdict.hint
     session = after(session, verdict.step, steps.revert("confirm first"))
-    step, _ = steps.confirm_symbols(
-        session, ["AuthService"], "失敗するとエラー画面を出す", defined=SYMBOLS
+    step, *_ = confirm_symbols(
+        session, ["AuthService"], "AuthService は失敗するとエラー画面を出す", defined=SYMBOLS
     )
     session = after(session, step)
     ready = after(session, submit_understanding(session, claim, NOTHING_KNOWN).step)

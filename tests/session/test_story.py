@@ -17,7 +17,7 @@ from code_intel.session.state import Record, Session, Step
 from code_intel.session.story import TELLERS, Line, Story, duration, tell, woven
 from code_intel.text import hidden_character
 from planted import pieces, planted
-from session.sessions import FACTS, FILES, map_facts, submission
+from session.sessions import FACTS, FILES, KNOWN, map_facts, submission
 
 QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。"
 FRAME = ("target_feature", "observed_issue", "desired_action")
@@ -85,7 +85,7 @@ def whole() -> Writer:
     writer.add(steps.called("search_text", "AuthService", found=2, files=FILES[:1]))
     proof = Evidence("search_text", "AuthService", "it is called there", FILES[:1])
     answers = [Answer("AuthService checks it", "confirmed", proof)]
-    writer.add(evidence.submit_verification(writer.session, answers).step)
+    writer.add(evidence.submit_verification(writer.session, answers, KNOWN).step)
     writer.add(steps.add_explored(writer.session, FILES[1:2], FILES))
     writer.add(steps.learned("ログイン", "AuthService"))
     return writer.add(steps.outcome("success", {"root_cause": "no check", "failure_point": None}))

@@ -1,0 +1,253 @@
+"""Does this symbol carry out the target feature: bands of likeness, and what each asks for (docs/decisions/0032).
+
+Likeness is a good witness for a symbol and a poor one against it: a Japanese term and an English name
+honestly score low. So a band decides what has to be shown, never whether a symbol may be right.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.errors import SessionError, UsageError
+from code_intel.session.learning import looked_up
+from code_intel.session.phases import Event
+from code_intel.session.risk import Risk, assess_risk, higher
+from code_intel.session.state import Session, Step
+from code_intel.session.wording import content_words, fold, fold_symbol, says_something
+
+UNMEASURED = 0.7  # confidence of a confirmed symbol whose likeness nobody measured
+_LONGEST_TEXT = 2000  # characters of evidence
+_LEAST_SHARED = 3  # characters of a term or symbol contained in the other
+
+
+class Band(NamedTuple):
+    """One row of `BANDS`.
+
+    Attributes:
+        name: As the wire has it; empty where nothing was measured.
+        least: Likeness from which it holds, 0 to 1.
+        named: Whether code_evidence must name the symbol, or its file and a line of it.
+        found: Whether find_definitions or find_references must have found the symbol in this session.
+        raises: Whether it raises the risk by one step.
+    """
+
+    name: str
+    least: float
+    named: bool
+    found: bool
+    raises: bool
+
+
+BANDS = (
+    Band("high", 0.6, named=False, found=False, raises=False),
+    Band("gray", 0.3, named=True, found=False, raises=True),
+    Band("low", 0.0, named=True, found=True, raises=True),
+)
+"""From the surest down; likeness is calibrated as scores of the map are."""
+
+HIGH, GRAY, _ = BANDS
+NO_BAND = GRAY._replace(name="")
+"""What holds where nothing was measured."""
+
+
+class Place(NamedTuple):
+    """Where a symbol is defined; lines count from 1, both ends included."""
+
+    file: str
+    first: int
+    last: int
+
+
+class Refused(NamedTuple):
+    """A symbol that was not confirmed: why not, and what to do."""
+
+    name: str
+    band: str
+    why: str
+    then: str
+
+
+class Confirmation(NamedTuple):
+    """A verdict; append `step`.
+
+    Attributes:
+        step: The event.
+        bands: Band of each confirmed symbol.
+        not_found: Symbols that the index does not define.
+        refused: Symbols whose band asks for more than was shown.
+        risk: The session's risk from now on.
+    """
+
+    step: Step
+    bands: Mapping[str, Band]
+    not_found: tuple[str, ...]
+    refused: tuple[Refused, ...]
+    risk: Risk
+
+
+def band_of(likeness: float | None) -> Band:
+    """Return the band of a likeness; `NO_BAND` for None or what is no number between 0 and 1."""
+    if likeness is None or not 0 <= likeness <= 1:
+        return NO_BAND
+    return next(band for band in BANDS if likeness >= band.least)
+
+
+def confirm_symbols(
+    session: Session,
+    symbols: Iterable[str],
+    evidence: str,
+    *,
+    defined: Iterable[str],
+    scores: Mapping[str, float] = MappingProxyType({}),
+    places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
+) -> Confirmation:
+    """Confirm that symbols carry out the target feature; allowed before submit_understanding.
+
+    Args:
+        session: The session; must have a query frame.
+        symbols: Names to confirm.
+        evidence: What in the code shows it.
+        defined: Those that our own index defines.
+        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
+        places: Where they are defined, by name.
+
+    Raises:
+        SessionError: `no_query_frame`.
+        UsageError: Evidence that says nothing, no symbol that the index defines, or none whose band
+            is satisfied; names the field.
+    """
+    evidence = _checked(session, evidence)
+    names = [name for name in dict.fromkeys(map(fold_symbol, symbols)) if name]
+    index = {fold_symbol(name) for name in defined}
+    not_found = tuple(name for name in names if name not in index)
+    if len(not_found) == len(names):
+        raise UsageError(
+            "None of relevant_symbols is defined in the index.",
+            hint="Look the symbol up with find_definitions and spell it as the code does.",
+            details={"field": "relevant_symbols", "not_found": list(names)},
+        )
+    known = {fold_symbol(name): score for name, score in scores.items()}
+    where = {fold_symbol(name): found for name, found in places.items()}
+    bands = {name: band_of(known.get(name)) for name in names if name in index}
+    refused = [
+        Refused(name, band.name, *lack)
+        for name, band in bands.items()
+        if (lack := _lack(session, band, name, evidence, where.get(name, ())))
+    ]
+    for item in refused:
+        del bands[item.name]
+    if not bands:
+        raise UsageError(
+            f"{refused[0].name} is not confirmed: {refused[0].why}.",
+            hint=f"{refused[0].then}; then call confirm_symbol_relevance again.",
+            details={"field": "code_evidence", "refused": [item._asdict() for item in refused]},
+        )
+    return _confirmation(session, bands, known, evidence, not_found, refused)
+
+
+def carriers(
+    session: Session,
+    names: Iterable[str],
+    *,
+    learned: Collection[str] = (),
+    scores: Mapping[str, float] = MappingProxyType({}),
+) -> list[str]:
+    """Return those of `names` that are known to carry out the target feature; [] without a feature.
+
+    They were confirmed in this session, or a learned pair says so, or their likeness is high, or they
+    share a word with the feature's name.
+    """
+    term = session.frame.value("target_feature") if session.frame else ""
+    if not term:
+        return []
+    likeness = {fold_symbol(name): score for name, score in scores.items()}
+    sure = {symbol.name for symbol in session.symbols if symbol.confirmed}
+    sure |= {fold_symbol(name) for name in learned}
+    return [
+        name
+        for name in names
+        if name in sure or band_of(likeness.get(name)) is HIGH or _share_words(term, name)
+    ]
+
+
+def _checked(session: Session, evidence: str) -> str:
+    if session.frame is None:
+        raise SessionError(
+            "The session has no query frame yet.",
+            code="no_query_frame",
+            hint="Call set_query_frame first: a symbol is confirmed for its target_feature.",
+        )
+    evidence = evidence.strip()
+    if not says_something(evidence) or len(evidence) > _LONGEST_TEXT:
+        raise UsageError(
+            f"code_evidence must say something, in at most {_LONGEST_TEXT} characters.",
+            hint="Say what in the code shows that the symbol does it, with file and line.",
+            details={"field": "code_evidence"},
+        )
+    return evidence
+
+
+def _lack(
+    session: Session, band: Band, name: str, evidence: str, places: Sequence[Place]
+) -> tuple[str, str] | None:
+    """Return what a band asks for and was not shown, and how to show it; None when all was."""
+    said = f"its likeness to the target feature is {band.name}" if band.name else "nothing measured"
+    if band.found and not looked_up(session, name):
+        return (
+            f"{said}, and no call of this session has looked it up",
+            f"Look {name} up with find_definitions",
+        )
+    if band.named and not _names(evidence, name, places):
+        return (
+            f"{said}, and code_evidence names neither it nor its file and line",
+            f"Say in code_evidence what {name} does, by its name or as file:line",
+        )
+    return None
+
+
+def _names(evidence: str, name: str, places: Sequence[Place]) -> bool:
+    """Whether evidence names a symbol as a whole identifier, or a line of it in its file."""
+    said = fold(evidence)
+    bare = re.escape(fold(re.split(r"[.:#]+", name)[-1]))
+    if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", said):
+        return True
+    for place in places:
+        base = re.escape(fold(place.file.rpartition("/")[2]))
+        rest = re.sub(rf"[\w./-]*{base}", " ", said)
+        if rest != said and any(
+            place.first <= int(number) <= place.last for number in re.findall(r"[0-9]{1,7}", rest)
+        ):
+            return True
+    return False
+
+
+def _confirmation(
+    session: Session,
+    bands: Mapping[str, Band],
+    scores: Mapping[str, float],
+    evidence: str,
+    not_found: tuple[str, ...],
+    refused: Sequence[Refused],
+) -> Confirmation:
+    unsure = session.unsure or any(band.raises for band in bands.values())
+    risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
+    items: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "confidence": scores[name] if band.name else UNMEASURED,
+            "band": band.name,
+            "unsure": band.raises,
+        }
+        for name, band in bands.items()
+    ]
+    data = {"symbols": items, "evidence": evidence, "risk": risk.value}
+    return Confirmation(Step(Event.CONFIRMED, data), bands, not_found, tuple(refused), risk)
+
+
+def _share_words(term: str, symbol: str) -> bool:
+    if content_words(term) & content_words(symbol):
+        return True
+    one, other = (re.sub(r"\W|_", "", fold(text)) for text in (term, symbol))
+    shorter = min(len(one), len(other))
+    return shorter >= _LEAST_SHARED and (one in other or other in one)
