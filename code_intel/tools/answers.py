@@ -20,6 +20,8 @@ CAP = 8000
 NONE_YET = "Nothing found in what is indexed so far; ask again in some seconds."
 HARD_CAP = 10_000
 """Tokens no answer of any tool exceeds."""
+NAMING = 6
+"""Tokens of a hit's place and lines."""
 LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
 """From how many tokens on at least how many lines of a chunk are shown, of at most how many characters."""
 
@@ -35,21 +37,30 @@ def fit(
 ) -> tuple[list[tuple[Hit, str]], bool]:
     """Cut the chunks of `hits` to whole lines so that all together fit `budget`.
 
-    Every hit keeps its place; better hits keep more text, since each takes at most half of what is
-    left beyond its fair share.
+    Every hit keeps its place, and the line that names it is paid for first; better hits keep more text, since
+    each takes at most half of what is left beyond its fair share.
 
     Returns:
         (hit, text to show) pairs, and whether anything was cut, here or, as `cut` says, before.
     """
     shown: list[tuple[Hit, str]] = []
-    left = budget
+    left = max(0, budget - sum(_named(hit) for hit in hits))
     for place, hit in enumerate(hits):
         share = left if place == len(hits) - 1 else max(left // 2, left // (len(hits) - place))
         text = _head(hit.chunk, share)
         cut = cut or text != hit.chunk
-        left = max(0, left - tokens(text))
+        left = max(0, left - sum(map(_line_cost, text.splitlines(keepends=True))))
         shown.append((hit, text))
     return shown, cut
+
+
+def _named(hit: Hit) -> int:
+    """Return the tokens of the line that names a hit."""
+    return tokens(f"{hit.document} {hit.symbol}") + NAMING
+
+
+def _line_cost(line: str) -> int:
+    return tokens(line) + 1  # it is indented
 
 
 def _head(text: str, budget: int) -> str:
@@ -58,7 +69,7 @@ def _head(text: str, budget: int) -> str:
     kept: list[str] = []
     spent = 0
     for line in text.splitlines(keepends=True):
-        spent += tokens(line)
+        spent += _line_cost(line)
         if spent > budget and len(kept) >= fewest:
             break
         kept.append(line[:longest])

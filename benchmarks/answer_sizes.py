@@ -1,0 +1,262 @@
+"""How large the answers of every tool are on a large repository, asked as greedily as their parameters allow.
+
+    python -m benchmarks.answer_sizes [--tree FOLDER] [--json OUT]
+
+The tree is copied, set up and indexed, words only; default: the standard library of this Python. It gets a map
+of 2,000 agreements. Tokens are estimated as answers are: four ASCII characters, or one other character.
+`text` is what a model reads, `data` the structured content. A row fails when either is over its budget, or
+when the answer was cut and says no way to the rest: a cursor, or words on what to narrow. Exits 1 then.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mcp import Client, types
+
+from code_intel.cli.init import apply, setup
+from code_intel.config import Settings, load_settings
+from code_intel.servers.gateway import build_gateway
+from code_intel.servers.index_server import build_index_server
+from code_intel.tools.answers import HARD_CAP, tokens
+from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+
+TEXT = 4000
+"""Tokens that the text of an answer may take when fifty hits are asked for."""
+TEXT_BY_DEFAULT = 2000
+"""Tokens that the text of a search may take when nothing but the question is given."""
+AGREEMENTS = 2000
+WIDE = "^"
+"""A pattern that every line matches."""
+WAYS = re.compile(
+    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k"
+)
+
+LAST = 4
+"""Lines at the end of a text, where the way to the rest is said; what is above may be quoted code."""
+
+
+class Row(NamedTuple):
+    """One call: its arguments, tokens of both halves, whether it was cut, the way to the rest."""
+
+    server: str
+    tool: str
+    asked: str
+    text: int
+    data: int
+    cut: bool
+    way: str
+    default: bool = False
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the answer, or the empty string."""
+        if self.data > HARD_CAP or self.text > (TEXT_BY_DEFAULT if self.default else TEXT):
+            return "over its budget"
+        return "cut, and no way to the rest" if self.cut and not self.way else ""
+
+
+@dataclass
+class Caller:
+    """A connected client that notes the size of every answer."""
+
+    client: Client
+    server: str
+    rows: list[Row] = field(default_factory=list)
+
+    async def __call__(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
+        """Call a tool, note its answer's size, and return its data."""
+        result = await self.client.call_tool(tool, arguments)
+        data: Mapping[str, Any] = result.structured_content or {}
+        text = "\n".join(
+            block.text for block in result.content if isinstance(block, types.TextContent)
+        )
+        cut = any(data.get(key) for key in ("truncated", "next_cursor"))
+        way = "next_cursor" if data.get("next_cursor") else ""
+        said = WAYS.search("\n".join(text.splitlines()[-LAST:]))
+        way = way or (said[0] if said else "")
+        asked = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
+        size = tokens(json.dumps(data, ensure_ascii=False))
+        default = set(arguments) <= {"query", "goal"}
+        self.rows.append(Row(self.server, tool, asked, tokens(text), size, cut, way, default))
+        return data
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 24 else f"{text[:20]}…"
+
+
+async def ask_gateway(call: Caller, folder: str, file: str) -> None:
+    """Call every tool of the gateway; `folder` and `file` are large ones, relative to the root."""
+    query = "open a file and parse the header of every message in it " * 60
+    session = (await call("start_session", intent="MODIFY", query=query))["session_id"]
+    quoted = {"value": "parse the header", "quote": "parse the header"}
+    await call("set_query_frame", target_feature=quoted, session_id=session)
+    words = "parse the header of a message"
+    for tool in ("search_smart", "search_map", "search_forest", "files_search"):
+        await call(tool, query=words)
+    await call("context_bundle", goal=words)
+    for tool in ("search_smart", "search_map", "search_forest"):
+        await call(tool, query=words, top_k=50)
+    await call("search_text", pattern=WIDE, max_results=1000, context_lines=10)
+    await call("search_text", pattern="self", path=file, max_results=1000, context_lines=10)
+    await call("files_search", query="parse header message file open read", limit=100)
+    await call("context_bundle", goal="parse the header of a message and open the file", limit=20)
+    await call("find_definitions", symbol="get")
+    await call("find_references", symbol="self")
+    await call("deps_closure", path=file, max_depth=10)
+    await call("snippets_get", path=file, start_line=1, end_line=100_000)
+    await call("query", question="where is the header of a message parsed?", path=".")
+    await call("search_files", pattern="**/*")
+    await call("get_symbols", path=folder)
+    await call("get_symbols", path=file)
+    await call("analyze_structure", file_path=file)
+    await call("get_function_at_line", file_path=file, line_number=300)
+    await call("analyze_impact", target_files=[file])
+    await call("repo_pack", path=folder)
+    hits = [row["document"] for row in (await call("search_forest", query="header"))["results"]]
+    await call("semantic_rerank", query="header", candidates=hits * 10)
+    await finish(call, session, [f"symbol_{number}" for number in range(50)], file)
+
+
+async def finish(call: Caller, session: str, symbols: list[str], file: str) -> None:
+    """Submit as much as is taken, and record it."""
+    await call("validate_symbol_relevance", target_feature="header", symbols_identified=symbols)
+    await call("confirm_symbol_relevance", relevant_symbols=symbols, code_evidence="it " * 600)
+    files = [f"{number}/{file}" for number in range(50)]
+    await call("submit_understanding", symbols_identified=symbols, files_analyzed=files)
+    guesses = [f"guess {number} {'x' * 900}" for number in range(50)]
+    await call("submit_semantic", hypotheses=guesses, devrag_reason="architecture_unknown")
+    verified = [
+        {
+            "hypothesis": guess,
+            "status": "rejected",
+            "evidence": {"tool": "search_text", "target": "x", "result": "y"},
+        }
+        for guess in guesses
+    ]
+    await call("submit_verification", verified=verified)
+    await call("add_explored_files", files=files)
+    await call("check_write_target", file_path=file)
+    await call("revert_to_exploration", reason="x" * 500)
+    await call("get_session_status", session_id=session)
+    await call("add_agreement", nl_term="語" * 200, symbol="get", code_evidence="証拠" * 500)
+    await call("list_agreements", limit=500)
+    await call("record_outcome", outcome="success", analysis={"root_cause": "x" * 4000})
+    await call("get_outcome_stats")
+
+
+async def ask_index(call: Caller, file: str) -> None:
+    """Call every tool of an index server."""
+    await call("search", query="parse the header of a message", top_k=50)
+    await call("list_documents", limit=1000)
+    await call("index_markdown", filepath="notes.md")
+    await call("index_code", filepaths=[file])
+    await call("reindex_document", filename=file)
+    await call("add_frontmatter", filepath="notes.md", tags=["x"] * 50)
+    await call("update_frontmatter", filepath="notes.md", domain="y")
+    await call("delete_document", filename="notes.md")
+    await call("sync")
+
+
+async def measure(settings: Settings) -> list[Row]:
+    """Return a row for each call, and one for each tool that was not called."""
+    folder, file = largest(settings.root)
+    rows: list[Row] = []
+    shelves = open_project(settings)
+    async with AsyncExitStack() as stack:
+        gateway = await stack.enter_async_context(connected(build_gateway(settings), "gateway"))
+        await ask_gateway(gateway, folder, file)
+        rows += gateway.rows
+    for shelf in shelves:
+        async with connected(build_server(shelf), shelf.index.config.corpus) as call:
+            await ask_index(call, file)
+            rows += call.rows
+    called = {row.tool for row in rows}
+    missing = [t.name for t in (*GATEWAY_TOOLS, *INDEX_TOOLS) if t.name not in called]
+    if missing:
+        raise SystemExit(f"not measured: {', '.join(missing)}")
+    return rows
+
+
+@asynccontextmanager
+async def connected(server: Any, name: str) -> AsyncIterator[Caller]:
+    """Connect to a server in this process."""
+    async with Client(server) as client:
+        yield Caller(client, name)
+
+
+def build_server(shelf: Shelf) -> Any:
+    """Return the map or the forest server of a project."""
+    return build_index_server(shelf.index.config.corpus, lambda: shelf)
+
+
+def largest(root: Path) -> tuple[str, str]:
+    """Return the folder with the most files and the largest file that is indexed, relative."""
+    files = [path for path in root.rglob("*.py") if path.stat().st_size < 1 << 20]
+    folders = {path.parent for path in files} - {root}
+    folder = max(folders, key=lambda each: sum(path.parent == each for path in files))
+    file = max(files, key=lambda path: path.stat().st_size)
+    return folder.relative_to(root).as_posix(), file.relative_to(root).as_posix()
+
+
+def prepare(tree: Path, root: Path, agreements: int = AGREEMENTS) -> Settings:
+    """Copy, set up and index a tree, words only, and give it a map."""
+    skip = shutil.ignore_patterns("site-packages", "__pycache__", ".git", ".code-intel", ".venv")
+    shutil.copytree(tree, root, ignore=skip, symlinks=True)
+    (root / "notes.md").write_text("# Notes\n\nA note.\n", encoding="utf-8")
+    for arguments in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *arguments], cwd=root, check=True, stdin=subprocess.DEVNULL)
+    apply(setup(root))
+    folder = root / ".code-intel" / "agreements"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(agreements):
+        front = f"---\nnl_term: parse header {number}\nsymbol: get\n---\n"
+        body = f"\n## Evidence\n\n- {'証拠 parses a header ' * 40}\n"
+        (folder / f"{number}.md").write_text(front + body, encoding="utf-8")
+    settings = replace(load_settings(root), embedding="off")
+    for shelf in open_project(settings):
+        shelf.index.complete(words_only=True)
+        shelf.index.close()
+    return settings
+
+
+def main() -> int:
+    """Measure and print the table; 1 when a row fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tree", type=Path, default=Path(sysconfig.get_paths()["stdlib"]))
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(measure(prepare(args.tree, Path(folder) / "tree")))
+    print(f"{'server':8} {'tool':28} {'text':>6} {'data':>6}  {'cut':4} {'the rest by':16} asked")
+    for row in rows:
+        cut = "yes" if row.cut else ""
+        print(
+            f"{row.server:8} {row.tool:28} {row.text:>6} {row.data:>6}  {cut:4} {row.way:16.16} "
+            f"{row.asked[:60]}{f'  <- {row.problem}' if row.problem else ''}"
+        )
+    print(f"budgets: text {TEXT_BY_DEFAULT} by default, {TEXT} at most; data {HARD_CAP}")
+    if args.json:
+        args.json.write_text(
+            json.dumps([{**row._asdict(), "problem": row.problem} for row in rows]),
+            encoding="utf-8",
+        )
+    return 1 if any(row.problem for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
