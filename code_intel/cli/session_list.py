@@ -10,9 +10,9 @@ from typing import Any
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.session.heads import place_of
 from code_intel.session.listing import KEPT, Listed, list_sessions
 from code_intel.session.story import plain
+from code_intel.tools.desk import sessions_of
 
 SHOWN = 20
 _QUERY_COLUMNS = 60
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List; 1 when there is nothing."""
     settings = project_of(args)
-    place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    place = sessions_of(settings)
     most = KEPT if args.all else SHOWN + 1
     found = list_sessions(place, expire_hours=settings.session_hours, most=most)
     shown = found if args.all else found[:SHOWN]

@@ -5,7 +5,7 @@ Of a damaged session what was acknowledged and is still there is told, and what 
 
 import argparse
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
@@ -18,11 +18,12 @@ from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
 from code_intel.session import journal
 from code_intel.session.acknowledged import believable
-from code_intel.session.heads import Place, place_of
-from code_intel.session.listing import journal_files, list_sessions
+from code_intel.session.heads import Place
+from code_intel.session.listing import is_expired, journal_files, list_sessions
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.story import Line, Story, duration, plain, tell, woven
+from code_intel.tools.desk import sessions_of
 
 FIRST, LAST = 30, 50
 """Lines of a long story that are told from its beginning and from its end."""
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tell it."""
     settings = project_of(args)
-    place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    place = sessions_of(settings)
     name = _meant(place, args.id)
     left = believable(place, name)
     told = tell(left.records)
@@ -131,8 +132,7 @@ def _when_and_what(row: Mapping[str, Any]) -> tuple[str, str]:
 def _state(story: Story, hours: float) -> str:
     if story.broken or story.session is None:
         return "broken"
-    idle = datetime.now(UTC) - datetime.fromisoformat(story.session.updated_at)
-    return "expired" if hours and idle > timedelta(hours=hours) else "open"
+    return "expired" if is_expired(story.session.updated_at, hours, datetime.now(UTC)) else "open"
 
 
 def _data(session: Session) -> dict[str, Any]:

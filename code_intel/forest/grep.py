@@ -22,8 +22,8 @@ from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
-from code_intel.forest.reading import is_inside, read_inside, utf8_name
 from code_intel.index.corpus import LARGEST, refusal
+from code_intel.index.reading import is_inside, read_inside, utf8_name
 from code_intel.redaction import masked
 from code_intel.spelling import spelled
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from code_intel.chunking import decode
 from code_intel.errors import StorageError
 from code_intel.forest.matches import MAX_LINE, Match, Matches, Question
-from code_intel.forest.reading import read_inside
 from code_intel.index.corpus import LARGEST
 from code_intel.index.ignore import walk_folder
+from code_intel.index.reading import read_inside
 from code_intel.index.walk import git_files
 
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")

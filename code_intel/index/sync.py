@@ -22,6 +22,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
 from code_intel.index.corpus import LARGEST, priority
+from code_intel.index.reading import opened_straight
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -256,14 +257,13 @@ class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has n
 
 
 def read(real: str) -> tuple[bytes, os.stat_result]:
-    """Return a regular file's bytes and state, the two of one moment; follows no link.
+    """Return a regular file's bytes and state, the two of one moment; follows no link on the way.
 
     Raises:
         OSError: Unreadable, gone, a link, or it changes faster than it can be read.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     for _ in range(2):
-        with open(real, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        with os.fdopen(opened_straight(real), "rb") as file:
             before = os.fstat(file.fileno())
             data = file.read(LARGEST + 1)
             after = os.fstat(file.fileno())

@@ -9,11 +9,12 @@ they write is a transaction (docs/decisions/0006).
 import json
 import logging
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from io import TextIOWrapper
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn
@@ -33,6 +34,8 @@ ENDING = 1.9
 """Seconds until a server is gone whose client is; children that are still there are ended by `child_guard`."""
 
 
+INIT = 1
+"""The process that adopts all others; a server that it starts outlives nobody."""
 LONGEST = 16 << 20
 """Characters of a message; what follows in its line is thrown away unread."""
 
@@ -76,6 +79,9 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _interrupted)
+    parent = os.getppid()
+    if parent > INIT and sys.platform != "win32":  # there a child never learns of it
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     code = 0
     try:
         anyio.run(_run, server, wire)
@@ -158,6 +164,18 @@ def _is_gone(error: BaseException) -> bool:
 
 def _interrupted(number: int, _frame: FrameType | None) -> NoReturn:
     _leave(128 + number)
+
+
+def _end_with(parent: int) -> None:
+    """End when who started us is gone, though somebody else may hold our stdin open."""
+    if hasattr(os, "pidfd_open"):
+        with suppress(OSError):  # it is gone already, or the kernel is old
+            handle = os.pidfd_open(parent)
+            select.select([handle], [], [])
+    never = threading.Event()
+    while os.getppid() == parent:
+        never.wait(1)
+    _leave(0)
 
 
 def _leave(code: int) -> NoReturn:

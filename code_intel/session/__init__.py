@@ -14,7 +14,9 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     listing        Listed JournalFile list_sessions journal_files prune
     phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP LOOK advance
                    allowed_tools check_allowed
-    guidance       next_step hint_for REMEDIES
+    guidance       next_step hint_for leading_on recovery_options REMEDIES OPTIONS
+    router         Asked Place Planned Plan plan SLOT_TOOLS ROWS
+    progress       Progress progress slots_so_far
     paths          plain_path may_be_planned
     state          Session Step Record Call MappedSymbol Hypothesis Outcome
     replay         apply replay

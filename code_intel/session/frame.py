@@ -5,7 +5,7 @@ HYPOTHESIS; anything else is refused. A frame is set whole or not at all, but ma
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -37,7 +37,8 @@ GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "desired_action": ("find_references", "analyze_structure"),
     }
 )
-"""Tools that help to find out what a missing slot leaves open."""
+"""Tools that help to find out what a missing slot leaves open: what the agent is advised; what the server runs
+by itself is `router.SLOT_TOOLS`."""
 
 
 class SlotSource(StrEnum):
@@ -133,9 +134,20 @@ def missing_slots(frame: Frame | None, intent: Intent) -> tuple[str, ...]:
     return tuple(name for name in order if frame is None or not frame.value(name))
 
 
-def investigation_guidance(frame: Frame | None, intent: Intent) -> dict[str, tuple[str, ...]]:
-    """Return, for each missing slot in order of priority, the tools that help to fill it."""
-    return {name: GUIDANCE[name] for name in missing_slots(frame, intent)}
+def investigation_guidance(
+    frame: Frame | None, intent: Intent, offered: Container[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return, for each missing slot in order of priority, the tools that help to fill it.
+
+    Args:
+        frame: What is filled.
+        intent: The session's.
+        offered: Tools that may be named; the others are left out. None for the whole table.
+    """
+    return {
+        name: tuple(tool for tool in GUIDANCE[name] if offered is None or tool in offered)
+        for name in missing_slots(frame, intent)
+    }
 
 
 def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]:

@@ -22,7 +22,7 @@ from code_intel.session.locking import lock, unlock
 
 KEPT_SECONDS = 30 * 24 * 3600.0
 """How long a head is kept after its last step when its journal is gone."""
-ADVICE = "Set CODE_INTEL_STATE_DIR to a folder outside the project that you may write."
+ADVICE = "Make room there, or set CODE_INTEL_STATE_DIR to a folder outside the project that you may write."
 
 _LINE = re.compile(rb"([1-9][0-9]{0,11}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
 _LONGEST = 256  # bytes: more than two lines

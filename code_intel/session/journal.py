@@ -7,7 +7,7 @@ takes no lock: the head first, then the journal, which may be ahead of it, never
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from code_intel.session.handles import (
     unknown,
 )
 from code_intel.session.heads import Head, HeldHead, Place
-from code_intel.session.listing import prune
+from code_intel.session.listing import is_expired, prune
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import VERSION, apply, replay
 from code_intel.session.state import Record, Session, Step
@@ -254,9 +254,8 @@ def _owned(session: Session, key: Handle) -> Session:
 
 
 def _check_age(session: Session, expire_hours: float, now: datetime) -> None:
-    """Refuse a session that was not used for long; a clock set back never expires one."""
-    idle = now - datetime.fromisoformat(session.updated_at)
-    if expire_hours and idle > timedelta(hours=expire_hours):
+    """Refuse a session that was not used for long."""
+    if is_expired(session.updated_at, expire_hours, now):
         raise SessionError(
             f"Session {session.name} was last used {session.updated_at} and has expired.",
             code="session_expired",

@@ -68,6 +68,11 @@ def list_sessions(
     return tuple(sorted(found, key=lambda one: (one.used_at, one.name), reverse=True))
 
 
+def is_expired(used_at: str, hours: float, now: datetime) -> bool:
+    """Whether a session was not used for so many hours, 0 meaning never; a clock set back expires none."""
+    return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
+
+
 def journal_files(place: Place) -> tuple[JournalFile, ...]:
     """Return the journals of a project, the most recently used first; files that are none left out."""
     found: list[JournalFile] = []
@@ -122,7 +127,6 @@ def _read(place: Place, file: JournalFile, hours: float, now: datetime) -> Liste
     phase = START[intent]
     for line in lines[1:]:
         phase = advance(phase, line.event)
-    idle = now - datetime.fromisoformat(lines[-1].at)
-    state: State = "expired" if hours and idle > timedelta(hours=hours) else "open"
+    state: State = "expired" if is_expired(lines[-1].at, hours, now) else "open"
     first = query.strip().splitlines()[0] if query.strip() else ""
     return Listed(file.name, state, intent, phase, first, lines[0].at, lines[-1].at, len(lines))

@@ -22,10 +22,11 @@ from code_intel.index.walk import bases, locate
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
 from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, index_data, index_text, within
+from code_intel.tools.answers import BUDGET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
+from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
 LOOKED_AT = 50
@@ -50,7 +51,8 @@ async def deps_closure(
     max_depth: Annotated[
         int, Field(ge=1, le=DEEPEST, description="Imports from one file to the next.")
     ] = DEPTH,
-    limit: Annotated[int, Field(ge=1, le=CAP, description="Most files.")] = CAP,
+    limit: Annotated[int, Field(ge=1, le=CAP, description="Most files, over all pages.")] = CAP,
+    cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find the files a file depends on, or those that depend on it, over several imports.
@@ -59,22 +61,24 @@ async def deps_closure(
     from the imports of the index, so it is a fact; calls without an import are not seen. Returns files
     by distance with the file they are reached through, packages from elsewhere, and cycles of imports.
     """
+    asked = (path, direction, max_depth, limit)
+    start = start_of(cursor, *asked)
     async with desk.perhaps(session_id, "deps_closure") as held:
         name, found = await thread(_followed, desk, path, direction, max_depth, limit)
         language = await thread(_language, desk, name)
         index = await thread(desk.forest.freshness)
         if held is not None:
             await held.append(steps.called("deps_closure", path, found=len(found.nodes)))
-    rows = within(map(_node_data, found.nodes), BUDGET)
+    part = page(found.nodes, start, _node_data, *asked, budget=BUDGET)
     data: dict[str, Any] = {
         "path": name,
         "direction": direction,
         "max_depth": max_depth,
-        "nodes": rows,
+        "nodes": part.rows,
         "packages": list(found.packages[:PACKAGES]),
         "cycles": [list(cycle) for cycle in found.cycles],
         "total": len(found.nodes),
-        "truncated": found.truncated or len(rows) < len(found.nodes),
+        **part.data(more=found.truncated),
         "index": index_data(index),
     }
     warnings = [] if follows(language) else [UNFOLLOWED.format(language=language)]
@@ -82,7 +86,7 @@ async def deps_closure(
     if warnings:
         data["warnings"] = warnings
     return Answer(
-        data, _text(name, found, data) + ("" if index.state == "fresh" else index_text(index))
+        data, _text(name, found, part, data) + ("" if index.state == "fresh" else index_text(index))
     )
 
 
@@ -140,14 +144,15 @@ def _node_data(node: Node) -> dict[str, Any]:
     return data | flags_of(node.path)
 
 
-def _text(name: str, found: Closure, data: dict[str, Any]) -> str:
+def _text(name: str, found: Closure, part: Page, data: dict[str, Any]) -> str:
     lines = [note_of(data["nodes"])] if note_of(data["nodes"]) else []
     arrows = {"outbound": "→", "inbound": "←"}
-    for node in found.nodes[:LINES]:
+    for node in found.nodes[part.start : part.end][:LINES]:
         via = "" if node.depth == 1 else f"  via {visible(node.via)}"
         lines.append(f"{node.depth} {arrows[node.direction]} {visible(node.path)}{via}")
-    if len(found.nodes) > LINES:
-        lines.append(f"… {len(found.nodes) - LINES} more, in `nodes` as far as they fit.")
+    if len(part.rows) > LINES:
+        lines.append(f"… {len(part.rows) - LINES} more in `nodes`.")
+    lines += part.rest(len(found.nodes))
     if found.truncated:
         lines.append(
             "There are more: ask with a larger limit or a smaller max_depth, or for one of these."

@@ -14,9 +14,9 @@ from code_intel.index.walk import bases
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, NONE_YET, index_data, index_text
-from code_intel.tools.answers import within as fitting
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of, note_of
 
@@ -29,7 +29,7 @@ async def files_search(
     query: Annotated[
         str, Field(min_length=1, max_length=4000, description="Words; quote what belongs together.")
     ],
-    top_k: Annotated[int, Field(ge=1, le=50, description="Files at the most.")] = 20,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Files of one answer.")] = 20,
     boost_profile: Annotated[
         BoostProfile, Field(description="default: source; docs: documents; none: words alone.")
     ] = "default",
@@ -38,6 +38,7 @@ async def files_search(
         str, Field(description="Only files whose name matches this glob.")
     ] = "",
     language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
@@ -48,9 +49,13 @@ async def files_search(
     """
     check_query(query)
     only = Only(directory, file_pattern, language.lower())
+    asked = (query, boost_profile, *only)
+    start = start_of(cursor, *asked)
+    terms = frozenset(read(query).terms)
     async with desk.perhaps(session_id, "files_search") as held:
         every = await thread(_found, desk, query, boost_profile, only)
-        found = every[:top_k]
+        part = page(every, start, lambda hit: _row(hit, terms), *asked, most=top_k, budget=BUDGET)
+        found = every[part.start : part.end]
         missed = "" if found else await thread(_missed, desk, only)
         index = await thread(desk.forest.freshness)
         if held is not None:
@@ -59,24 +64,21 @@ async def files_search(
             await held.append(
                 steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
             )
-    terms = frozenset(read(query).terms)
-    rows = fitting((_row(hit, terms) for hit in found), BUDGET)
+    rows = part.rows
     data: dict[str, Any] = {
         "query": query,
         "boost_profile": boost_profile,
         "results": rows,
         "total": len(every),
-        "truncated": len(rows) < len(every),
+        **part.data(),
         "index": index_data(index),
     }
     lines = [note_of(rows)] if note_of(rows) else []
     lines += [
         f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
-        for place, row in enumerate(rows, 1)
+        for place, row in enumerate(rows, start + 1)
     ]
-    if rows and len(rows) < len(every):
-        more = "narrow with directory or language, or raise top_k."
-        lines.append(f"… {len(every) - len(rows)} more; {more}")
+    lines += part.rest(len(every))
     if not found:
         building = index.state == "building"
         data["message"] = NONE_YET if building else missed or "No file has any of these words."

@@ -12,8 +12,8 @@ from code_intel.chunking import decode
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.globs import selector
 from code_intel.forest.grep import confined, list_files
-from code_intel.forest.reading import read_inside, utf8_name
 from code_intel.index.corpus import LARGEST, refusal
+from code_intel.index.reading import read_inside, utf8_name
 from code_intel.session import steps
 from code_intel.tools.answers import tokens
 from code_intel.tools.declaration import Answer, SessionId

@@ -9,7 +9,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.globs import selector
 from code_intel.forest.grep import DEADLINE, confined, list_files, still_there
-from code_intel.forest.reading import utf8_name
+from code_intel.index.reading import utf8_name
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import steps
 from code_intel.session.frame import investigation_guidance, missing_slots
+from code_intel.session.phases import allowed_tools
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
@@ -45,7 +46,8 @@ async def set_query_frame(
         session = held.session
     assert session.frame is not None  # noqa: S101 - just set
     missing = list(missing_slots(session.frame, session.intent))
-    guidance = investigation_guidance(session.frame, session.intent)
+    allowed = allowed_tools(session, desk.offered or None)
+    guidance = investigation_guidance(session.frame, session.intent, allowed)
     message = (
         f"Risk {session.risk}. Next: search_smart, which asks the map for “{session.own_words}”."
     )

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from code_intel.chunking import decode, parse_file
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
-from code_intel.forest.reading import read_inside
 from code_intel.index.corpus import LARGEST, refusal
+from code_intel.index.reading import read_inside
 from code_intel.records import Symbol
 from code_intel.session.paths import plain_path
 from code_intel.tools.desk import Desk

@@ -23,8 +23,9 @@ def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
     noisy = tmp_path / "noisy"
     noisy.mkdir()
     (noisy / "sitecustomize.py").write_text(
-        "import atexit, os, sys, threading\n"
+        "import atexit, ctypes, os, sys, threading\n"
         "def late():\n    print('late print'); os.write(1, b'late write\\n'); os.system('echo child')\n"
+        "    c = ctypes.CDLL(None); c.puts(b'late C'); c.fflush(None)\n"
         "t = threading.Timer(1.0, late); t.daemon = True; t.start()\n"
         "atexit.register(print, 'at exit')\n",
         encoding="utf-8",
@@ -45,6 +46,8 @@ def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
     log = (words.root.parent / "stderr.log").read_text("utf-8", errors="replace")
     assert "late print" in log
     assert "late write" in log
+    assert "late C" in log
+    assert "child" in log
 
 
 @every_server

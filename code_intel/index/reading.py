@@ -15,7 +15,8 @@ from code_intel.index.corpus import LARGEST
 
 _STEPWISE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
 _SAFE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0)
+# A folder that may be passed through need not be one that may be listed.
+_FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _FILE = _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -59,10 +60,24 @@ def utf8_name(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
+def opened_straight(real: str) -> int:
+    """Return a descriptor of the file at a resolved path, for reading; no link has come in between.
+
+    Raises:
+        OSError: Gone, unreadable, or reached through a link.
+    """
+    anchor, name = os.path.splitdrive(real)
+    return _opened(Path(anchor + os.sep), name.lstrip(os.sep))
+
+
 def _opened(root: Path, name: str) -> int:
     if _STEPWISE:
-        with _folder_of(root, name) as (folder, last):
-            return os.open(last, _FILE, dir_fd=folder)
+        try:
+            with _folder_of(root, name) as (folder, last):
+                return os.open(last, _FILE, dir_fd=folder)
+        except PermissionError:
+            if hasattr(os, "O_PATH"):
+                raise
     asked = _beneath(root, name)
     if not asked.is_relative_to(os.path.realpath(root)) or ".." in asked.parts:
         raise OSError(0, "is not below the project")

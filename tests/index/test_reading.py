@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.forest.reading import is_inside, read_inside
+from code_intel.index.reading import is_inside, read_inside
 
 ROUNDS = 2000
 

@@ -1,0 +1,140 @@
+"""What the program itself says it has: tools, parameters, error codes, moves, guards, reasons."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from code_intel.chunking.agreement import AgreementProblem
+from code_intel.cli.devrag.codes import CODES, FAILED
+from code_intel.servers import http_guard
+from code_intel.session.evidence import Reason
+from code_intel.session.phases import START, TRANSITIONS, Event
+from code_intel.session.short_circuit import GUARDS
+from code_intel.session.write_gate import RULES, UNUSABLE
+from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+
+PACKAGE = Path(__file__).resolve().parents[2] / "code_intel"
+TOOLS = (*GATEWAY_TOOLS, *INDEX_TOOLS)
+
+
+def tools() -> set[str]:
+    return {f"tool.{tool.name}" for tool in TOOLS}
+
+
+def fields() -> dict[str, tuple[str, bool]]:
+    """Return JSON type and whether it must be given, of every parameter and of all within it."""
+    return {
+        f"field.{tool.name}.{name}": declared
+        for tool in TOOLS
+        for name, declared in _within(tool.schema)
+    }
+
+
+def _within(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, tuple[str, bool]]]:
+    for part in (*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])):
+        yield from _within(part, prefix)
+    for name, field in schema.get("properties", {}).items():
+        where = f"{prefix}{name}"
+        yield where, (_type(field), name in schema.get("required", ()))
+        yield from _within(field, f"{where}.")
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(sorted({_type(part) for part in schema["anyOf"]} - {"null"}))
+    if schema.get("type") == "array":
+        return f"array of {_type(schema['items'])}"
+    if "const" in schema or "enum" in schema:
+        return "string"
+    return str(schema.get("type", "object"))
+
+
+def transitions() -> dict[str, str]:
+    """Return where every event leads from every phase; `refused` where it is not known."""
+    moves = {f"transition.START.{intent}": phase.value for intent, phase in START.items()}
+    for phase, row in TRANSITIONS.items():
+        for event in set(Event) - {Event.STARTED}:
+            moves[f"transition.{phase}.{event}"] = row[event].value if event in row else "refused"
+    return moves
+
+
+def guards() -> set[str]:
+    return {f"rule.guard.{guard.name}" for guard in GUARDS}
+
+
+def reasons() -> set[str]:
+    return {f"rule.reason.{reason}" for reason in Reason}
+
+
+def errors() -> set[str]:
+    """Return every code an error may have on any wire: tools, write gate, HTTP, the terminal."""
+    codes = {rule.error for rule in (*RULES, UNUSABLE)}
+    codes |= {r.error for r in vars(http_guard).values() if isinstance(r, http_guard.Refusal)}
+    codes |= {row.code for row in CODES} | set(FAILED.values())
+    codes |= {AgreementProblem("invalid", "").error, AgreementProblem("conflict", "").error}
+    for path in PACKAGE.rglob("*.py"):
+        codes |= set(codes_in(ast.parse(path.read_text(encoding="utf-8"))))
+    return {f"error.{code}" for code in codes}
+
+
+def codes_in(tree: ast.Module) -> Iterator[str]:
+    """Yield the codes that a module gives: by class, where it raises, or in an error written out.
+
+    Raises:
+        ValueError: A code is computed in a way that cannot be read.
+    """
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.bases and node.name.endswith("Error"):
+            yield from _own_code(node)
+        elif isinstance(node, ast.Call) and _callee(node).endswith("Error"):
+            for keyword in node.keywords:
+                if keyword.arg == "code":
+                    yield from _texts(keyword.value, constants)
+        elif isinstance(node, ast.Dict):
+            written = {
+                key.value: value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
+            if {"error", "hint"} <= written.keys() and isinstance(written["error"], ast.Constant):
+                yield from _texts(written["error"], constants)
+
+
+def _own_code(node: ast.ClassDef) -> Iterator[str]:
+    for line in node.body:
+        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "code":
+            yield from _texts(line.value, {})
+
+
+def _callee(node: ast.Call) -> str:
+    return ast.unparse(node.func).rpartition(".")[2]
+
+
+def _texts(value: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
+    """Yield the texts an expression may stand for; a name from elsewhere is read where it is given."""
+    match value:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.Constant(value=None) | ast.Attribute(attr="error"):
+            return  # none of its own, or that of another error
+        case ast.IfExp(body=one, orelse=other):
+            yield from _texts(one, constants)
+            yield from _texts(other, constants)
+        case ast.Name(id=name):
+            if name in constants:
+                yield from _texts(constants[name], constants)
+        case ast.Call(func=ast.Attribute(value=ast.Dict(values=values), attr="get"), args=rest):
+            for each in (*values, *rest[1:]):
+                yield from _texts(each, constants)
+        case _:
+            raise ValueError(
+                f"line {value.lineno}: {ast.unparse(value)} is no code that can be read"
+            )

@@ -1,0 +1,63 @@
+"""The shortest honest ways of a session on the shop, phase by phase."""
+
+from typing import Any
+
+from projects import Caller
+
+QUERY = "the login of the shop fails with an error page at night"
+LOGIN, SERVICE = "AuthService.login", "src/auth/service.py"
+SUPPOSED = f"{LOGIN} logs in"
+FRAME = {
+    "target_feature": {"value": "login", "quote": "login"},
+    "observed_issue": {"value": "fails with an error page", "quote": "fails with an error page"},
+    "trigger_condition": {"value": "at night", "quote": "at night"},
+}
+"""Of LOW risk."""
+CONFIRMED = {
+    "relevant_symbols": [LOGIN],
+    "code_evidence": "login in service.py fails with an error page at night",
+}
+
+
+async def begin(call: Caller, intent: str = "MODIFY", query: str = QUERY) -> str:
+    return str((await call("start_session", intent=intent, query=query))["session_id"])
+
+
+async def framed(call: Caller, intent: str = "MODIFY") -> str:
+    session = await begin(call, intent)
+    await call("set_query_frame", **FRAME)
+    return session
+
+
+async def look(call: Caller) -> None:
+    """Use both required tools with success."""
+    for tool in ("find_definitions", "find_references"):
+        await call(tool, symbol=LOGIN)
+
+
+async def to_semantic(call: Caller) -> dict[str, Any]:
+    await look(call)
+    return await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE])
+
+
+async def to_verification(call: Caller) -> dict[str, Any]:
+    await to_semantic(call)
+    return await call(
+        "submit_semantic", hypotheses=[SUPPOSED], devrag_reason="architecture_unknown"
+    )
+
+
+def answered(status: str = "confirmed", target: str = LOGIN) -> list[dict[str, Any]]:
+    evidence = {
+        "tool": "find_definitions",
+        "target": target,
+        "result": "seen",
+        "files": [SERVICE],
+    }
+    return [{"hypothesis": SUPPOSED, "status": status, "evidence": evidence}]
+
+
+async def to_ready(call: Caller) -> dict[str, Any]:
+    await to_verification(call)
+    await call("find_definitions", symbol=LOGIN)
+    return await call("submit_verification", verified=answered())

@@ -1,0 +1,136 @@
+"""The contract as data: `docs/contract.md`, one requirement a line, and whether an answer keeps it.
+
+    - `id` (type[, flag]): what it is
+
+`type` is a JSON type, `array of T`, `map of T`, `T or null`, or the name of a row, whose fields are
+the ids `row.NAME.…`; of a transition it is where it leads. `flag` is `required` (a parameter that
+must be given) or `optional` (a field that is not in every answer).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "contract.md"
+KINDS = ("tool", "field", "answer", "row", "error", "transition", "rule")
+JSON: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "string": (str,),
+        "integer": (int,),
+        "number": (int, float),
+        "boolean": (bool,),
+        "object": (dict,),
+        "null": (type(None),),
+    }
+)
+EVERY = "answer.any"
+"""Fields that the answer of any tool may have."""
+OF_ERRORS = "error.any"
+"""Fields that every error has."""
+_LINE = re.compile(
+    r"- `(?P<id>[^`]+)`(?: \((?P<type>[^,)]+)(?:, (?P<flag>required|optional))?\))?: (?P<text>\S.*)"
+)
+
+
+class Requirement(NamedTuple):
+    """One line of the contract; `type` and `flag` are empty where it has none."""
+
+    id: str
+    type: str
+    flag: str
+    text: str
+
+    @property
+    def kind(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.rpartition(".")[2]
+
+
+def parse(text: str) -> tuple[Requirement, ...]:
+    """Read the page; every line of a list must be a requirement.
+
+    Raises:
+        ValueError: A line is none; names it.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("- "):
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None or match["id"].partition(".")[0] not in KINDS:
+            raise ValueError(f"line {number} is no requirement: {line}")
+        found.append(
+            Requirement(match["id"], match["type"] or "", match["flag"] or "", match["text"])
+        )
+    return tuple(found)
+
+
+@cache
+def requirements() -> tuple[Requirement, ...]:
+    """Return the contract as it is written."""
+    return parse(PAGE.read_text(encoding="utf-8"))
+
+
+@cache
+def fields_of(owner: str) -> Mapping[str, Requirement]:
+    """Return the fields below an id (`answer.search_text`, `row.hit`) by their names."""
+    prefix = f"{owner}."
+    return {r.id.removeprefix(prefix): r for r in requirements() if r.id.startswith(prefix)}
+
+
+def faults_of_answer(tool: str, answer: Mapping[str, object]) -> list[str]:
+    """Return in what an answer differs from the contract: fields missing, unknown, of another type.
+
+    A tool that is none of ours, as a test may offer one, differs in nothing.
+    """
+    if not any(r.id == f"tool.{tool}" for r in requirements()):
+        return []
+    known = {**fields_of(EVERY), **fields_of(f"answer.{tool}")}
+    return list(_faults(known, answer, tool))
+
+
+def faults_of_error(error: Mapping[str, object]) -> list[str]:
+    """Return in what an error differs from the contract."""
+    code = error.get("error")
+    if not any(r.id == f"error.{code}" for r in requirements()):
+        return [f"error {code!r} is not in the contract"]
+    known = {**fields_of(OF_ERRORS), **fields_of(f"error.{code}")}
+    return list(_faults(known, error, str(code)))
+
+
+def _faults(
+    known: Mapping[str, Requirement], data: Mapping[str, object], where: str
+) -> Iterator[str]:
+    for name, requirement in known.items():
+        if name in data:
+            yield from _misfits(requirement.type, data[name], f"{where}.{name}")
+        elif requirement.flag != "optional":
+            yield f"{where}.{name} is missing"
+    yield from (f"{where}.{name} is not in the contract" for name in data if name not in known)
+
+
+def _misfits(wanted: str, value: object, where: str) -> Iterator[str]:
+    """Yield what in `value` is not of the type `wanted`."""
+    if wanted.endswith(" or null"):
+        if value is not None:
+            yield from _misfits(wanted.removesuffix(" or null"), value, where)
+    elif wanted.startswith("array of ") and isinstance(value, list):
+        for item in value:
+            yield from _misfits(wanted.removeprefix("array of "), item, f"{where}[]")
+    elif wanted.startswith("map of ") and isinstance(value, dict):
+        for item in value.values():
+            yield from _misfits(wanted.removeprefix("map of "), item, f"{where}{{}}")
+    elif wanted in JSON:
+        is_truth = isinstance(value, bool) and wanted != "boolean"
+        if is_truth or not isinstance(value, JSON[wanted]):
+            yield f"{where} is {value!r:.60}, no {wanted}"
+    elif isinstance(value, dict) and fields_of(f"row.{wanted}"):
+        yield from _faults(fields_of(f"row.{wanted}"), value, where)
+    else:
+        yield f"{where} is {value!r:.60}, no {wanted}"

@@ -1,0 +1,133 @@
+"""Which tests say that they cover what, read from their source: no run can pretend it.
+
+    @pytest.mark.covers("tool.search_text", "field.search_text: pattern path")
+
+The second stands for `field.search_text.pattern` and `field.search_text.path`. Only literal ids count, on a test that runs: not on one that is skipped or expected to fail, that
+another of its name replaces, or that pytest does not collect.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+TESTS = Path(__file__).resolve().parents[1]
+NEVER = ("skip", "xfail")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Mark(NamedTuple):
+    """One id that a test names; `spoken` is every word of its module outside the marks."""
+
+    id: str
+    test: str
+    spoken: frozenset[str]
+
+
+class Marks(NamedTuple):
+    """What was found, and marks that say nothing, with the reason."""
+
+    good: tuple[Mark, ...]
+    hollow: tuple[str, ...]
+
+
+def collect(folder: Path = TESTS) -> Marks:
+    """Return the marks of all tests below a folder."""
+    good: list[Mark] = []
+    hollow: list[str] = []
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder)
+        if "repos" in name.parts:
+            continue
+        found = marks_in(path.read_text(encoding="utf-8"), name.as_posix())
+        good += found.good
+        hollow += found.hollow
+    return Marks(tuple(good), tuple(hollow))
+
+
+def marks_in(source: str, name: str) -> Marks:
+    """Return the marks of one module."""
+    if "mark.covers" not in source:
+        return Marks((), ())
+    tree = ast.parse(source)
+    calls = list(_marks_of(tree))
+    last = {node.name: node for node in tree.body if isinstance(node, Function)}
+    spoken = _spoken(tree)
+    off = "module is skipped" if _is_skipped(tree.body) else ""
+    good: list[Mark] = []
+    hollow: list[str] = []
+    placed: set[ast.AST] = set()
+    for test in tree.body:
+        if not isinstance(test, Function):
+            continue
+        why = off or _why_not(test, last, name)
+        for call in (each for part in test.decorator_list for each in _marks_of(part)):
+            placed.add(call)
+            where = f"{name}::{test.name}"
+            ids = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
+            if why or not ids or len(ids) < len(call.args) or call.keywords:
+                hollow.append(f"{where}: {why or 'ids must be literal texts'}")
+                continue
+            good += [Mark(each, where, spoken) for text in ids for each in ids_of(str(text))]
+    hollow += [
+        f"{name}:{call.lineno}: is on no test" for call in calls if call not in placed
+    ]  # a variable, a class, a function within another
+    return Marks(tuple(good), tuple(hollow))
+
+
+def ids_of(text: str) -> list[str]:
+    """Return the ids that one text of a mark stands for."""
+    owner, names, rest = text.partition(": ")
+    return [f"{owner}.{name}" for name in rest.split()] if names else [text]
+
+
+def _why_not(test: Function, last: dict[str, Function], module: str) -> str:
+    """Return why a test proves nothing, or the empty string."""
+    if not test.name.startswith("test_") or not Path(module).name.startswith("test_"):
+        return "is no test"
+    if last[test.name] is not test:
+        return "is replaced by another of its name"
+    named = [ast.unparse(decorator) for decorator in test.decorator_list]
+    if any(f"mark.{word}" in text for text in named for word in NEVER):
+        return "may be skipped or fail"
+    if _is_skipped(test.body):
+        return "skips itself"
+    if not any(isinstance(node, ast.Assert | ast.With | ast.AsyncWith) for node in ast.walk(test)):
+        return "asserts nothing"
+    return ""
+
+
+def _is_skipped(body: list[ast.stmt]) -> bool:
+    """Whether statements skip, unconditionally; also a `pytestmark` that does."""
+    texts = [ast.unparse(node) for node in body if isinstance(node, ast.Expr | ast.Assign)]
+    return any(
+        text.startswith("pytest.skip(")
+        or (text.startswith("pytestmark") and any(f"mark.{word}" in text for word in NEVER))
+        for text in texts
+    )
+
+
+def _marks_of(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.covers":
+            yield node
+
+
+def _spoken(tree: ast.Module) -> frozenset[str]:
+    """Return every name and every word of every text, marks left out."""
+    marks = {id(part) for call in _marks_of(tree) for part in ast.walk(call)}
+    words: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in marks:
+            continue
+        match node:
+            case ast.Constant(value=str(text)):
+                words.add(text)
+                words.update(text.replace(".", " ").split())
+            case ast.keyword(arg=str(name)) | ast.Name(id=name):
+                words.add(name)
+            case ast.Attribute(attr=name):
+                words.add(name)
+            case _:
+                pass
+    return frozenset(words)

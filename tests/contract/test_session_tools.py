@@ -1,0 +1,435 @@
+"""Tools that begin, frame, steer and report a session, field by field."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.journeys import (
+    FRAME,
+    LOGIN,
+    QUERY,
+    SERVICE,
+    SUPPOSED,
+    begin,
+    to_ready,
+    to_semantic,
+    to_verification,
+)
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.covers(
+    "tool.start_session",
+    "field.start_session: intent query repo_path",
+    "answer.start_session: success session_id intent current_phase allowed_tools repo_path message",
+    "answer.start_session: query_frame v38_features exploration_hint",
+    "row.frame_request: status slots extraction_prompt next_step",
+    "row.features: map_search forest_search agreements_path",
+)
+async def test_a_session_begins_with_its_handle_its_phase_and_what_it_allows(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call("start_session", intent="MODIFY", query=QUERY, repo_path=str(shop))
+        status = await call("get_session_status", session_id=answer["session_id"])
+        for wrong in ("src", "/", "nowhere"):
+            refused = await call.refused(
+                "start_session", intent="MODIFY", query=QUERY, repo_path=wrong
+            )
+            assert (refused["error"], refused["field"]) == ("invalid_argument", "repo_path")
+    prompt = answer["query_frame"]["extraction_prompt"]
+    assert answer == {
+        "success": True,
+        "session_id": status["session_id"],
+        "intent": "MODIFY",
+        "current_phase": "EXPLORATION",
+        "allowed_tools": status["allowed_tools"],
+        "repo_path": str(shop),
+        "message": answer["message"],
+        "query_frame": {
+            "status": "pending",
+            "slots": ["target_feature", "trigger_condition", "observed_issue", "desired_action"],
+            "extraction_prompt": prompt,
+            "next_step": "set_query_frame",
+        },
+        "v38_features": {
+            "map_search": True,
+            "forest_search": True,
+            "agreements_path": ".code-intel/agreements",
+        },
+        "exploration_hint": answer["exploration_hint"],
+    }
+    assert "set_query_frame" in answer["message"]
+    assert all(slot in prompt for slot in answer["query_frame"]["slots"])
+    assert "search_smart" in answer["exploration_hint"]
+    assert (status["intent"], status["query"]) == ("MODIFY", QUERY)
+
+
+@pytest.mark.covers(
+    "tool.set_query_frame",
+    "field.set_query_frame: target_feature trigger_condition observed_issue desired_action",
+    "field.set_query_frame.target_feature: value quote",
+    "field.set_query_frame.trigger_condition: value quote",
+    "field.set_query_frame.observed_issue: value quote",
+    "field.set_query_frame.desired_action: value quote",
+    "answer.set_query_frame: success session_id current_phase query_frame risk_level missing_slots",
+    "answer.set_query_frame: investigation_guidance message",
+    "row.frame: raw_query target_feature trigger_condition observed_issue desired_action",
+    "row.frame: validated_slots slot_sources",
+)
+async def test_a_frame_is_set_slot_by_slot_with_what_helps_to_fill_the_others(shop: Path) -> None:
+    query = f"{QUERY}, please repair it"
+    async with gateway(shop) as call:
+        session = await begin(call, query=query)
+        answer = await call("set_query_frame", **FRAME)
+        rephrased = {"value": "repair", "quote": "repair it"}
+        whole = await call("set_query_frame", desired_action=rephrased)
+    assert answer == {
+        "success": True,
+        "session_id": session,
+        "current_phase": "EXPLORATION",
+        "query_frame": {
+            "raw_query": query,
+            "target_feature": "login",
+            "trigger_condition": "at night",
+            "observed_issue": "fails with an error page",
+            "desired_action": None,
+            "validated_slots": ["target_feature", "trigger_condition", "observed_issue"],
+            "slot_sources": {
+                "target_feature": "FACT",
+                "trigger_condition": "FACT",
+                "observed_issue": "FACT",
+                "desired_action": "UNRESOLVED",
+            },
+        },
+        "risk_level": "LOW",
+        "missing_slots": ["desired_action"],
+        "investigation_guidance": {
+            "desired_action": answer["investigation_guidance"]["desired_action"]
+        },
+        "message": answer["message"],
+    }
+    assert "find_references" in answer["investigation_guidance"]["desired_action"]
+    assert "search_smart" in answer["message"]
+    assert whole["query_frame"]["desired_action"] == "repair"
+    assert whole["query_frame"]["validated_slots"][-1] == "desired_action"
+    assert (whole["missing_slots"], whole["investigation_guidance"]) == ([], {})
+
+
+@pytest.mark.covers("error.validation_failed.validation_errors", "row.slot_error: slot error")
+async def test_a_wrong_frame_names_every_slot_that_is_wrong(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await begin(call)
+        wrong = {
+            "target_feature": {"value": "logout", "quote": "login"},
+            "observed_issue": {"value": "slow", "quote": "slow"},
+        }
+        error = await call.refused("set_query_frame", **wrong)
+        status = await call("get_session_status")
+    assert error["error"] == "validation_failed"
+    told = {row["slot"]: row["error"] for row in error["validation_errors"]}
+    assert told.keys() == {"target_feature", "observed_issue"}
+    assert "quote does not occur" in told["observed_issue"]
+    assert status["risk_level"] == "HIGH"
+
+
+@pytest.mark.covers(
+    "tool.get_session_status",
+    "answer.get_session_status: session_id intent query current_phase allowed_tools risk_level ready_by",
+    "answer.get_session_status: exploration semantic verification short_circuit guards truncated",
+    "answer.get_session_status: tool_calls_count tool_calls phase_history warnings upstreams next_step",
+    "answer.get_session_status: requirements recovery_options slot_evidence map_results forest_results",
+    "row.exploration: explored_files explored_files_count mapped_symbols mapped_symbols_count",
+    "row.exploration.missing_requirements",
+    "row.progress: key have need",
+    "row.option: tool purpose",
+    "row.slot_state: value source required evidenced",
+    "row.last_result: document symbol score status",
+    "row.semantic.hypotheses",
+    "row.verification.pending",
+    "row.mapped_symbol: name source confidence confirmed",
+    "row.phase_change: at from to event",
+    "row.map_answer: query band nl_term symbol score symbol_defined failed files",
+    "row.upstream: name where state since",
+)
+async def test_a_status_tells_the_whole_session(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await begin(call)
+        await call("set_query_frame", **FRAME)
+        await call("search_smart")
+        await to_verification(call)
+        status = await call("get_session_status")
+    assert status["phase_history"] == [
+        {"at": row["at"], "from": before, "to": after, "event": event}
+        for row, (before, after, event) in zip(
+            status["phase_history"],
+            [
+                ("", "EXPLORATION", "started"),
+                ("EXPLORATION", "SEMANTIC", "doubted"),
+                ("SEMANTIC", "VERIFICATION", "supposed"),
+            ],
+            strict=True,
+        )
+    ]
+    assert all(datetime.fromisoformat(row["at"]).tzinfo for row in status["phase_history"])
+    ours = {
+        "session_id": session,
+        "intent": "MODIFY",
+        "query": QUERY,
+        "current_phase": "VERIFICATION",
+        "risk_level": "LOW",
+        "ready_by": "",
+        "exploration": {
+            "explored_files": [SERVICE],
+            "explored_files_count": 1,
+            "mapped_symbols": [
+                {"name": LOGIN, "source": "FACT", "confidence": 0.5, "confirmed": False}
+            ],
+            "mapped_symbols_count": 1,
+            "missing_requirements": [
+                "symbols_identified: 1/3",
+                "entry_points: 0/1",
+                "files_analyzed: 1/2",
+                "existing_patterns: 0/1",
+            ],
+        },
+        "semantic": {"hypotheses": [SUPPOSED]},
+        "verification": {"pending": 1},
+        "short_circuit": {
+            "query": "login",
+            "band": "forest",
+            "nl_term": "",
+            "symbol": "",
+            "score": None,
+            "symbol_defined": False,
+            "failed": [],
+            "files": [],
+        },
+        "guards": [],
+        "requirements": [
+            {"key": "symbols_identified", "have": 1, "need": 3},
+            {"key": "entry_points", "have": None, "need": 1},
+            {"key": "files_analyzed", "have": 1, "need": 2},
+            {"key": "existing_patterns", "have": None, "need": 1},
+            {"key": "required_tools", "have": 2, "need": 2},
+        ],
+        "slot_evidence": {
+            name: {"value": value, "source": source, "required": False, "evidenced": evidenced}
+            for name, value, source, evidenced in (
+                ("target_feature", "login", "FACT", True),
+                ("trigger_condition", "at night", "FACT", False),
+                ("observed_issue", "fails with an error page", "FACT", False),
+                ("desired_action", None, "UNRESOLVED", False),
+            )
+        },
+        "map_results": [],
+        "forest_results": [
+            {
+                "document": SERVICE,
+                "symbol": "AuthService",
+                "score": 1.0,
+                "status": "HYPOTHESIS",
+            }
+        ],
+        "truncated": False,
+        "tool_calls_count": 3,
+        "tool_calls": {"search_smart": 1, "find_definitions": 1, "find_references": 1},
+        "warnings": [],
+    }
+    assert {name: status[name] for name in ours} == ours
+    ways = {row["tool"]: row["purpose"] for row in status["recovery_options"]}
+    assert (
+        {"submit_verification", "revert_to_exploration"}
+        <= ways.keys()
+        <= set(status["allowed_tools"])
+    )
+    assert all(ways.values())
+    assert "submit_verification" in status["allowed_tools"]
+    assert "submit_verification" in status["next_step"]
+    assert [
+        {"name": row["name"], "where": row["where"], "state": row["state"]}
+        for row in status["upstreams"]
+    ] == [
+        {"name": "devrag-map", "where": "in process", "state": "ready"},
+        {"name": "devrag-forest", "where": "in process", "state": "ready"},
+    ]
+    assert all(datetime.fromisoformat(row["since"]) for row in status["upstreams"])
+
+
+@pytest.mark.covers(
+    "tool.revert_to_exploration",
+    "field.revert_to_exploration.reason",
+    "answer.revert_to_exploration: success session_id next_phase message",
+    "transition.SEMANTIC.reverted",
+    "transition.VERIFICATION.reverted",
+    "transition.READY.reverted",
+)
+async def test_there_is_a_way_back_from_every_later_phase(shop: Path) -> None:
+    async with gateway(shop) as call:
+        for go in (to_semantic, to_verification, to_ready):
+            session = await begin(call)
+            await call("set_query_frame", **FRAME)
+            await go(call)
+            answer = await call("revert_to_exploration", reason="it is about something else")
+            assert answer == {
+                "success": True,
+                "session_id": session,
+                "next_phase": "EXPLORATION",
+                "message": answer["message"],
+            }
+            assert "submit_understanding" in answer["message"]
+            journal = _journal(shop, session)
+            assert '"reason":"it is about something else"' in journal
+        refused = await call.refused("revert_to_exploration")
+        assert (refused["error"], refused["current_phase"]) == ("phase_blocked", "EXPLORATION")
+
+
+def _journal(shop: Path, session: str) -> str:
+    """Return the text of the journal of a session, whatever its file is called."""
+    texts = [
+        path.read_text("utf-8") for path in (shop / ".code-intel" / "sessions").glob("*.jsonl")
+    ]
+    return "".join(texts) if session else ""
+
+
+@pytest.mark.covers(
+    "tool.add_explored_files",
+    "field.add_explored_files.files",
+    "answer.add_explored_files: success session_id current_phase explored_files message",
+    "error.invalid_argument.refused",
+)
+async def test_a_file_that_was_looked_at_may_be_opened_in_ready_another_not(shop: Path) -> None:
+    other = "src/cart/cart.py"
+    async with gateway(shop) as call:
+        session = await begin(call)
+        await call("set_query_frame", **FRAME)
+        await to_ready(call)
+        refused = await call.refused("add_explored_files", files=[other])
+        assert (refused["field"], refused["refused"]) == ("files", [other])
+        await call("search_text", pattern="class ", path=other)
+        answer = await call("add_explored_files", files=[other])
+        assert answer == {
+            "success": True,
+            "session_id": session,
+            "current_phase": "READY",
+            "explored_files": [SERVICE, other],
+            "message": f"Explored now: {SERVICE}, {other}.",
+        }
+        assert (await call("check_write_target", file_path=other))["allowed"]
+
+
+@pytest.mark.covers(
+    "tool.check_write_target",
+    "field.check_write_target: file_path allow_new_files",
+    "answer.check_write_target: allowed file_path error explored_files hint current_phase",
+    "error.not_ready",
+    "error.file_not_explored",
+    "error.folder_not_explored",
+    "error.new_files_not_allowed",
+    "error.path_outside_root",
+    "error.protected_path",
+)
+async def test_the_write_gate_opens_what_was_explored_and_says_why_not_of_all_else(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        await begin(call)
+        await call("set_query_frame", **FRAME)
+        early = await call("check_write_target", file_path=SERVICE)
+        assert early == {
+            "allowed": False,
+            "file_path": SERVICE,
+            "error": "not_ready",
+            "explored_files": [],
+            "hint": early["hint"],
+            "current_phase": "EXPLORATION",
+        }
+        assert "submit_understanding" in early["hint"]
+        await to_ready(call)
+        assert await call("check_write_target", file_path=SERVICE) == {
+            "allowed": True,
+            "file_path": SERVICE,
+            "error": None,
+            "explored_files": [SERVICE],
+            "hint": "",
+            "current_phase": "READY",
+        }
+        for file, more, error in (
+            ("src/cart/cart.py", {}, "file_not_explored"),
+            ("src/new/door.py", {}, "folder_not_explored"),
+            ("src/auth/new.py", {"allow_new_files": False}, "new_files_not_allowed"),
+            ("../elsewhere.py", {}, "path_outside_root"),
+            (".code-intel/config.toml", {}, "protected_path"),
+        ):
+            answer = await call("check_write_target", file_path=file, **more)
+            assert (answer["allowed"], answer["error"]) == (False, error)
+            assert answer["hint"]
+        assert (await call("check_write_target", file_path="src/auth/new.py"))["allowed"]
+
+
+@pytest.mark.covers("error.read_only_intent")
+async def test_who_only_reads_is_told_that_it_never_writes(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await begin(call, intent="QUESTION")
+        answer = await call("check_write_target", file_path=SERVICE)
+        assert (answer["allowed"], answer["error"]) == (False, "read_only_intent")
+        assert answer["current_phase"] == "READY"
+
+
+@pytest.mark.covers(
+    "rule.allowed: EXPLORATION SEMANTIC VERIFICATION READY after_map_miss listed",
+    "error.phase_blocked: current_phase allowed_tools",
+)
+async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) -> None:
+    finders = {
+        "search_text", "files_search", "context_bundle", "find_definitions", "find_references",
+        "deps_closure", "snippets_get",
+    }  # fmt: skip
+    gated = {
+        "EXPLORATION": {*finders, "search_map", "search_smart", "submit_understanding"},
+        "SEMANTIC": {
+            "search_forest", "search_smart", "search_map", "search_text", "find_definitions",
+            "find_references", "submit_semantic", "revert_to_exploration",
+        },
+        "VERIFICATION": {*finders, "submit_verification", "revert_to_exploration"},
+        "READY": {
+            *finders, "search_map", "search_smart", "search_forest", "revert_to_exploration",
+        },
+    }  # fmt: skip
+    ungated = {
+        "start_session", "set_query_frame", "get_session_status", "validate_symbol_relevance",
+        "confirm_symbol_relevance", "check_write_target", "record_outcome", "add_agreement",
+        "list_agreements", "add_explored_files",
+    }  # fmt: skip
+    ways: dict[str, Any] = {
+        "EXPLORATION": None,
+        "SEMANTIC": to_semantic,
+        "VERIFICATION": to_verification,
+        "READY": to_ready,
+    }
+    optional = {"query"}  # listed once there is one
+    async with gateway(shop) as call:
+        for phase, go in ways.items():
+            await begin(call)
+            await call("set_query_frame", **FRAME)
+            if go:
+                await go(call)
+            allowed = set((await call("get_session_status"))["allowed_tools"]) - optional
+            assert allowed == gated[phase] | ungated
+            blocked = "submit_understanding" if phase != "EXPLORATION" else "submit_semantic"
+            error = await call.refused(blocked, **_anything(blocked))
+            assert (error["error"], error["current_phase"]) == ("phase_blocked", phase)
+            assert set(error["allowed_tools"]) - optional == allowed
+        await begin(call)
+        assert (await call.refused("search_forest", query="login"))["error"] == "phase_blocked"
+        await call("search_map", query="login")
+        assert "search_forest" in (await call("get_session_status"))["allowed_tools"]
+        assert (await call("search_forest", query="login"))["source"] == "forest"
+
+
+def _anything(tool: str) -> dict[str, Any]:
+    if tool == "submit_understanding":
+        return {"symbols_identified": [LOGIN]}
+    return {"hypotheses": [SUPPOSED], "devrag_reason": "architecture_unknown"}

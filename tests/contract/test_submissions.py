@@ -1,0 +1,359 @@
+"""Tools that judge what a session has understood, field by field."""
+
+from pathlib import Path
+
+import pytest
+
+from contract.journeys import (
+    CONFIRMED,
+    FRAME,
+    LOGIN,
+    SERVICE,
+    SUPPOSED,
+    answered,
+    begin,
+    framed,
+    look,
+    to_semantic,
+    to_verification,
+)
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+MAPPED = {"name": LOGIN, "source": "FACT", "confidence": 0.5}
+
+
+@pytest.mark.covers(
+    "tool.submit_understanding",
+    "field.submit_understanding: symbols_identified entry_points files_analyzed existing_patterns notes",
+    "answer.submit_understanding: success session_id next_phase evaluated_confidence risk_level",
+    "answer.submit_understanding: missing_requirements unknown_symbols unseen_files confusable_symbols",
+    "answer.submit_understanding: mapped_symbols_count mapped_symbols explored_files message hint",
+    "transition.EXPLORATION.doubted",
+    "transition.EXPLORATION.understood",
+    "rule.need.LOW",
+)
+async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await framed(call)
+        short = await to_semantic(call)
+        assert short == {
+            "success": True,
+            "session_id": session,
+            "next_phase": "SEMANTIC",
+            "evaluated_confidence": "low",
+            "risk_level": "LOW",
+            "missing_requirements": [
+                "symbols_identified: 1/3",
+                "entry_points: 0/1",
+                "files_analyzed: 1/2",
+                "existing_patterns: 0/1",
+            ],
+            "unknown_symbols": [],
+            "unseen_files": [],
+            "confusable_symbols": [],
+            "mapped_symbols_count": 1,
+            "mapped_symbols": [MAPPED],
+            "explored_files": [SERVICE],
+            "message": short["message"],
+            "hint": short["hint"],
+        }
+        for said in ("SEMANTIC", "submit_semantic", "files_analyzed: 1/2"):
+            assert said in short["message"]
+        assert "revert_to_exploration" in short["hint"]
+
+        session = await framed(call)
+        await look(call)
+        await call("find_definitions", symbol="verify_password")
+        full = await call(
+            "submit_understanding",
+            symbols_identified=["AuthService", LOGIN, "verify_password"],
+            entry_points=["AuthService.login()"],
+            files_analyzed=[SERVICE, "src/auth/passwords.py"],
+            existing_patterns=["errors are raised, not returned"],
+            notes="passwords are hashed",
+        )
+        assert (full["next_phase"], full["evaluated_confidence"]) == ("READY", "high")
+        assert (full["missing_requirements"], full["mapped_symbols_count"]) == ([], 3)
+        assert full["explored_files"] == [SERVICE, "src/auth/passwords.py"]
+        assert "check_write_target" in full["hint"]
+        status = await call("get_session_status")
+        assert (status["session_id"], status["ready_by"]) == (session, "understanding")
+        kept = "".join(
+            path.read_text("utf-8") for path in (shop / ".code-intel" / "sessions").glob("*.jsonl")
+        )
+        assert "passwords are hashed" in kept
+
+
+@pytest.mark.covers(
+    "error.requirements_missing: missing_requirements consistency_errors unseen_files current_phase",
+    "rule.slip.no_move",
+    "rule.need.tools",
+)
+async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await framed(call)
+        untried = await call.refused(
+            "submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE]
+        )
+        assert untried["error"] == "requirements_missing"
+        tools = "required_tools: missing find_definitions, find_references"
+        assert tools in untried["missing_requirements"]
+        assert (untried["consistency_errors"], untried["unseen_files"]) == ([], [SERVICE])
+        await look(call)
+        slip = await call.refused(
+            "submit_understanding",
+            symbols_identified=[LOGIN],
+            files_analyzed=["gone.py", SERVICE, f"./{SERVICE}"],
+        )
+        assert slip["error"] == "requirements_missing"
+        assert slip["consistency_errors"] == [
+            f"files_analyzed: ./{SERVICE} is listed twice",
+            "files_analyzed: gone.py does not exist in the project",
+        ]
+        assert slip["current_phase"] == "EXPLORATION"
+        assert (await call("get_session_status"))["current_phase"] == "EXPLORATION"
+
+
+@pytest.mark.covers("rule.need: defined_symbols seen_files confusable")
+async def test_what_is_invented_unseen_or_deceiving_is_named_and_counts_for_nothing(
+    shop: Path,
+) -> None:
+    twin = "\N{CYRILLIC CAPITAL LETTER A}uthService"
+    unseen = "src/reports/csv_export.py"
+    async with gateway(shop) as call:
+        await framed(call)
+        await look(call)
+        answer = await call(
+            "submit_understanding",
+            symbols_identified=[LOGIN, "make_it_work", twin],
+            files_analyzed=[SERVICE, unseen],
+        )
+        assert answer["unknown_symbols"] == ["make_it_work", twin]
+        assert answer["confusable_symbols"] == [twin]
+        assert answer["unseen_files"] == [unseen]
+        assert "symbols_identified: 1/3" in answer["missing_requirements"]
+        assert "files_analyzed: 1/2" in answer["missing_requirements"]
+        assert "\\u0410uthService" in answer["message"]
+        sources = {row["name"]: row["source"] for row in answer["mapped_symbols"]}
+        assert sources == {LOGIN: "FACT", "make_it_work": "HYPOTHESIS", twin: "HYPOTHESIS"}
+        assert answer["explored_files"] == [SERVICE]
+
+
+@pytest.mark.covers(
+    "tool.submit_semantic",
+    "field.submit_semantic: hypotheses devrag_reason search_queries",
+    "field.submit_semantic.hypotheses: text confidence",
+    "answer.submit_semantic: success session_id next_phase hypotheses_to_verify search_queries message",
+    "error.invalid_devrag_reason: valid_reasons missing_requirements",
+    "transition.SEMANTIC.supposed",
+)
+async def test_hypotheses_are_taken_with_a_reason_that_fits(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await framed(call)
+        await to_semantic(call)
+        wrong = await call.refused(
+            "submit_semantic", hypotheses=[SUPPOSED], devrag_reason="it was late"
+        )
+        assert wrong["error"] == "invalid_devrag_reason"
+        assert wrong["valid_reasons"] == [
+            "no_definition_found",
+            "no_reference_found",
+            "no_similar_implementation",
+            "architecture_unknown",
+            "context_fragmented",
+        ]
+        assert "symbols_identified: 1/3" in wrong["missing_requirements"]
+        unsure = await call.refused(
+            "submit_semantic",
+            hypotheses=[{"text": SUPPOSED, "confidence": "absolute"}],
+            devrag_reason="architecture_unknown",
+        )
+        assert unsure["error"] == "invalid_argument"
+        assert unsure["field"].startswith("hypotheses.0")
+        answer = await call(
+            "submit_semantic",
+            hypotheses=[SUPPOSED, {"text": "it raises", "confidence": "high"}],
+            devrag_reason="no_definition_found",
+            search_queries=["who logs in"],
+        )
+        assert answer == {
+            "success": True,
+            "session_id": session,
+            "next_phase": "VERIFICATION",
+            "hypotheses_to_verify": [SUPPOSED, "it raises"],
+            "search_queries": ["who logs in"],
+            "message": answer["message"],
+        }
+        assert "submit_verification" in answer["message"]
+
+
+@pytest.mark.covers(
+    "tool.submit_verification",
+    "field.submit_verification.verified",
+    "field.submit_verification.verified: hypothesis status evidence",
+    "field.submit_verification.verified.evidence: tool target result files",
+    "answer.submit_verification: success session_id next_phase confirmed rejected corroborated",
+    "answer.submit_verification: explored_files message",
+    "transition.VERIFICATION.verified",
+    "transition.VERIFICATION.refuted",
+    "rule.evidence.rejected",
+)
+async def test_a_confirmation_leads_to_ready_and_rejections_lead_back(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await framed(call)
+        await to_verification(call)
+        await call("find_definitions", symbol=LOGIN)
+        answer = await call("submit_verification", verified=answered())
+        assert answer == {
+            "success": True,
+            "session_id": session,
+            "next_phase": "READY",
+            "confirmed": [SUPPOSED],
+            "rejected": [],
+            "corroborated": [True],
+            "explored_files": [SERVICE],
+            "message": answer["message"],
+        }
+        assert "check_write_target" in answer["message"]
+        session = await framed(call)
+        await to_verification(call)
+        answer = await call("submit_verification", verified=answered("rejected", "logout"))
+        assert (answer["next_phase"], answer["session_id"]) == ("EXPLORATION", session)
+        assert (answer["confirmed"], answer["rejected"]) == ([], [SUPPOSED])
+        assert answer["corroborated"] == [False]
+
+
+@pytest.mark.covers(
+    "error.requirements_missing: valid_tools hypotheses_to_verify",
+    "rule.evidence.own_log",
+    "rule.evidence.every_hypothesis",
+)
+async def test_evidence_that_the_log_does_not_bear_out_settles_nothing(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await framed(call)
+        await to_verification(call)
+        made_up = await call.refused("submit_verification", verified=answered())
+        assert made_up["error"] == "requirements_missing"
+        assert "no successful find_definitions call" in made_up["missing_requirements"][0]
+        assert made_up["hypotheses_to_verify"] == [SUPPOSED]
+        assert {"find_definitions", "find_references", "search_text"} <= set(made_up["valid_tools"])
+        await call("find_definitions", symbol="shipping_fee")
+        assert "error" in await call.refused("submit_verification", verified=answered())
+        await call("find_definitions", symbol="no_such_symbol")
+        empty = answered(target="no_such_symbol")
+        assert "error" in await call.refused("submit_verification", verified=empty)
+        nothing = await call.refused("submit_verification", verified=[])
+        assert f"unanswered: {SUPPOSED}" in nothing["missing_requirements"]
+        assert (await call("get_session_status"))["current_phase"] == "VERIFICATION"
+
+
+@pytest.mark.covers(
+    "tool.confirm_symbol_relevance",
+    "field.confirm_symbol_relevance: relevant_symbols code_evidence reasoning",
+    "answer.confirm_symbol_relevance: success session_id current_phase updated_count mapped_symbols",
+    "answer.confirm_symbol_relevance: not_found hint reasoning message",
+    "error.no_query_frame",
+    "error.invalid_argument.not_found",
+)
+async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await begin(call)
+        assert (await call.refused("confirm_symbol_relevance", **CONFIRMED))[
+            "error"
+        ] == "no_query_frame"
+        session = await framed(call)
+        unknown = await call.refused(
+            "confirm_symbol_relevance", **CONFIRMED | {"relevant_symbols": ["nope"]}
+        )
+        assert (unknown["error"], unknown["not_found"]) == ("invalid_argument", ["nope"])
+        mute = await call.refused("confirm_symbol_relevance", **CONFIRMED | {"code_evidence": " "})
+        assert mute["field"] == "code_evidence"
+        answer = await call(
+            "confirm_symbol_relevance",
+            **CONFIRMED | {"relevant_symbols": [LOGIN, "nope"]},
+            reasoning="the others only format",
+        )
+        assert answer == {
+            "success": True,
+            "session_id": session,
+            "current_phase": "EXPLORATION",
+            "updated_count": 1,
+            "mapped_symbols": [
+                {"name": LOGIN, "source": "FACT", "confidence": 0.7, "confirmed": True}
+            ],
+            "not_found": ["nope"],
+            "hint": "Use find_definitions to see how the missing ones are spelled.",
+            "reasoning": "the others only format",
+            "message": f"Confirmed: {LOGIN}. Not defined: nope.",
+        }
+
+
+@pytest.mark.covers(
+    "tool.validate_symbol_relevance",
+    "field.validate_symbol_relevance: target_feature symbols_identified symbols",
+    "answer.validate_symbol_relevance: session_id target_feature symbols_count validation_prompt",
+    "answer.validate_symbol_relevance: action_required response_schema cached_matches",
+    "answer.validate_symbol_relevance: embedding_suggestions embedding_status undefined_symbols",
+    "row.response_schema: tool relevant_symbols code_evidence",
+)
+async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await call("add_agreement", nl_term="login", symbol=LOGIN, code_evidence="it logs in")
+        session = await begin(call)
+        answer = await call(
+            "validate_symbol_relevance",
+            target_feature="login",
+            symbols_identified=[LOGIN],
+            symbols=["nope"],
+        )
+        assert answer | {"cached_matches": []} == {
+            "session_id": session,
+            "target_feature": "login",
+            "symbols_count": 2,
+            "validation_prompt": answer["validation_prompt"],
+            "action_required": answer["action_required"],
+            "response_schema": {
+                "tool": "confirm_symbol_relevance",
+                "relevant_symbols": ["names that carry out the feature"],
+                "code_evidence": "what in the code shows it",
+            },
+            "cached_matches": [],
+            "embedding_suggestions": [],
+            "embedding_status": "embedding is switched off in the settings",
+            "undefined_symbols": ["nope"],
+        }
+        assert "login" in answer["validation_prompt"]
+        assert "confirm_symbol_relevance" in answer["action_required"]
+        assert (await call.refused("validate_symbol_relevance", target_feature="login"))[
+            "field"
+        ] == "symbols_identified"
+
+
+@pytest.mark.model
+@pytest.mark.covers(
+    "row.suggestion: symbol similarity rank",
+    "answer.validate_symbol_relevance.cached_matches",
+    "answer.submit_understanding.mapped_symbols",
+)
+async def test_with_a_model_symbols_are_ranked_by_their_calibrated_similarity(
+    shop: Path,
+) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        await call("start_session", intent="MODIFY", query="the login of the shop fails")
+        answer = await call(
+            "validate_symbol_relevance",
+            target_feature="login",
+            symbols=[LOGIN, "shipping_fee"],
+        )
+        assert answer["embedding_status"] == "ok"
+        first, second = answer["embedding_suggestions"]
+        assert (first["symbol"], first["rank"]) == (LOGIN, 1)
+        assert (second["symbol"], second["rank"]) == ("shipping_fee", 2)
+        assert 1 >= first["similarity"] > second["similarity"] >= 0
+        assert answer["cached_matches"] == []
+        await call("set_query_frame", target_feature=FRAME["target_feature"])
+        confirmed = await call("confirm_symbol_relevance", **CONFIRMED)
+        (symbol,) = confirmed["mapped_symbols"]
+        assert symbol["confidence"] == pytest.approx(first["similarity"], abs=1e-3)

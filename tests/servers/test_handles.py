@@ -1,0 +1,116 @@
+"""Handles over the wire: the one who started a session is told its handle, and no file is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.session.handles import NAME, parse
+from projects import ERAS, Caller
+from served import gateway, settings_of
+from servers.lessons import FEE, FEE_FILE, explore, start, succeed
+
+pytestmark = pytest.mark.anyio
+both_eras = pytest.mark.parametrize("era", ERAS)
+OWN: dict[str, dict[str, Any]] = {
+    "add_explored_files": {"files": [FEE_FILE]},
+    "check_write_target": {"file_path": FEE_FILE},
+    "get_session_status": {},
+    "search_smart": {"query": "login"},
+    "revert_to_exploration": {"reason": "again"},
+}
+
+
+def values(answer: object) -> list[str]:
+    """Return every text of an answer but the field `session_id`."""
+    if isinstance(answer, dict):
+        return [
+            text
+            for key, value in answer.items()
+            if key != "session_id"
+            for text in (*values(value), str(key))
+        ]
+    if isinstance(answer, list):
+        return [text for value in answer for text in values(value)]
+    return [str(answer)]
+
+
+@both_eras
+async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        handle = await start(call, "送料")
+        name, secret = parse(handle)
+        await explore(call, FEE, FEE_FILE)
+        outcome = await succeed(call, shop, FEE_FILE)
+        assert outcome["agreement_file"]
+        assert outcome["record_id"].startswith(f"outcome_{name}_")
+        told = [outcome]
+        for tool, arguments in OWN.items():
+            answer = await call(tool, session_id=handle, **arguments)
+            assert answer.get("session_id", handle) == handle, tool
+            told.append(answer)
+        bad = await call.refused("submit_semantic", session_id=handle, hypotheses=["x"])
+        assert secret not in json.dumps([values(answer) for answer in (*told, bad)])
+    settings = settings_of(shop)
+    kept = {
+        path: path.read_bytes()
+        for folder in (shop, settings.state_dir, settings.cache_dir)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert [path for path, content in kept.items() if secret.encode() in content] == []
+    holders = {path.name for path, content in kept.items() if name.encode() in content}
+    assert {f"{name}.jsonl", "outcomes.jsonl", "learned_pairs.json"} <= holders
+    assert outcome["agreement_file"] in holders
+    assert not any(secret in path.name for path in kept)
+
+
+@both_eras
+async def test_whoever_lists_the_sessions_learns_no_handle(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as mine:
+        handle = await start(mine, "送料")
+        (file,) = (shop / ".code-intel" / "sessions").iterdir()
+        line = json.loads(file.read_bytes().splitlines()[0])
+        assert NAME.fullmatch(file.stem)
+        async with gateway(shop, era) as other:
+            for guess in (file.stem, f"{file.stem}_{line['data']['seal'][:32]}", line["hash"]):
+                await everything_is_refused(other, guess)
+            status = await other("get_session_status", session_id=handle)
+            assert status["session_id"] == handle
+
+
+async def everything_is_refused(call: Caller, guess: str) -> None:
+    arguments = {
+        **OWN,
+        "find_definitions": {"symbol": FEE},
+        "record_outcome": {"outcome": "success"},
+    }
+    for tool, given in arguments.items():
+        error = await call.refused(tool, session_id=guess, **given)
+        assert error["error"] == "no_active_session", tool
+        assert "start_session" in error["hint"]
+
+
+@both_eras
+async def test_an_answer_in_words_alone_is_enough_to_go_on(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        result = await call.client.call_tool("start_session", {"intent": "MODIFY", "query": "x"})
+        text = result.content[0].text  # type: ignore[union-attr]  # it is text
+    handle = text.split("session_id: ")[1].split()[0]
+    async with gateway(shop, era) as call:
+        assert (await call("get_session_status", session_id=handle))["session_id"] == handle
+
+
+async def test_a_session_whose_journal_was_put_back_or_exchanged_is_refused(shop: Path) -> None:
+    async with gateway(shop) as call:
+        handle = await start(call, "送料")
+        file = shop / ".code-intel" / "sessions" / f"{parse(handle).name}.jsonl"
+        before = file.read_bytes()
+        await call("find_definitions", symbol=FEE, session_id=handle)
+        file.write_bytes(before)
+        error = await call.refused("find_definitions", symbol=FEE, session_id=handle)
+        assert error["error"] == "session_broken"
+        assert "start_session" in error["hint"]
+        again = await start(call, "送料")
+        await call("find_definitions", symbol=FEE, session_id=again)

@@ -1,0 +1,160 @@
+"""Where a session stands, told in little however much has happened."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.session import handles, journal, steps
+from code_intel.session.heads import place_of
+from code_intel.tools.answers import BUDGET, tokens
+from projects import ERAS, Caller
+from served import AGREEMENTS, gateway, settings_of
+
+pytestmark = pytest.mark.anyio
+
+QUERY = "ログインできない。login fails with an error"
+
+
+async def start(call: Caller, intent: str = "MODIFY", query: str = QUERY) -> str:
+    return str((await call("start_session", intent=intent, query=query))["session_id"])
+
+
+async def frame(call: Caller, **slots: str) -> None:
+    given = {name: {"value": text, "quote": text} for name, text in slots.items()}
+    await call("set_query_frame", **given)
+
+
+@pytest.mark.covers(
+    "answer.get_session_status.slot_evidence", "answer.get_session_status.requirements"
+)
+async def test_the_status_says_what_is_needed_and_what_was_found_so_far(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await start(call)
+        await frame(call, target_feature="login")
+        before = await call("get_session_status")
+        needs = {row["key"]: (row["have"], row["need"]) for row in before["requirements"]}
+        assert needs["symbols_identified"] == (0, 5)
+        assert needs["required_tools"] == (0, 2)
+        assert needs["slot_evidence"] == (0, 2)
+        assert before["slot_evidence"]["target_feature"] == {
+            "value": "login",
+            "source": "FACT",
+            "required": True,
+            "evidenced": False,
+        }
+        assert before["slot_evidence"]["observed_issue"]["value"] is None
+        await call("find_definitions", symbol="AuthService.login")
+        await call("find_references", symbol="login")
+        after = await call("get_session_status")
+        needs = {row["key"]: (row["have"], row["need"]) for row in after["requirements"]}
+        assert needs["symbols_identified"] == (1, 5)
+        assert needs["required_tools"] == (2, 2)
+        assert after["slot_evidence"]["target_feature"]["evidenced"]
+
+
+@pytest.mark.covers(
+    "answer.get_session_status.map_results", "answer.get_session_status.forest_results"
+)
+async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> None:
+    text = "---\nnl_term: 決済\nsymbol: PaymentGateway\n---\n\n## Evidence\n\n- it charges\n"
+    (shop / AGREEMENTS / "payment.md").write_text(text, encoding="utf-8")
+    async with gateway(shop) as call:
+        await start(call)
+        status = await call("get_session_status")
+        assert (status["map_results"], status["forest_results"]) == ([], [])
+        answer = await call("search_smart", query="login of a customer")
+        status = await call("get_session_status")
+        assert [row["document"] for row in status["forest_results"]] == [
+            row["document"] for row in answer["results"]
+        ]
+        assert {row["status"] for row in status["forest_results"]} == {"HYPOTHESIS"}
+        await call("search_map", query="決済")
+        status = await call("get_session_status")
+        (row,) = status["map_results"]
+        assert set(row) == {"document", "symbol", "score", "status"}
+        assert (row["symbol"], row["status"]) == ("PaymentGateway", "unconfirmed")
+        assert len(status["forest_results"]) == len(answer["results"])
+
+
+@pytest.mark.covers("answer.get_session_status.recovery_options")
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> None:
+    async with gateway(shop, era) as call:
+        for intent in ("MODIFY", "QUESTION", "INVESTIGATE"):
+            handle = await start(call, intent)
+            status = await call("get_session_status", session_id=handle)
+            options = [option["tool"] for option in status["recovery_options"]]
+            assert options
+            assert set(options) <= set(status["allowed_tools"])
+        assert "set_query_frame" not in options
+
+
+async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
+    long = "ログインできない画面が真っ白になる現象について" * 8
+    async with gateway(shop) as call:
+        handle = await start(call, query=long)
+        await frame(call, target_feature=long[:190], desired_action=long[:180])
+        where = settings_of(shop)
+        place = place_of(shop, where.state / "sessions", where.state_dir)
+        rows = [
+            {"document": f"src/{'深い' * 40}/{n}.py", "symbol": "名前" * 60, "score": 0.5,
+             "status": "HYPOTHESIS"}
+            for n in range(5)
+        ]  # fmt: skip
+        noted = [
+            steps.called(
+                ("find_definitions", "search_text", "search_smart")[number % 3],
+                f"シンボル{number}",
+                found=9,
+                files=[f"src/{'長い名前の' * 10}/{number}_{n}.py" for n in range(9)],
+                symbols=[f"Symbol{number}{n}" for n in range(9)],
+                map_results=rows,
+                forest_results=rows,
+            )
+            for number in range(500)
+        ]
+        journal.append(place, handle, *noted)
+        status = await call("get_session_status")
+        assert status["tool_calls_count"] == 500
+        assert tokens(json.dumps(status, ensure_ascii=False)) <= BUDGET
+        assert status["truncated"]
+        assert status["recovery_options"]
+        assert status["next_step"]
+        result = await call.client.call_tool("get_session_status", {})
+        said = "".join(getattr(part, "text", "") for part in result.content)
+        assert f"code-intel session show {handles.parse(handle).name}" in said
+        assert handle not in said
+
+
+def decided(root: Path) -> list[dict[str, Any]]:
+    log = root / ".code-intel" / "logs" / "decisions.jsonl"
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+
+
+async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop: Path) -> None:
+    async with gateway(shop) as call:
+        handle = await start(call)
+        await call("search_smart", query="login")
+        await call.refused("submit_semantic", hypotheses=["x"], devrag_reason="y")
+        await frame(call, target_feature="login")
+        await call("find_definitions", symbol="AuthService.login")
+        await call("find_references", symbol="login")
+        await call("submit_understanding", symbols_identified=["AuthService.login"])
+        await call("revert_to_exploration", reason="the wrong symbol")
+    lines = decided(shop)
+    assert [line["decision"] for line in lines] == [
+        "map_rejected",
+        "refused",
+        "phase_moved",
+        "phase_moved",
+    ]
+    assert [line["what"] for line in lines[1:]] == [
+        "submit_semantic in EXPLORATION: phase_blocked",
+        "EXPLORATION → SEMANTIC",
+        "SEMANTIC → EXPLORATION",
+    ]
+    assert "missing" in lines[2]["why"]
+    assert {line["session_id"] for line in lines} == {handles.parse(handle).name}
+    assert handle not in (shop / ".code-intel" / "logs" / "decisions.jsonl").read_text("utf-8")

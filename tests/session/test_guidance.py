@@ -1,0 +1,192 @@
+"""Whoever is refused is told a call that is allowed: in every phase, for every tool, in sessions of any shape."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import CodeIntelError
+from code_intel.session import evidence, requirements, steps
+from code_intel.session.evidence import Answer, Evidence, Reason
+from code_intel.session.frame import SLOTS, investigation_guidance
+from code_intel.session.guidance import (
+    GREENFIELD,
+    OPTIONS,
+    REMEDIES,
+    UNREADABLE,
+    leading_on,
+    next_step,
+    recovery_options,
+)
+from code_intel.session.phases import (
+    ALLOWED,
+    LOOK,
+    NEXT_STEP,
+    UNGATED,
+    Intent,
+    Phase,
+    allowed_tools,
+    check_allowed,
+)
+from code_intel.session.progress import progress, slots_so_far
+from code_intel.session.requirements import Submission, UnderstandingFacts
+from code_intel.session.state import Hypothesis, Session
+from code_intel.tools.table import CORE
+from session.sessions import FACTS, after, explored, framed, low_risk, started, submission
+
+TOOLS = sorted({tool for row in ALLOWED.values() for tool in row} | set(UNGATED))
+LISTED = frozenset(tool.name for tool in CORE.tools)
+
+shapes = st.builds(
+    lambda session, phase, missed, files, planned, green, hypotheses: session._replace(
+        phase=phase,
+        map_missed=missed,
+        explored_files=files,
+        planned_files=planned,
+        greenfield=green,
+        hypotheses=hypotheses,
+    ),
+    st.sampled_from(
+        [
+            made
+            for intent in Intent
+            for made in (
+                started(intent),
+                framed(started(intent), desired_action="直してほしい"),
+                low_risk(intent),
+                explored(low_risk(intent)),
+            )
+        ]
+    ),
+    st.sampled_from(Phase),
+    st.booleans(),
+    st.sampled_from([(), ("src/auth.py",)]),
+    st.sampled_from([(), ("new.py",)]),
+    st.booleans(),
+    st.sampled_from([(), (Hypothesis("it logs in"),), (Hypothesis("a → b", "high", "b"),)]),
+)
+BAD = Evidence("find_definitions", "nothing", "seen")
+ATTEMPTS: dict[str, Callable[[Session], object]] = {
+    "nothing understood": lambda session: requirements.submit_understanding(
+        session, Submission(()), UnderstandingFacts()
+    ),
+    "a file that is not there": lambda session: requirements.submit_understanding(
+        session, submission()._replace(files_analyzed=("no.py",)), FACTS
+    ),
+    "tools not used": lambda session: requirements.submit_understanding(
+        session, submission(), FACTS
+    ),
+    "no reason": lambda session: evidence.submit_semantic(session, [("it logs in", "high")], ""),
+    "no hypothesis": lambda session: evidence.submit_semantic(
+        session, [], Reason.ARCHITECTURE_UNKNOWN
+    ),
+    "no answer": lambda session: evidence.submit_verification(session, []),
+    "no evidence": lambda session: evidence.submit_verification(
+        session, [Answer("it logs in", "confirmed", BAD)]
+    ),
+    "a file nobody looked at": lambda session: steps.add_explored(session, ["x.py"], ["x.py"]),
+    "a frame of other words": lambda session: steps.set_frame(
+        session, {"target_feature": {"value": "logout", "quote": "logout"}}
+    ),
+}
+
+
+def named_in(text: str) -> set[str]:
+    return {tool for tool in TOOLS if re.search(rf"\b{tool}\b", text)}
+
+
+def refusal(work: Callable[[], object]) -> CodeIntelError | None:
+    try:
+        work()
+    except CodeIntelError as error:
+        return error
+    return None
+
+
+@given(shapes, st.sampled_from(TOOLS))
+def test_a_refused_call_names_one_that_is_allowed(session: Session, tool: str) -> None:
+    allowed = set(allowed_tools(session, LISTED))
+    error = refusal(lambda: check_allowed(session, tool, LISTED))
+    assert (error is None) == (tool in allowed_tools(session))
+    if error is not None:
+        assert named_in(leading_on(error.hint, session, LISTED)) & allowed
+        assert set(error.details["allowed_tools"]) == allowed
+
+
+@given(shapes, st.sampled_from(sorted(ATTEMPTS)))
+def test_a_refused_submission_names_a_call_that_is_allowed(session: Session, attempt: str) -> None:
+    error = refusal(lambda: ATTEMPTS[attempt](session))
+    if error is not None:
+        said = leading_on(error.hint, session, LISTED)
+        assert named_in(said) & set(allowed_tools(session, LISTED))
+
+
+@given(shapes)
+def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> None:
+    options = [option.tool for option in recovery_options(session, LISTED)]
+    assert options
+    assert len(options) == len(set(options))
+    assert set(options) <= set(allowed_tools(session, LISTED))
+    assert named_in(next_step(session)) & set(allowed_tools(session, LISTED))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD]
+    + [option.tool for option in OPTIONS],
+)
+def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
+    assert named_in(text) <= LISTED
+
+
+@pytest.mark.parametrize("intent", Intent)
+def test_guidance_leaves_out_what_is_not_offered_and_still_helps(intent: Intent) -> None:
+    whole = investigation_guidance(None, intent)
+    offered = investigation_guidance(None, intent, LISTED)
+    assert list(whole) == list(offered)
+    assert set(whole) == set(SLOTS)
+    assert all(set(offered[slot]) == set(whole[slot]) & LISTED for slot in SLOTS)
+    assert all(offered.values())
+
+
+@given(shapes)
+def test_progress_never_needs_what_the_intent_and_risk_do_not(session: Session) -> None:
+    rows = {row.key: row for row in progress(session)}
+    assert all(row.need > 0 for row in rows.values())
+    assert ("entry_points" in rows) == session.intent.writes
+    slots = slots_so_far(session)
+    assert list(slots) == list(SLOTS)
+    if not session.intent.writes:
+        assert not any(slot["required"] for slot in slots.values())
+
+
+def test_progress_counts_what_calls_have_found() -> None:
+    session = low_risk()
+    before = {row.key: row.have for row in progress(session)}
+    assert before == {
+        "symbols_identified": 0,
+        "entry_points": None,
+        "files_analyzed": 0,
+        "existing_patterns": None,
+        "required_tools": 0,
+    }
+    session = after(explored(session), steps.called("find_definitions", "nonsense"))
+    now = {row.key: row.have for row in progress(session)}
+    assert (now["symbols_identified"], now["files_analyzed"], now["required_tools"]) == (1, 4, 2)
+
+
+def test_what_the_halves_returned_last_is_replayed_and_kept_small() -> None:
+    rows = [
+        {"document": f"{n}.md", "symbol": "A", "score": 0.5, "status": "valid"} for n in range(9)
+    ]
+    session = after(low_risk(), steps.called("search_map", "x", map_results=rows))
+    assert [row["document"] for row in session.map_results] == [f"{n}.md" for n in range(5)]
+    assert session.forest_results == ()
+    session = after(session, steps.called("search_forest", "x", forest_results=rows[:1]))
+    assert len(session.map_results) == 5
+    assert len(session.forest_results) == 1
+    session = after(session, steps.called("search_smart", "x", map_results=[]))
+    assert session.map_results == ()
+    assert len(session.forest_results) == 1

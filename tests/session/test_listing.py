@@ -1,0 +1,116 @@
+"""The sessions of a project for people."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from code_intel.session import journal, steps
+from code_intel.session.heads import Place, place_of
+from code_intel.session.listing import journal_files, list_sessions, prune
+from code_intel.session.phases import Event, Intent, Phase
+from code_intel.session.state import Step
+from session.sessions import QUERY, Ticking, place_in, tokens
+
+LOOK = steps.called("query", "login", found=1)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return place_in(tmp_path)
+
+
+def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place) -> None:
+    clock = Ticking()
+    made = tokens()
+    intents = (Intent.MODIFY, Intent.QUESTION, Intent.EXPLORE)
+    for intent in intents:
+        query = f"\n  {intent.value} を直す\nand more"
+        _, handle = journal.create(place, intent, query, clock=clock, token=made)
+        journal.append(place, handle, LOOK, clock=clock)
+    found = list_sessions(place)
+    assert [one.intent for one in found] == list(reversed(intents))
+    first = found[-1]
+    assert first == (
+        "session_20260102_030406_00000001",
+        "open",
+        Intent.MODIFY,
+        Phase.EXPLORATION,
+        "MODIFY を直す",
+        "2026-01-02T03:04:06+00:00",
+        "2026-01-02T03:04:08+00:00",
+        2,
+        "",
+    )
+    for one in found:
+        session = journal.inspect(place, one.name)
+        assert (one.phase, one.steps, one.used_at) == (
+            session.phase,
+            session.seq,
+            session.updated_at,
+        )
+
+
+def test_the_phase_of_a_list_is_the_one_that_replaying_gives(place: Place) -> None:
+    _, handle = journal.create(place, Intent.MODIFY, QUERY)
+    journal.append(place, handle, LOOK)
+    understood = Step(
+        Event.UNDERSTOOD, {"symbols": [], "files": [], "missing": [], "greenfield": False}
+    )
+    session = journal.append(place, handle, understood)
+    assert list_sessions(place)[0].phase is session.phase is Phase.READY
+    session = journal.append(place, handle, steps.revert("again"))
+    assert list_sessions(place)[0].phase is session.phase is Phase.EXPLORATION
+
+
+def test_a_session_unused_for_long_is_expired_and_listed_all_the_same(place: Place) -> None:
+    clock = Ticking()
+    journal.create(place, Intent.MODIFY, QUERY, clock=clock)
+    clock.now += timedelta(hours=25)
+    journal.create(place, Intent.MODIFY, QUERY, clock=clock)
+    states = [one.state for one in list_sessions(place, expire_hours=24, clock=clock)]
+    assert states == ["open", "expired"]
+    assert [one.state for one in list_sessions(place, clock=clock)] == ["open", "open"]
+
+
+def test_a_broken_journal_is_listed_with_what_is_wrong_and_hides_no_other(
+    place: Place, tmp_path: Path
+) -> None:
+    made = [journal.create(place, Intent.MODIFY, QUERY) for _ in range(6)]
+    files = [place.journal(started.session.name) for started in made]
+    files[0].write_bytes(files[0].read_bytes()[:-5])
+    files[1].write_bytes(files[1].read_bytes().replace(b"MODIFY", b"DELETE"))
+    place.head(files[2].stem).unlink()
+    files[3].unlink()
+    files[3].mkdir()
+    (place.journals / f"{files[4].stem}_0000.jsonl").write_text("earlier", encoding="utf-8")
+    found = {one.name: one for one in list_sessions(place)}
+    states = [found[file.stem].state for file in files]
+    assert states == ["broken"] * 4 + ["open"] * 2
+    reasons = ("ends before", "hash", "nobody has acknowledged", str(files[3]))
+    for file, reason in zip(files, reasons, strict=False):
+        assert reason in found[file.stem].why
+        assert found[file.stem].used_at
+    assert found[f"{files[4].stem}_0000"].state == "broken"
+    elsewhere = place_of(tmp_path / "elsewhere", place.journals, tmp_path / "state")
+    assert {one.state for one in list_sessions(elsewhere)} == {"broken"}
+
+
+def test_a_list_ends_where_it_is_told(place: Place) -> None:
+    names = [journal.create(place, Intent.MODIFY, QUERY).session.name for _ in range(5)]
+    for age, name in enumerate(names):
+        os.utime(place.journal(name), (2e9 - age, 2e9 - age))
+    assert {one.name for one in list_sessions(place, most=2)} == set(names[:2])
+    assert list_sessions(place_in(place.journals)) == ()
+
+
+def test_the_most_recently_used_come_first_and_the_least_are_pruned(place: Place) -> None:
+    names = [journal.create(place, Intent.QUESTION, "what?").session.name for _ in range(4)]
+    for age, name in enumerate(names):
+        os.utime(place.journal(name), (1_000_000 - age, 1_000_000 - age))
+    (place.journals / "notes.jsonl").write_text("mine", encoding="utf-8")
+    assert [file.name for file in journal_files(place)] == names
+    assert prune(place, keep=3) == 1
+    assert not place.journal(names[-1]).exists()
+    assert (place.journals / "notes.jsonl").exists()

@@ -1,0 +1,67 @@
+"""What a call decided, in words for the log."""
+
+import pytest
+
+from code_intel.errors import RequirementError
+from code_intel.learned.decisions import Decision
+from code_intel.records import AgreementHit, Hit
+from code_intel.session import steps
+from code_intel.session.phases import Intent
+from code_intel.session.short_circuit import judge, map_step
+from code_intel.session.state import Session
+from code_intel.tools.deciding import moves, of_the_map, refusal
+from session.sessions import after, low_risk, map_facts, started
+
+BEST = Hit("a.md", "", 0, 0.9, 0.95, agreement=AgreementHit("ログイン", "AuthService", "valid"))
+
+
+def told(session: Session, score: float, query: str, best: Hit | None = BEST) -> list[Decision]:
+    verdict = judge(map_facts(session, score))
+    step = map_step(session, verdict, query=query, symbol="AuthService")
+    return [*of_the_map(best, verdict, step, "search_smart")]
+
+
+@pytest.mark.parametrize(
+    ("session", "score", "query", "kinds"),
+    [
+        (low_risk(), 0.95, "ログイン", ["map_used"]),
+        (low_risk(), 0.75, "ログイン", ["map_used"]),
+        (low_risk(Intent.DELETE), 0.95, "ログイン", ["map_used", "ready_lowered"]),
+        (started(), 0.95, started().query, ["map_used", "ready_lowered"]),
+        (low_risk(), 0.95, "something else", ["map_rejected"]),
+        (low_risk(), 0.4, "ログイン", ["map_rejected"]),
+        (low_risk()._replace(refuted=("AuthService",)), 0.95, "ログイン", ["map_rejected"]),
+    ],
+)
+def test_what_became_of_a_hit_is_said_with_its_reason(
+    session: Session, score: float, query: str, kinds: list[str]
+) -> None:
+    made = told(session, score, query)
+    assert [one.kind for one in made] == kinds
+    assert all("ログイン → AuthService at 0.95" in one.what and one.why for one in made)
+
+
+def test_a_map_that_knows_nothing_was_not_used() -> None:
+    (one,) = told(low_risk(), 0.1, "ログイン", best=None)
+    assert one.kind == "map_rejected"
+
+
+def test_a_move_says_from_where_to_where_and_by_what() -> None:
+    session = low_risk()._replace(phase=low_risk().phase)
+    step = map_step(
+        session, judge(map_facts(session, 0.95)), query="ログイン", symbol="A", score=0.95
+    )
+    assert step is not None
+    later = after(session, step, steps.revert("wrong"))
+    assert [(one.what, one.why) for one in moves(session, later, "x")] == [
+        ("EXPLORATION → READY", "map_confident"),
+        ("READY → EXPLORATION", "reverted"),
+    ]
+    assert [*moves(later, later, "x")] == []
+
+
+def test_a_refusal_says_what_was_missing() -> None:
+    error = RequirementError("Not yet.", details={"missing_requirements": ["files_analyzed: 0/2"]})
+    one = refusal(low_risk(), error, "submit_understanding")
+    assert one.what == "submit_understanding in EXPLORATION: requirements_missing"
+    assert one.why == "Not yet. files_analyzed: 0/2"
