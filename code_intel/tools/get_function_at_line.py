@@ -88,10 +88,9 @@ def _innermost(opened: Opened, line: int) -> Symbol:
     if around:
         return min(around, key=lambda s: (s.end_line - s.start_line, -s.start_line))
     near = _nearest(routines, line)
-    named = ", ".join(f"{s.qualified} ({s.start_line}-{s.end_line})" for s in near)
     raise NotFoundError(
         f"{opened.path}:{line} is in no function.",
-        hint=f"The nearest are {named}." if near else _why_none(opened),
+        hint="nearest names those before and after it." if near else _why_none(opened),
         details={
             "field": "line_number",
             "nearest": [
