@@ -32,6 +32,7 @@ from code_intel.session.state import Record, Session, Step
 Clock = Callable[[], datetime]
 
 MOST_BASELINE = 500  # files a session remembers as changed before it began
+AFRESH = "Check what stands there and who may use it, or start a new session with start_session."
 AHEAD = "What follows the last acknowledged step in the journal has been left out."
 _LONGEST_QUERY = 20_000  # characters
 _LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
@@ -220,7 +221,7 @@ def _read(place: Place, name: str, head: Head) -> tuple[tuple[Record, ...], bool
         StorageError: The journal cannot be read.
     """
     path = place.journal(name)
-    with files.disk(path):
+    with files.disk(path, AFRESH):
         try:
             with files.opened(path) as handle:
                 raw = files.read(handle, 0, head.end)
@@ -291,7 +292,7 @@ def _write(place: Place, held: HeldHead, lines: bytes, work: Transaction) -> Non
     When the head cannot be written, the lines stay: it may say yet that they count.
     """
     path, end = place.journal(work.session.name), held.head.end
-    with files.disk(path), files.opened(path, files.GROW) as handle:
+    with files.disk(path, AFRESH), files.opened(path, files.GROW) as handle:
         files.append(handle, lines, end)
     with files.disk(place.heads, heads.ADVICE):
         held.advance(Head(work.session.seq, end + len(lines), work.last))

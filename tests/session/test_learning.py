@@ -30,6 +30,14 @@ def test_an_earned_success_teaches_its_confirmed_symbol_only(*, git_changed: boo
     assert pairs_to_learn(session) == (("ログイン", "AuthService"),)
 
 
+def test_a_thousand_reports_of_success_teach_as_much_as_none() -> None:
+    reports = [steps.outcome("success", {"related_symbols": ["AuthService"]})] * 1000
+    session = after(explored(low_risk()), *reports)
+    assert len(session.outcomes) == 1000
+    assert may_learn(session, git_changed=True)[0] is False
+    assert pairs_to_learn(session, corroborated=False) == ()
+
+
 def test_a_pair_is_learned_once() -> None:
     session = after(earned(), steps.learned("ログイン", "AuthService"))
     assert pairs_to_learn(session) == ()

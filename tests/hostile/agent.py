@@ -1,0 +1,207 @@
+"""An agent that wants more than it has earned, and the record of what it was refused."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from code_intel.tools.table import GATEWAY_TOOLS
+from projects import Caller
+from served import gateway
+
+Connect = Callable[[Path], AbstractAsyncContextManager[Caller]]
+TOOLS = tuple(tool.name for tool in GATEWAY_TOOLS)
+_NAMED = re.compile(rf"\b(?:{'|'.join(sorted(TOOLS, key=len, reverse=True))})\b")
+
+LOGIN, SERVICE = "AuthService.login", "src/auth/service.py"
+VERIFY, PASSWORDS = "verify_password", "src/auth/passwords.py"
+ERROR = "AuthenticationError"
+QUERY = "login accepts an empty password when the form is sent. ログインできないときエラーが出ない"
+SLOTS = {
+    "target_feature": "login",
+    "observed_issue": "accepts an empty password",
+    "trigger_condition": "when the form is sent",
+}
+
+
+class Refusal(NamedTuple):
+    """An answer that gave less than was asked for, and the tools that were allowed right after it."""
+
+    tool: str
+    advice: str
+    allowed: frozenset[str]
+
+    @property
+    def names_a_legal_step(self) -> bool:
+        """Whether the first tool it names may be called now; to correct an argument is to call again."""
+        named = _NAMED.findall(self.advice) or [self.tool] * ("again" in self.advice)
+        return bool(named) and named[0] in self.allowed
+
+
+@dataclass
+class Agent:
+    """A client of a gateway of its own, which it may start anew.
+
+    Attributes:
+        root: The project.
+        connect: How to start a server for a project, and to speak with it.
+        refusals: What was not granted, in order.
+    """
+
+    root: Path
+    connect: Connect = gateway
+    refusals: list[Refusal] = field(default_factory=list)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _caller: Caller | None = None
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / ".code-intel" / "sessions"
+
+    async def restart(self) -> None:
+        """End the server and start another on the same files."""
+        await self._stack.aclose()
+        self._caller = await self._stack.enter_async_context(self.connect(self.root))
+
+    async def close(self) -> None:
+        """End the server."""
+        await self._stack.aclose()
+
+    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool; what it refuses is noted and returned like any answer."""
+        answer, failed = await self.ask(tool, **arguments)
+        advice = _advice(tool, answer, failed=failed)
+        if advice is not None:
+            handle = arguments.get("session_id")
+            self.refusals.append(Refusal(tool, advice, await self._allowed(handle)))
+        return answer
+
+    async def ask(self, tool: str, **arguments: Any) -> tuple[dict[str, Any], bool]:
+        """Call a tool; return its answer, and whether that is an error."""
+        assert self._caller is not None
+        result = await self._caller.client.call_tool(tool, arguments)
+        assert result.structured_content is not None
+        return dict(result.structured_content), bool(result.is_error)
+
+    async def _allowed(self, handle: object) -> frozenset[str]:
+        status, failed = await self.ask("get_session_status", session_id=handle)
+        return frozenset({"start_session"} if failed else status["allowed_tools"])
+
+    async def phase(self, handle: str) -> str:
+        """Return the phase of a session, or the error that keeps it from being used."""
+        status, failed = await self.ask("get_session_status", session_id=handle)
+        return str(status["error"] if failed else status["current_phase"])
+
+    async def may_write(self, handle: str, file: str) -> bool:
+        """Ask for permission; whoever has no session has none."""
+        return bool((await self("check_write_target", session_id=handle, file_path=file)).get("allowed"))  # fmt: skip
+
+    async def start(self, intent: str = "MODIFY", query: str = QUERY) -> str:
+        """Begin a session without a frame."""
+        return str((await self("start_session", intent=intent, query=query))["session_id"])
+
+    async def framed(self, *slots: str, intent: str = "MODIFY") -> str:
+        """Begin a session with the named slots, by default all three that the query has."""
+        handle = await self.start(intent)
+        await self.frame(handle, **{name: SLOTS[name] for name in slots or SLOTS})
+        return handle
+
+    async def frame(self, handle: str, **slots: str) -> dict[str, Any]:
+        """Set slots whose values are their quotes."""
+        given = {name: {"value": words, "quote": words} for name, words in slots.items()}
+        return await self("set_query_frame", session_id=handle, **given)
+
+    async def look(self, handle: str) -> None:
+        """Look at the login as an honest agent does."""
+        await self("search_smart", session_id=handle)
+        await self("find_definitions", session_id=handle, symbol=LOGIN)
+        await self("find_definitions", session_id=handle, symbol=VERIFY)
+        await self("find_references", session_id=handle, symbol=LOGIN)
+        await self("find_references", session_id=handle, symbol=ERROR)
+
+    async def submit(self, handle: str, **other: Any) -> dict[str, Any]:
+        """Submit what an honest agent would, with some of it replaced."""
+        honest = {
+            "symbols_identified": [LOGIN, VERIFY, ERROR],
+            "entry_points": [LOGIN],
+            "files_analyzed": [SERVICE, PASSWORDS],
+            "existing_patterns": ["errors are exceptions of the module"],
+        }
+        return await self("submit_understanding", session_id=handle, **(honest | other))
+
+    async def ready(self, intent: str = "MODIFY") -> str:
+        """Earn READY honestly."""
+        handle = await self.framed(intent=intent)
+        await self.look(handle)
+        await self.submit(handle)
+        assert await self.phase(handle) == "READY", self.refusals
+        return handle
+
+    async def semantic(self, *, frame: bool = True) -> str:
+        """Come to SEMANTIC by understanding too little."""
+        handle = await self.framed() if frame else await self.start()
+        await self.look(handle)
+        await self.submit(handle, symbols_identified=[LOGIN], entry_points=[])
+        assert await self.phase(handle) == "SEMANTIC"
+        return handle
+
+    async def verification(self, *hypotheses: str) -> str:
+        """Come to VERIFICATION with hypotheses, by default one about the login."""
+        handle = await self.semantic()
+        await self.suppose(handle, *(hypotheses or (f"{LOGIN} accepts an empty password",)))
+        assert await self.phase(handle) == "VERIFICATION"
+        return handle
+
+    async def suppose(
+        self, handle: str, *hypotheses: str, reason: str = "architecture_unknown"
+    ) -> dict[str, Any]:
+        return await self("submit_semantic", session_id=handle, hypotheses=list(hypotheses), devrag_reason=reason)  # fmt: skip
+
+    async def confirm(
+        self,
+        handle: str,
+        *hypotheses: str,
+        tool: str = "find_definitions",
+        target: str = LOGIN,
+        result: str = "it is as supposed",
+        status: str = "confirmed",
+        files: tuple[str, ...] = (SERVICE,),
+    ) -> dict[str, Any]:
+        """Settle hypotheses, by default the one that `verification` states."""
+        evidence = {"tool": tool, "target": target, "result": result, "files": list(files)}
+        texts = hypotheses or (f"{LOGIN} accepts an empty password",)
+        verified = [{"hypothesis": text, "status": status, "evidence": evidence} for text in texts]
+        return await self("submit_verification", session_id=handle, verified=verified)
+
+    def edit(self, file: str = SERVICE) -> None:
+        """Change a file outside of its symbols."""
+        path = self.root / file
+        path.write_text(path.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
+
+
+def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:
+    """Return what an answer advises, if it gave less than was asked for."""
+    if failed:
+        field = " again" if "field" in answer else ""
+        return f"{answer['hint']}{field}"
+    if tool == "check_write_target" and not answer["allowed"]:
+        return f"{answer['hint']} again"
+    rejected = tool == "submit_verification" and answer["next_phase"] == "EXPLORATION"
+    if answer.get("missing_requirements") or answer.get("guards") or rejected:
+        return str(answer.get("hint") or answer.get("next_action") or answer["message"])
+    if tool == "record_outcome" and not answer["cached_pairs"]:
+        return f"{answer['note']} again"
+    return None
+
+
+@asynccontextmanager
+async def hostile(root: Path, connect: Connect = gateway) -> AsyncIterator[Agent]:
+    """Connect an agent, by default to a server in this process."""
+    agent = Agent(root, connect)
+    try:
+        await agent.restart()
+        yield agent
+    finally:
+        await agent.close()

@@ -1,0 +1,64 @@
+"""What an attempt is: a story, a script that plays it, and what it must not win."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from hostile.agent import Agent
+
+CATEGORIES = (
+    "padding",
+    "invented files and symbols",
+    "one-character quotes",
+    "replayed evidence",
+    "another session's id",
+    "basename twins",
+    "symlink swaps",
+    "self-reported success",
+    "parallel calls",
+    "restarts in mid-session",
+    "a truncated, edited or replaced journal",
+    "searching without looking",
+    "the wrong intent or phase",
+    "what files say",
+)
+
+
+class Ready(NamedTuple):
+    """READY, in the session of this handle."""
+
+    handle: str
+
+    async def won(self, agent: Agent) -> bool:
+        return await agent.phase(self.handle) == "READY"
+
+
+class Write(NamedTuple):
+    """Permission to write to any of these files."""
+
+    handle: str
+    files: tuple[str, ...]
+
+    async def won(self, agent: Agent) -> bool:
+        return any([await agent.may_write(self.handle, file) for file in self.files])
+
+
+class Agreed(NamedTuple):
+    """An agreement that leads others to READY, whatever it says."""
+
+    async def won(self, agent: Agent) -> bool:
+        listed = await agent("list_agreements")
+        return any(row["status"] == "valid" for row in listed["agreements"])
+
+
+Prize = Ready | Write | Agreed
+Script = Callable[[Agent], Awaitable[Prize]]
+
+
+class Attempt(NamedTuple):
+    """One scripted attempt; its first argument names it."""
+
+    id: str
+    category: str
+    story: str
+    script: Script
+    embedding: str = "off"

@@ -1,0 +1,278 @@
+"""Attempts on what a session is kept in: its handle, its journal, the clock."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from code_intel.session import journal
+from code_intel.session.chain import FIRST, encode
+from code_intel.session.phases import Event, Intent
+from code_intel.tools.desk import sessions_of
+from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, Agent
+from hostile.attempts import Attempt, Prize, Ready, Script, Write
+from served import settings_of
+
+HANDLE, JOURNAL = "another session's id", "a truncated, edited or replaced journal"
+OWN = "00112233445566778899aabbccddeeff"
+
+
+def journal_of(agent: Agent, handle: str) -> Path:
+    return agent.sessions / f"{handle.rpartition('_')[0]}.jsonl"
+
+
+def chained(rows: list[dict[str, Any]]) -> bytes:
+    """Write events as a journal whose hashes follow from one another."""
+    last, lines = FIRST, []
+    for number, row in enumerate(rows, 1):
+        at = datetime.fromisoformat(row["at"])
+        _, line, last = encode(number, at, Event(row["event"]), row["data"], last)
+        lines.append(line)
+    return b"".join(lines)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+async def reverted(agent: Agent) -> str:
+    """Return a session that was READY, and is no more."""
+    handle = await agent.ready()
+    await agent("revert_to_exploration", session_id=handle)
+    return handle
+
+
+async def everything_on_disk(agent: Agent) -> Prize:
+    """Try every name and hexadecimal word of the project's files as the handle of a READY session."""
+    handle = await agent.ready()
+    agent.edit()
+    await agent("record_outcome", session_id=handle, outcome="success")
+    await agent.restart()
+    texts = [
+        path.read_bytes().decode("utf-8", "replace")
+        for path in agent.root.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    ]
+    names = {name for text in texts for name in re.findall(r"session_\d{8}_\d{6}_[0-9a-f]{8}\w*", text)}  # fmt: skip
+    words = {word for text in texts for word in re.findall(r"\b[0-9a-f]{32,64}\b", text)}
+    name = handle.rpartition("_")[0]
+    assert name in names
+    tried = names | {f"{name}_{word[:32]}" for word in words} | {f"{name}_{word[-32:]}" for word in words}  # fmt: skip
+    tried |= {f"{name}_{hashlib.md5(word.encode()).hexdigest()}" for word in words}  # noqa: S324 - the shape of a secret
+    for guess in sorted(tried):
+        assert await agent.phase(guess) != "READY"
+        assert not await agent.may_write(guess, SERVICE)
+    return Write(name, (SERVICE,))
+
+
+async def guessed(agent: Agent) -> Prize:
+    """Change a handle by a digit, its case, its spelling, a path around it."""
+    handle = await agent.ready()
+    name, _, secret = handle.rpartition("_")
+    other = f"{int(secret, 16) ^ 1:032x}"
+    guesses = (
+        f"{name}_{other}", f"{name}_{secret[:-1]}", f"{name}_{secret}0", f"{name}_", name,
+        f"{name}_{'0' * 32}", f"./{handle}", f"../sessions/{handle}", handle + "\n", f" {handle}",
+        handle.upper(), f"{handle}.jsonl", "*", "last", f"{name}_%",
+    )  # fmt: skip
+    for guess in guesses:
+        assert not await agent.may_write(guess, SERVICE), guess
+    return Write(f"{name}_{other}", (SERVICE,))
+
+
+async def another_projects(agent: Agent) -> Prize:
+    """Use the handle and the journal of a session that is READY in a copy of the project."""
+    elsewhere = Path(shutil.copytree(agent.root, agent.root.parent / "copy", symlinks=True))
+    here = agent.root
+    agent.root = elsewhere
+    await agent.restart()
+    handle = await agent.ready()
+    kept = journal_of(agent, handle)
+    agent.root = here
+    await agent.restart()
+    assert not await agent.may_write(handle, SERVICE)
+    agent.sessions.mkdir(parents=True, exist_ok=True)
+    shutil.copy(kept, agent.sessions)
+    return Write(handle, (SERVICE,))
+
+
+async def truncated(agent: Agent) -> Prize:
+    """Cut the journal back, at every line and at every 97th byte, to a time when it was READY."""
+    handle = await reverted(agent)
+    path = journal_of(agent, handle)
+    whole = path.read_bytes()
+    ends = [at + 1 for at, byte in enumerate(whole) if byte == ord("\n")]
+    for end in sorted({*ends[:-1], *range(0, len(whole), 97)}):
+        path.write_bytes(whole[:end])
+        assert await agent.phase(handle) == "session_broken", end
+    assert not await agent.may_write(handle, SERVICE)
+    return Ready(handle)
+
+
+async def rolled_back(agent: Agent) -> Prize:
+    """Put back a copy that was made while the session was READY, also with lines after it."""
+    handle = await agent.ready()
+    path = journal_of(agent, handle)
+    kept = path.read_bytes()
+    await agent("revert_to_exploration", session_id=handle)
+    longer = path.read_bytes()
+    path.write_bytes(kept)
+    assert not await agent.may_write(handle, SERVICE)
+    path.write_bytes(kept + kept.splitlines(keepends=True)[-1])
+    assert not await agent.may_write(handle, SERVICE)
+    path.write_bytes(kept + b" " * (len(longer) - len(kept) - 1) + b"\n")
+    return Write(handle, (SERVICE,))
+
+
+def rewritten(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Script:
+    """Change events of a session that was taken back, and compute every hash anew."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await reverted(agent)
+        path = journal_of(agent, handle)
+        path.write_bytes(chained(change(rows_of(path))))
+        assert not await agent.may_write(handle, SERVICE)
+        await agent.restart()
+        return Ready(handle)
+
+    return script
+
+
+def without_the_end(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return rows[:-1]
+
+
+def another_end(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep the number of events: what took READY back becomes a note."""
+    return [*rows[:-1], rows[-1] | {"event": "learned", "data": {"nl_term": "a", "symbol": "b"}}]
+
+
+def a_lower_risk(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [*rows[:1], *(row for row in rows[1:-1] if row["event"] != "framed")]
+
+
+async def appended(agent: Agent) -> Prize:
+    """Append to the session what an earned one has at its end, chained as it must be."""
+    handle = await agent.framed()
+    path = journal_of(agent, handle)
+    earned = rows_of(journal_of(agent, await agent.ready()))
+    before = path.read_bytes()
+    path.write_bytes(chained([*rows_of(path), *earned[2:]]))
+    assert path.read_bytes().startswith(before)
+    assert not await agent.may_write(handle, SERVICE)
+    return Ready(handle)
+
+
+async def from_scratch(agent: Agent) -> Prize:
+    """Write a journal of one's own, with a secret of one's own, in an empty folder."""
+    agent.sessions.mkdir(parents=True, exist_ok=True)
+    name = "session_20260102_030405_0000000a"
+    project = sessions_of(settings_of(agent.root)).project
+    started = {
+        "version": 2, "name": name, "seal": hashlib.sha256(OWN.encode()).hexdigest(),
+        "project": project, "intent": "MODIFY", "query": QUERY, "root": str(agent.root), "baseline": {},
+    }  # fmt: skip
+    understood = {
+        "symbols": [{"name": LOGIN, "source": "FACT"}], "files": [SERVICE, PASSWORDS], "entry_points": [LOGIN],
+        "patterns": ["x"], "notes": "", "missing": [], "greenfield": False,
+    }  # fmt: skip
+    at = datetime.now(UTC).isoformat()
+    rows = [{"at": at, "event": "started", "data": started}, {"at": at, "event": "understood", "data": understood}]  # fmt: skip
+    handle = f"{name}_{OWN}"
+    (agent.sessions / f"{name}.jsonl").write_bytes(chained(rows))
+    assert not await agent.may_write(handle, SERVICE)
+    return Ready(handle)
+
+
+async def anothers_journal(agent: Agent) -> Prize:
+    """Put the journal of a READY session under the name of one's own, as it is and renamed inside."""
+    mine, other = await agent.framed(), await agent.ready()
+    own = rows_of(journal_of(agent, mine))[0]["data"]
+    rows = rows_of(journal_of(agent, other))
+    journal_of(agent, mine).write_bytes(chained(rows))
+    assert not await agent.may_write(mine, SERVICE)
+    rows[0]["data"] |= {"name": own["name"], "seal": own["seal"]}
+    journal_of(agent, mine).write_bytes(chained(rows))
+    return Ready(mine)
+
+
+def replaced(by: Callable[[Path], None]) -> Script:
+    """Replace the journal of a session that was taken back with something that is none."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await reverted(agent)
+        path = journal_of(agent, handle)
+        kept = path.with_name("kept")
+        path.rename(kept)
+        by(path)
+        assert not await agent.may_write(handle, SERVICE)
+        await agent("find_definitions", session_id=handle, symbol=LOGIN)
+        return Ready(handle)
+
+    return script
+
+
+def with_a_link(path: Path) -> None:
+    path.symlink_to(path.with_name("kept"))
+
+
+def with_nothing(path: Path) -> None:
+    assert not path.exists()
+
+
+async def read_only(agent: Agent) -> Prize:
+    """Keep the server from noting that READY was taken back."""
+    handle = await agent.ready()
+    agent.sessions.chmod(0o500)
+    journal_of(agent, handle).chmod(0o400)
+    await agent("revert_to_exploration", session_id=handle)
+    agent.sessions.chmod(0o700)
+    journal_of(agent, handle).chmod(0o600)
+    await agent("revert_to_exploration", session_id=handle)
+    return Ready(handle)
+
+
+def of_another_time(moved: timedelta) -> Script:
+    """Use a session that was begun while the clock said something else, and move the times in it."""
+
+    async def script(agent: Agent) -> Prize:
+        place = sessions_of(settings_of(agent.root))
+        when = datetime.now(UTC) + moved
+        _, handle = journal.create(place, Intent.MODIFY, QUERY, clock=lambda: when)
+        await agent("submit_understanding", session_id=handle, symbols_identified=[LOGIN])
+        path = journal_of(agent, handle)
+        rows = [row | {"at": datetime.now(UTC).isoformat()} for row in rows_of(path)]
+        path.write_bytes(chained(rows))
+        await agent("submit_understanding", session_id=handle, symbols_identified=[LOGIN])
+        return Ready(handle)
+
+    return script
+
+
+ATTEMPTS = (
+    Attempt("every-word-on-disk", HANDLE, "Every name and hexadecimal word of the project's files is tried as a handle.",
+            everything_on_disk),
+    Attempt("guessed-handles", HANDLE, "A handle is changed by a digit, its case, its spelling.", guessed),
+    Attempt("another-projects-session", HANDLE, "A session that is READY in a copy of the project.", another_projects),
+    Attempt("truncated-anywhere", JOURNAL, "The journal is cut back to when it was READY, at every line and 97th byte.", truncated),
+    Attempt("rolled-back", JOURNAL, "A copy from when it was READY is put back, also padded to the same length.", rolled_back),
+    Attempt("an-event-left-out", JOURNAL, "The last event is left out, and every hash computed anew.", rewritten(without_the_end)),
+    Attempt("an-event-exchanged", JOURNAL, "The event that took READY back becomes another one.", rewritten(another_end)),
+    Attempt("a-frame-left-out", JOURNAL, "The events that raised the risk are left out.", rewritten(a_lower_risk)),
+    Attempt("events-appended", JOURNAL, "What an earned session has at its end is appended to a new one.", appended),
+    Attempt("a-journal-from-scratch", JOURNAL, "A journal of one's own, in which everything is as it must be.", from_scratch),
+    Attempt("anothers-journal", JOURNAL, "The journal of a READY session stands under the name of one's own.", anothers_journal),
+    Attempt("no-journal", JOURNAL, "The journal is deleted.", replaced(with_nothing)),
+    Attempt("an-empty-journal", JOURNAL, "The journal is empty.", replaced(Path.touch)),
+    Attempt("a-folder-for-a-journal", JOURNAL, "A folder stands in its place.", replaced(Path.mkdir)),
+    Attempt("a-pipe-for-a-journal", JOURNAL, "A pipe stands in its place, and nobody writes to it.", replaced(os.mkfifo)),
+    Attempt("a-link-for-a-journal", JOURNAL, "A link to a copy stands in its place.", replaced(with_a_link)),
+    Attempt("a-journal-that-is-read-only", JOURNAL, "The journal cannot be written while READY is taken back.", read_only),
+    Attempt("a-clock-set-back", JOURNAL, "The session was begun in the future.", of_another_time(timedelta(days=400))),
+    Attempt("a-session-expired", JOURNAL, "A session that expired is dated anew.", of_another_time(timedelta(days=-3))),
+)  # fmt: skip

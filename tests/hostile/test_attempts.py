@@ -1,0 +1,111 @@
+"""Every attempt fails, and every refusal on the way names a step that may be taken."""
+
+import os
+import shutil
+from collections import Counter
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hostile import keeping, teaching, timing, understanding, verifying, writing
+from hostile.agent import SERVICE, hostile
+from hostile.attempts import CATEGORIES, Attempt
+from projects import BIN, Caller, Project
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+ATTEMPTS: tuple[Attempt, ...] = (
+    *understanding.ATTEMPTS,
+    *verifying.ATTEMPTS,
+    *writing.ATTEMPTS,
+    *keeping.ATTEMPTS,
+    *teaching.ATTEMPTS,
+    *timing.ATTEMPTS,
+)
+OVER_PIPES = {"anew-in-every-phase", "every-word-on-disk", "two-servers"}
+"""Those that are tried with real processes, too: what they are about outlives one."""
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.id)
+async def test_an_attempt_wins_nothing_and_is_told_a_legal_next_step(
+    request: pytest.FixtureRequest, tmp_path: Path, attempt: Attempt
+) -> None:
+    embedded = attempt.embedding != "off"
+    original = request.getfixturevalue("embedded_shop" if embedded else "indexed_shop")
+    root = copy(original, tmp_path)
+    async with hostile(root, partial(gateway, embedding=attempt.embedding)) as agent:
+        prize = await attempt.script(agent)
+        assert not await prize.won(agent), attempt.story
+        assert agent.refusals, "nobody refused anything"
+        stuck = [refusal for refusal in agent.refusals if not refusal.names_a_legal_step]
+        assert not stuck
+
+
+@pytest.mark.parametrize(
+    "attempt", [each for each in ATTEMPTS if each.id in OVER_PIPES], ids=lambda attempt: attempt.id
+)
+async def test_an_attempt_wins_nothing_from_processes_either(
+    indexed_shop: Path, tmp_path: Path, attempt: Attempt
+) -> None:
+    async with hostile(copy(indexed_shop, tmp_path), process) as agent:
+        prize = await attempt.script(agent)
+        assert not await prize.won(agent), attempt.story
+        assert all(refusal.names_a_legal_step for refusal in agent.refusals)
+
+
+async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
+    indexed_shop: Path, tmp_path: Path
+) -> None:
+    async with hostile(copy(indexed_shop, tmp_path)) as agent:
+        handle = await agent.ready()
+        evidence = f"{SERVICE}:33 AuthService.login checks the password"
+        await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["AuthService.login"], code_evidence=evidence)  # fmt: skip
+        assert await agent.phase(handle) == "READY"
+        assert await agent.may_write(handle, SERVICE)
+        agent.edit()
+        outcome = await agent("record_outcome", session_id=handle, outcome="success")
+        assert [pair["symbol"] for pair in outcome["cached_pairs"]] == ["AuthService.login"]
+        listed = await agent("list_agreements")
+        assert [row["status"] for row in listed["agreements"]] == ["valid"]
+        assert agent.refusals == []
+
+
+async def test_the_same_verified_honestly_is_ready_and_may_write(
+    indexed_shop: Path, tmp_path: Path
+) -> None:
+    async with hostile(copy(indexed_shop, tmp_path)) as agent:
+        handle = await agent.verification()
+        await agent("find_definitions", session_id=handle, symbol="AuthService.login")
+        await agent.confirm(handle)
+        assert await agent.phase(handle) == "READY"
+        assert await agent.may_write(handle, SERVICE)
+        (short,) = agent.refusals
+        assert short.tool == "submit_understanding"
+
+
+def test_every_kind_of_attempt_is_tried_and_each_has_a_name_of_its_own() -> None:
+    kinds = Counter(attempt.category for attempt in ATTEMPTS)
+    assert len(ATTEMPTS) >= 40
+    assert kinds.keys() == set(CATEGORIES)
+    assert min(kinds.values()) >= 2
+    assert len({attempt.id for attempt in ATTEMPTS}) == len(ATTEMPTS)
+    assert len({attempt.story for attempt in ATTEMPTS}) == len(ATTEMPTS)
+    assert {attempt.id for attempt in ATTEMPTS} >= OVER_PIPES
+
+
+def copy(original: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(original, folder / "shop", symlinks=True))
+
+
+def process(root: Path) -> AbstractAsyncContextManager[Caller]:
+    """Start the gateway as clients do."""
+    env = {
+        **os.environ,
+        "CODE_INTEL_CACHE_DIR": str(root.parent / "cache"),
+        "CODE_INTEL_EMBEDDING": "off",
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+    }
+    return Project(root, env).connect("code-intel", "serve")

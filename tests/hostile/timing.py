@@ -1,0 +1,135 @@
+"""Attempts that depend on when: calls at once, and servers that are started anew in mid-session."""
+
+from collections.abc import Awaitable
+
+import anyio
+
+from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
+from hostile.attempts import Attempt, Prize, Ready, Write
+
+SUPPOSED = f"{LOGIN} accepts an empty password"
+AT_ONCE, ANEW = "parallel calls", "restarts in mid-session"
+
+
+async def at_once(*calls: Awaitable[object]) -> None:
+    async def wait(call: Awaitable[object]) -> None:
+        await call
+
+    async with anyio.create_task_group() as group:
+        for call in calls:
+            group.start_soon(wait, call)
+
+
+async def submissions(agent: Agent) -> Prize:
+    """Submit too little several times at once, so that one may follow from another."""
+    handle = await agent.framed()
+    await agent.look(handle)
+    little = {"symbols_identified": [LOGIN], "entry_points": []}
+    await at_once(*(agent.submit(handle, **little) for _ in range(4)))
+    assert await agent.phase(handle) == "SEMANTIC"
+    return Ready(handle)
+
+
+async def to_and_fro(agent: Agent) -> Prize:
+    """Submit, go back and submit at once, again and again."""
+    handle = await agent.framed()
+    await agent.look(handle)
+    little = {"symbols_identified": [LOGIN], "entry_points": []}
+    for _ in range(5):
+        await at_once(
+            agent.submit(handle, **little),
+            agent("revert_to_exploration", session_id=handle),
+            agent.submit(handle, **little),
+            agent.suppose(handle, SUPPOSED),
+            agent.confirm(handle),
+        )
+    return Ready(handle)
+
+
+async def confirm_while_rejecting(agent: Agent) -> Prize:
+    """Confirm without evidence while the same hypothesis is rejected and the session goes back."""
+    handle = await agent.verification()
+    await at_once(
+        *(agent.confirm(handle) for _ in range(3)),
+        agent.confirm(handle, status="rejected"),
+        agent("revert_to_exploration", session_id=handle),
+        *(agent.confirm(handle) for _ in range(3)),
+    )
+    return Ready(handle)
+
+
+async def write_while_reverting(agent: Agent) -> Prize:
+    """Add files and ask for permission while READY is taken back."""
+    handle = await agent.ready()
+    await at_once(
+        agent("revert_to_exploration", session_id=handle),
+        *(agent("add_explored_files", session_id=handle, files=[SERVICE]) for _ in range(3)),
+        *(agent.may_write(handle, SERVICE) for _ in range(3)),
+    )
+    return Write(handle, (SERVICE, PASSWORDS))
+
+
+async def frames_at_once(agent: Agent) -> Prize:
+    """Set frames of different risk at once: the highest counts."""
+    handle = await agent.start()
+    await at_once(
+        agent.frame(handle, target_feature="login"),
+        agent.frame(handle, target_feature="login", observed_issue="accepts an empty password", trigger_condition="when the form is sent"),
+        agent.frame(handle, target_feature="login", desired_action="エラーが出ない"),
+    )  # fmt: skip
+    await agent.look(handle)
+    await agent.submit(handle)
+    return Ready(handle)
+
+
+async def in_every_phase(agent: Agent) -> Prize:
+    """Start the server anew in each phase, and go on as if the session were further."""
+    exploring, supposing = await agent.framed(), await agent.semantic()
+    verifying, ready = await agent.verification(), await agent.ready()
+    await agent("revert_to_exploration", session_id=ready)
+    await agent.restart()
+    assert await agent.phase("") == "no_active_session"
+    await agent.submit(exploring)
+    await agent.confirm(supposing)
+    await agent.confirm(verifying)
+    for handle in (exploring, supposing, verifying, ready):
+        assert await agent.phase(handle) != "READY"
+        assert not await agent.may_write(handle, SERVICE)
+    await agent.restart()
+    await agent("add_explored_files", session_id=verifying, files=[SERVICE])
+    return Write(ready, (SERVICE, PASSWORDS))
+
+
+async def after_each_refusal(agent: Agent) -> Prize:
+    """Start anew after each refusal, in case it was forgotten."""
+    handle = await agent.verification()
+    for _ in range(3):
+        await agent.confirm(handle)
+        await agent.restart()
+    await agent.confirm(handle, status="rejected")
+    await agent.restart()
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def two_servers(agent: Agent) -> Prize:
+    """Take READY back with one server, and ask another that was READY before."""
+    handle = await agent.ready()
+    assert await agent.may_write(handle, SERVICE)
+    other = Agent(agent.root, agent.connect)
+    await other.restart()
+    await other("revert_to_exploration", session_id=handle)
+    await other.close()
+    return Write(handle, (SERVICE,))
+
+
+ATTEMPTS = (
+    Attempt("submissions-at-once", AT_ONCE, "Too little is submitted several times at once.", submissions),
+    Attempt("to-and-fro-at-once", AT_ONCE, "Submissions of every phase and the way back are called at once.", to_and_fro),
+    Attempt("confirmed-while-rejected", AT_ONCE, "A hypothesis is confirmed while it is rejected.", confirm_while_rejecting),
+    Attempt("written-while-taken-back", AT_ONCE, "Permission is asked for while READY is taken back.", write_while_reverting),
+    Attempt("frames-at-once", AT_ONCE, "Frames of different risk are set at once.", frames_at_once),
+    Attempt("two-servers", AT_ONCE, "One server takes READY back, another is asked.", two_servers),
+    Attempt("anew-in-every-phase", ANEW, "The server is started anew in each phase.", in_every_phase),
+    Attempt("anew-after-each-refusal", ANEW, "The server is started anew after each refusal.", after_each_refusal),
+)  # fmt: skip

@@ -1,0 +1,201 @@
+"""Attempts to have verified what nobody checked, and to be excused from looking."""
+
+from typing import Any
+
+from hostile.agent import ERROR, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
+from hostile.attempts import Attempt, Prize, Ready, Script
+
+SUPPOSED = f"{LOGIN} accepts an empty password"
+REPLAYED = "replayed evidence"
+
+
+def confirming(*calls: tuple[str, dict[str, Any]], **answer: Any) -> Script:
+    """Make these calls in VERIFICATION, then confirm the hypothesis with this evidence."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.verification()
+        for tool, arguments in calls:
+            await agent(tool, session_id=handle, **arguments)
+        await agent.confirm(handle, **answer)
+        return Ready(handle)
+
+    return script
+
+
+def looked(symbol: str = LOGIN, tool: str = "find_definitions") -> tuple[str, dict[str, Any]]:
+    return tool, {"symbol": symbol}
+
+
+async def evidence_of_an_earlier_round(agent: Agent) -> Prize:
+    """Check in VERIFICATION, go back, come again, and confirm by what was checked then."""
+    handle = await agent.verification()
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent("revert_to_exploration", session_id=handle)
+    await agent.submit(handle, symbols_identified=[LOGIN], entry_points=[])
+    await agent.suppose(handle, SUPPOSED)
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def evidence_of_another_session(agent: Agent) -> Prize:
+    handle, other = await agent.verification(), await agent.verification()
+    await agent("find_definitions", session_id=other, symbol=LOGIN)
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def one_of_two(agent: Agent) -> Prize:
+    """Confirm the easy one of two hypotheses, leave out the other."""
+    handle = await agent.verification(SUPPOSED, f"{VERIFY} is never called")
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def other_words(agent: Agent) -> Prize:
+    """Confirm something easier than what was supposed."""
+    handle = await agent.verification()
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle, f"{LOGIN} exists", SUPPOSED + ", perhaps")
+    return Ready(handle)
+
+
+async def answered_twice(agent: Agent) -> Prize:
+    handle = await agent.verification(SUPPOSED, f"{VERIFY} is never called")
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle, SUPPOSED, SUPPOSED.upper())
+    return Ready(handle)
+
+
+async def all_rejected(agent: Agent) -> Prize:
+    handle = await agent.verification()
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle, status="rejected")
+    return Ready(handle)
+
+
+async def one_search_for_all(agent: Agent) -> Prize:
+    """Prove several hypotheses by one search that has nothing to do with them."""
+    texts = (SUPPOSED, f"{VERIFY} compares in constant time", f"{ERROR} is raised for both")
+    handle = await agent.verification(*texts)
+    await agent("search_text", session_id=handle, pattern="import")
+    await agent.confirm(handle, *texts, tool="search_text", target="import", files=(SERVICE, PASSWORDS))  # fmt: skip
+    return Ready(handle)
+
+
+async def hypotheses_about_nothing(agent: Agent) -> Prize:
+    """Suppose what is true of every program, and prove it by what is found in every program."""
+    handle = await agent.semantic()
+    await agent.suppose(handle, "it is so", "there is code")
+    await agent("search_text", session_id=handle, pattern="return")
+    await agent.confirm(handle, "it is so", "there is code", tool="search_text", target="return")
+    return Ready(handle)
+
+
+async def said_again(agent: Agent) -> Prize:
+    """State one hypothesis three times, and an empty one."""
+    handle = await agent.semantic()
+    await agent.suppose(handle, SUPPOSED, SUPPOSED.upper(), f" {SUPPOSED} ")
+    await agent.suppose(handle, "", "  ", ".")
+    await agent.suppose(handle)
+    return Ready(handle)
+
+
+async def wrong_reason(agent: Agent) -> Prize:
+    handle = await agent.semantic()
+    await agent.suppose(handle, SUPPOSED, reason="no_time")
+    await agent.suppose(handle, SUPPOSED, reason="")
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def excused_from_tools(agent: Agent) -> Prize:
+    """Give a reason for the forest where nothing but the required tools is missing."""
+    handle = await agent.framed()
+    await agent("search_smart", session_id=handle)
+    await agent.submit(handle)
+    await agent.suppose(handle, SUPPOSED, reason="context_fragmented")
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def later_phases_first(agent: Agent) -> Prize:
+    """Call what belongs to SEMANTIC and VERIFICATION from the start."""
+    handle = await agent.framed()
+    await agent.suppose(handle, SUPPOSED)
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle)
+    await agent("search_forest", session_id=handle, query="login")
+    await agent("add_explored_files", session_id=handle, files=[SERVICE])
+    return Ready(handle)
+
+
+async def unlisted_tools(agent: Agent) -> Prize:
+    """Call tools by name that the list does not show, in a phase that forbids them."""
+    handle = await agent.verification()
+    calls: dict[str, dict[str, Any]] = {
+        "semantic_rerank": {"query": "login", "candidates": [SERVICE]},
+        "search_forest": {"query": "login"},
+        "submit_understanding": {"symbols_identified": [LOGIN, VERIFY, ERROR]},
+        "submit_semantic": {"hypotheses": ["x"], "devrag_reason": "architecture_unknown"},
+    }
+    for tool, arguments in calls.items():
+        assert (await agent(tool, session_id=handle, **arguments))["error"] == "phase_blocked"
+    return Ready(handle)
+
+
+async def smuggled_types(agent: Agent) -> Prize:
+    """Send the answers as a string that holds more than answers."""
+    handle = await agent.verification()
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    evidence = '{"tool": "find_definitions", "target": ["AuthService.login"], "result": true}'
+    for verified in (
+        f'[{{"hypothesis": "{SUPPOSED}", "status": "CONFIRMED", "evidence": {evidence}}}]',
+        f'{{"hypothesis": "{SUPPOSED}", "status": "confirmed", "evidence": {evidence}}}',
+        "true",
+        "confirmed",
+    ):
+        await agent("submit_verification", session_id=handle, verified=verified)
+    return Ready(handle)
+
+
+ATTEMPTS = (
+    Attempt("evidence-from-exploration", REPLAYED, "What was found in EXPLORATION is told as found now.",
+            confirming()),
+    Attempt("evidence-from-an-earlier-round", REPLAYED, "A check of an earlier VERIFICATION serves the next one.",
+            evidence_of_an_earlier_round),
+    Attempt("evidence-of-another-session", REPLAYED, "Another session has made the call.",
+            evidence_of_another_session),
+    Attempt("evidence-for-another-target", REPLAYED, "A check was made, of another symbol.",
+            confirming(looked(VERIFY))),
+    Attempt("evidence-of-another-tool", REPLAYED, "The symbol was looked up, but not with the tool that is named.",
+            confirming(looked(), tool="find_references")),
+    Attempt("evidence-beside-the-point", REPLAYED, "A true call about another symbol confirms the hypothesis.",
+            confirming(looked("ShoppingCart.total"), target="ShoppingCart.total", files=("src/cart/cart.py",))),
+    Attempt("evidence-of-a-search-for-everything", REPLAYED, "A search for any character confirms the hypothesis.",
+            confirming(("search_text", {"pattern": "."}), tool="search_text", target=".")),
+    Attempt("evidence-of-one-letter", REPLAYED, "A search for one letter confirms the hypothesis.",
+            confirming(looked("l"), target="l")),
+    Attempt("evidence-that-found-nothing", REPLAYED, "A check that found nothing confirms the hypothesis.",
+            confirming(looked("LoginController"), target="LoginController")),
+    Attempt("evidence-of-a-refused-call", REPLAYED, "A call that was refused confirms the hypothesis.",
+            confirming(("find_definitions", {"symbol": LOGIN, "path": "/etc"}))),
+    Attempt("evidence-that-says-nothing", REPLAYED, "The result of the check is a blank.",
+            confirming(looked(), result=" ")),
+    Attempt("evidence-of-a-tool-that-is-none", REPLAYED, "Reading the file with another program is the evidence.",
+            confirming(looked(), tool="Read", target=SERVICE)),
+    Attempt("one-search-for-all-hypotheses", REPLAYED, "One search for `import` confirms three hypotheses.",
+            one_search_for_all),
+    Attempt("hypotheses-about-nothing", REPLAYED, "What is supposed names nothing that could be checked.",
+            hypotheses_about_nothing),
+    Attempt("one-of-two-hypotheses", REPLAYED, "Only the easier hypothesis is answered.", one_of_two),
+    Attempt("hypotheses-in-other-words", REPLAYED, "Something easier than what was supposed is confirmed.", other_words),
+    Attempt("one-hypothesis-answered-twice", REPLAYED, "One hypothesis is answered twice, the other never.", answered_twice),
+    Attempt("everything-rejected", REPLAYED, "All hypotheses are rejected, which settles all of them.", all_rejected),
+    Attempt("one-hypothesis-said-again", "padding", "One hypothesis is stated in three spellings, others are empty.", said_again),
+    Attempt("a-reason-of-ones-own", "the wrong intent or phase", "A reason that the table does not have.", wrong_reason),
+    Attempt("a-reason-instead-of-tools", "the wrong intent or phase", "A reason is to excuse from the required tools.", excused_from_tools),
+    Attempt("later-phases-first", "the wrong intent or phase", "Submissions of later phases are called from the start.", later_phases_first),
+    Attempt("unlisted-tools-by-name", "the wrong intent or phase", "Tools that are not listed are called in a phase that forbids them.", unlisted_tools),
+    Attempt("answers-as-strings", "the wrong intent or phase", "A string stands for the answers, with other types inside.", smuggled_types),
+)  # fmt: skip

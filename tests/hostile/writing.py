@@ -1,0 +1,239 @@
+"""Attempts to write where a session has not looked, or must not write at all."""
+
+import os
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
+from hostile.attempts import Attempt, Prize, Script, Write
+
+TWIN, SWAP, WRONG = "basename twins", "symlink swaps", "the wrong intent or phase"
+UNSEEN = "src/payments/gateway.py"
+
+
+def writing(*files: str, prepare: Callable[[Path], None] | None = None) -> Script:
+    """Earn READY, prepare the disk, ask for permission to write."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.ready()
+        if prepare:
+            prepare(agent.root)
+        return Write(handle, files)
+
+    return script
+
+
+def adding(*files: str, calls: tuple[tuple[str, dict[str, Any]], ...] = ()) -> Script:
+    """Earn READY, make calls that show little, and add the files as explored."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.ready()
+        for tool, arguments in calls:
+            await agent(tool, session_id=handle, **arguments)
+        for file in files:
+            await agent("add_explored_files", session_id=handle, files=[file])
+        return Write(handle, files)
+
+    return script
+
+
+def at_once(intent: str, *, frame: bool = True) -> Script:
+    """Ask for permission as soon as the intent allows READY."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.framed(intent=intent) if frame else await agent.start(intent)
+        await agent.look(handle)
+        if await agent.phase(handle) == "EXPLORATION":
+            await agent.submit(handle)
+        await agent("add_explored_files", session_id=handle, files=[SERVICE])
+        return Write(handle, (SERVICE, "src/auth/new.py", "new.py"))
+
+    return script
+
+
+def twin(root: Path) -> None:
+    for file in ("src/payments/service.py", "service.py", "web/src/service.py"):
+        (root / file).write_text("# a twin\n", encoding="utf-8")
+
+
+def case_twin(root: Path) -> None:
+    (root / "src/auth/Service.py").write_text("# a twin\n", encoding="utf-8")
+
+
+def linked_file(root: Path) -> None:
+    (root / "src/auth/alias.py").symlink_to("../payments/gateway.py")
+    (root / "src/auth/out.py").symlink_to("/etc/hostname")
+    (root / "src/auth/nowhere.py").symlink_to("/tmp/does-not-exist.py")  # noqa: S108 - never made
+
+
+def linked_folder(root: Path) -> None:
+    (root / "src/auth/inner").symlink_to("../payments")
+    (root / "src/auth/outer").symlink_to(root.parent)
+
+
+def hard_link(root: Path) -> None:
+    os.link(root / UNSEEN, root / "src/auth/hard.py")
+
+
+def recreated(target: str) -> Callable[[Path], None]:
+    """Replace the explored file with a link to another one."""
+
+    def prepare(root: Path) -> None:
+        (root / SERVICE).unlink()
+        (root / SERVICE).symlink_to(target)
+
+    return prepare
+
+
+def folder_swapped(root: Path) -> None:
+    """Replace the explored folder with a link to another one that has files of the same names."""
+    (root / "src/auth").rename(root / "src/auth2")
+    (root / "src/auth").symlink_to("payments")
+    (root / "src/payments/service.py").write_text("# a twin\n", encoding="utf-8")
+
+
+def decomposed(root: Path) -> None:
+    (root / "src/auth/ガイド.py").write_text("# guide\n", encoding="utf-8")
+
+
+async def swapped_between_calls(agent: Agent) -> Prize:
+    """Ask again and again while the file is a link every other time: no answer is remembered."""
+    handle = await agent.ready()
+    path, kept = agent.root / SERVICE, agent.root.parent / "kept.py"
+    for _ in range(10):
+        assert await agent.may_write(handle, SERVICE)
+        path.rename(kept)
+        path.symlink_to(kept)
+        assert not await agent.may_write(handle, SERVICE)
+        path.unlink()
+        kept.rename(path)
+    path.unlink()
+    path.symlink_to("../payments/gateway.py")
+    return Write(handle, (SERVICE, UNSEEN))
+
+
+async def before_ready(agent: Agent) -> Prize:
+    """Ask in every phase before READY, and after a way back from it."""
+    for handle in (await agent.framed(), await agent.semantic(), await agent.verification()):
+        assert not await agent.may_write(handle, SERVICE)
+        answer = await agent("add_explored_files", session_id=handle, files=[SERVICE])
+        assert answer["error"] == "phase_blocked"
+    ready = await agent.ready()
+    await agent("revert_to_exploration", session_id=ready)
+    return Write(ready, (SERVICE, PASSWORDS))
+
+
+async def second_session_of_another_intent(agent: Agent) -> Prize:
+    """Explore with a session that may not write, and start another for the same words."""
+    reading = await agent.framed(intent="INVESTIGATE")
+    await agent.look(reading)
+    await agent.submit(reading)
+    assert await agent.phase(reading) == "READY"
+    writing = await agent.framed()
+    assert not await agent.may_write(writing, SERVICE)
+    return Write(reading, (SERVICE,))
+
+
+async def hundreds_of_files(agent: Agent) -> Prize:
+    """Add what a bundle, a list and a search of a large folder have returned."""
+    handle = await agent.ready()
+    for number in range(120):
+        (agent.root / "src" / f"part_{number}.py").write_text(
+            f"def payment_part_{number}() -> int:\n    return {number}\n", encoding="utf-8"
+        )
+    names = tuple(f"src/part_{number}.py" for number in (60, 119))
+    calls: dict[str, dict[str, Any]] = {
+        "search_text": {"pattern": "payment_part", "max_results": 1000},
+        "context_bundle": {"goal": "payment part", "limit": 20, "compact": True},
+        "search_smart": {"query": "payment part", "top_k": 50},
+        "files_search": {"query": "payment part", "top_k": 50},
+        "find_definitions": {"symbol": "payment_part"},
+        "search_files": {"pattern": "**/*.py"},
+        "repo_pack": {"path": "src"},
+        "query": {"question": "payment part"},
+    }
+    for tool, arguments in calls.items():
+        await agent(tool, session_id=handle, **arguments)
+    for file in names:
+        await agent("add_explored_files", session_id=handle, files=[file])
+    return Write(handle, names)
+
+
+async def race(agent: Agent) -> Prize:
+    """Swap link and file by counting, while permission is asked for where it would lead out."""
+    handle = await agent.ready()
+    outside = agent.root.parent / "outside"
+    outside.mkdir()
+    folder = agent.root / "src/auth/later"
+    for number in range(20):
+        if number % 2:
+            folder.unlink()
+            folder.mkdir()
+            folder.rmdir()
+        else:
+            folder.symlink_to(outside)
+            assert not await agent.may_write(handle, "src/auth/later/new.py")
+    folder.symlink_to(outside)
+    return Write(handle, ("src/auth/later/new.py",))
+
+
+def up(file: str) -> str:
+    return "/".join([*[".."] * 12, file])
+
+
+ATTEMPTS = (
+    Attempt("same-name-elsewhere", TWIN, "A file of the same name elsewhere passes for the explored one.",
+            writing("src/payments/service.py", "service.py", "web/src/service.py", prepare=twin)),
+    Attempt("same-name-in-other-case", TWIN, "A file whose name differs in its case alone.",
+            writing("src/auth/Service.py", prepare=case_twin)),
+    Attempt("same-name-in-another-form", TWIN, "A file whose name differs in its Unicode form alone.",
+            writing(unicodedata.normalize("NFD", "src/auth/ガイド.py"), prepare=decomposed)),
+    Attempt("unexplored-files", TWIN, "Files beside and above the explored ones.",
+            writing("src/auth/tokens.py", UNSEEN, "README.md", "src")),
+    Attempt("paths-that-lead-out", TWIN, "Absolute paths, `..`, `~` and URLs lead out of the project.",
+            writing("/etc/hostname", up("etc/hostname"), "../outside.py", "src/auth/../../../outside.py", "//etc/hostname")),
+    Attempt("what-decides-is-never-written", WRONG, "The record of sessions, the settings, git's own files.",
+            writing(".code-intel/sessions/x.jsonl", ".code-intel/state.db", ".code-intel/config.toml", ".mcp.json",
+                    "devrag-map.json", ".git/hooks/pre-commit", ".GIT/config", "src/auth/.git/config")),
+    Attempt("new-files-anywhere", WRONG, "New files in folders that nobody has looked at, or in new trees.",
+            writing("src/payments/new.py", "new.py", "lib/deep/new.py", "web/src/new.ts")),
+    Attempt("a-link-among-explored-files", SWAP, "A link beside the explored file leads to another one.",
+            writing("src/auth/alias.py", "src/auth/out.py", "src/auth/nowhere.py", prepare=linked_file)),
+    Attempt("a-new-file-through-a-link", SWAP, "A new file is to be made through a linked folder.",
+            writing("src/auth/inner/new.py", "src/auth/outer/new.py", "src/auth/outer/../new.py", prepare=linked_folder)),
+    Attempt("a-hard-link", SWAP, "Another name of an unexplored file stands in the explored folder.",
+            writing("src/auth/hard.py", prepare=hard_link)),
+    Attempt("recreated-as-a-link-inside", SWAP, "The explored file is deleted and made again as a link to another one.",
+            writing(SERVICE, UNSEEN, prepare=recreated("../payments/gateway.py"))),
+    Attempt("recreated-as-a-link-outside", SWAP, "The explored file is made again as a link out of the project.",
+            writing(SERVICE, prepare=recreated("/etc/hostname"))),
+    Attempt("recreated-as-a-link-to-git", SWAP, "The explored file is made again as a link to git's settings.",
+            writing(SERVICE, ".git/config", prepare=recreated("../../.git/config"))),
+    Attempt("a-folder-swapped-for-a-link", SWAP, "The explored folder is replaced with a link to another.",
+            writing(SERVICE, "src/payments/service.py", UNSEEN, "src/payments/new.py", prepare=folder_swapped)),
+    Attempt("swapped-between-calls", SWAP, "Link and file change places between calls.", swapped_between_calls),
+    Attempt("a-folder-comes-and-goes", SWAP, "A link comes and goes where a new folder is to be made.", race),
+    Attempt("a-question-that-writes", WRONG, "A question is READY from the start, and writes.", at_once("QUESTION")),
+    Attempt("a-question-without-a-frame-writes", WRONG, "The same without a frame.", at_once("QUESTION", frame=False)),
+    Attempt("an-investigation-that-writes", WRONG, "An investigation earns READY, and writes.", at_once("INVESTIGATE")),
+    Attempt("an-exploration-that-writes", WRONG, "An exploration earns READY, and writes.", at_once("EXPLORE")),
+    Attempt("writing-before-ready", WRONG, "Permission is asked for in every phase but READY.", before_ready),
+    Attempt("two-sessions-two-intents", WRONG, "One session explores without the right to write, a second asks.",
+            second_session_of_another_intent),
+    Attempt("added-without-looking", "searching without looking", "Files are added that no call has shown.",
+            adding(UNSEEN, "src/cart/cart.py")),
+    Attempt("added-by-a-forest-search", "searching without looking", "Files are added that only a search by meaning has named.",
+            adding(UNSEEN, calls=(("search_smart", {"query": "charge a credit card"}), ("context_bundle", {"goal": "credit card"})))),
+    Attempt("added-by-imports", "searching without looking", "Files are added that only a list of imports has named.",
+            adding("src/users/repository.py", calls=(("deps_closure", {"path": SERVICE}),))),
+    Attempt("added-by-file-names", "searching without looking", "Files are added that only a list of names has shown.",
+            adding(UNSEEN, calls=(("search_files", {"pattern": "**/gateway.py"}),))),
+    Attempt("added-by-impact", "searching without looking", "Files are added that only a list of dependents has named.",
+            adding("src/users/registration.py", calls=(("analyze_impact", {"target_files": ["src/users/repository.py"]}),))),
+    Attempt("added-by-hundreds", "searching without looking", "Files are added out of hundreds that calls have returned.",
+            hundreds_of_files),
+    Attempt("added-from-outside", "searching without looking", "Files outside of the project are added.",
+            adding("/etc/hostname", "../outside.py", LOGIN)),
+)  # fmt: skip
