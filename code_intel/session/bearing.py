@@ -77,7 +77,7 @@ def beside_the_point(
         text = supposed.get(fold(item.hypothesis), "")
         if item.status != "confirmed" or not text:
             continue
-        if symbol and not _asks_for(item.evidence, symbol):
+        if symbol and not _asks_for(item.evidence, symbol, calls):
             problems.append(f"evidence of {said}: ask about {symbol} itself")
         elif not (symbol or session.greenfield or _speaks_of(session, text, item.evidence, calls)):
             target = item.evidence.target[:80]
@@ -90,25 +90,37 @@ def _speaks_of(
 ) -> bool:
     """Whether a word of a hypothesis stands in what was asked for, or in the name of a symbol found.
 
-    Of a regular expression in each alternative: any of them may have been what was found. Where the
+    Of a regular expression in each alternative: any of them may have been what was found. Of a question
+    only what it found counts: it may ask for anything beside that. Where the
     hypothesis speaks of the target feature a symbol mapped to it will do: in another language than the
     code's its name has none of the words.
     """
     words = _words(hypothesis)
-    found = [name for call in calls if is_call(evidence, call) for name in call.shows]
-    if words & _words(" ".join(found)) or all(words & _words(part) for part in _parts(evidence)):
+    if words & _words(" ".join(_shown(evidence, calls))):
+        return True
+    if evidence.tool != "query" and all(words & _words(part) for part in _parts(evidence)):
         return True
     slot = session.frame and session.frame.slot("target_feature")
     if not slot or not words & (content_words(slot.value) | content_words(slot.quote)):
         return False
     return any(
-        symbol.source is SlotSource.FACT and _asks_for(evidence, symbol.name)
+        symbol.source is SlotSource.FACT and _asks_for(evidence, symbol.name, calls)
         for symbol in session.symbols
     )
 
 
-def _asks_for(evidence: Evidence, symbol: str) -> bool:
-    """Whether each alternative of a target has the symbol's own name as a whole identifier."""
+def _shown(evidence: Evidence, calls: Sequence[Call]) -> list[str]:
+    """Return the symbols that the evidence's own calls were about."""
+    return [name for call in calls if is_call(evidence, call) for name in call.shows]
+
+
+def _asks_for(evidence: Evidence, symbol: str, calls: Sequence[Call]) -> bool:
+    """Whether each alternative of a target has the symbol's own name as a whole identifier.
+
+    A question asks for it when it has found it.
+    """
+    if evidence.tool == "query":
+        return bare_name(symbol) in map(bare_name, _shown(evidence, calls))
     name = re.escape(bare_name(symbol))
     found = (
         re.search(rf"(?<![a-z0-9_]){name}(?![a-z0-9_])", fold(part)) for part in _parts(evidence)

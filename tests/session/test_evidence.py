@@ -272,6 +272,23 @@ def test_a_likely_map_hit_is_confirmed_by_evidence_about_its_own_symbol() -> Non
     assert "AuthService itself" in caught.value.details["missing_requirements"][0]
 
 
+@pytest.mark.parametrize("found", [(), ("CartService.price",)])
+def test_a_question_that_names_the_symbol_of_a_map_hit_confirms_it_only_when_it_finds_it(
+    found: tuple[str, ...],
+) -> None:
+    question = "does AuthService price the cart"
+    claim = Evidence("query", question, "it is there")
+    session = likely()
+    (hypothesis,) = session.hypotheses
+    answers = [Answer(hypothesis.text, "confirmed", claim)]
+    beside = after(session, steps.called("query", question, found=3, symbols=found))
+    with pytest.raises(RequirementError) as caught:
+        settle(beside, answers)
+    assert "AuthService itself" in caught.value.details["missing_requirements"][0]
+    about = after(beside, steps.called("query", question, found=3, symbols=["AuthService"]))
+    assert settle(about, answers).next_phase is Phase.READY
+
+
 def test_giving_up_on_a_map_hit_closes_the_files_it_has_opened() -> None:
     back = after(likely(), steps.revert("not that"))
     assert (back.phase, back.explored_files) == (Phase.EXPLORATION, ())
