@@ -1,15 +1,18 @@
 """Every tool that takes a path, and every path that leads out of the project or nowhere."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from code_intel.tools.table import GATEWAY_TOOLS
 from projects import Caller
 from served import gateway
 
 pytestmark = pytest.mark.anyio
 
+CANARY = "kanariya"
 OUTSIDE = (
     "../",
     "../../etc/passwd",
@@ -19,6 +22,8 @@ OUTSIDE = (
     "escape",
     "escape/x",
 )
+FOREIGN = ("file:///etc/passwd", "//etc/passwd", "\\\\server\\share", "~root/.ssh", "C:\\Windows")
+"""Other ways in which one may name what is outside; here they are names, of nothing, or absolute."""
 NOWHERE = (
     "no/such",
     "n" * 300,
@@ -38,12 +43,90 @@ FINDERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+FIELDS = {"path", "file_path", "directory", "file_pattern", "repo_path", "files_analyzed", "files",
+          "related_files", "target_files", "candidates", "include", "exclude", "artifacts"}  # fmt: skip
+READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "query": ("path", {"question": "where is the login?", "symbol": "login"}),
+    "search_text": ("path", {"pattern": "login"}),
+    "search_files": ("path", {"pattern": "*"}),
+    "find_definitions": ("path", {"symbol": "login"}),
+    "find_references": ("path", {"symbol": "login"}),
+    "get_symbols": ("path", {}),
+    "analyze_structure": ("file_path", {}),
+    "get_function_at_line": ("file_path", {"line_number": 1}),
+    "deps_closure": ("path", {}),
+    "snippets_get": ("path", {}),
+    "repo_pack": ("path", {}),
+    "analyze_impact": ("target_files", {"change_description": "rename"}),
+}
+"""Tools that look at what they are given a path of: its field, and what else they need."""
+FILTERS = {"search_forest": "directory", "files_search": "directory"}
+"""Tools whose paths choose among what is indexed, and open nothing."""
+CLAIMS = {"start_session", "submit_understanding", "add_explored_files", "check_write_target",
+          "add_agreement", "context_bundle", "semantic_rerank"}  # fmt: skip
+"""Tools that are told of files, and are tried one by one elsewhere."""
+
+
+def test_no_tool_that_takes_a_path_is_forgotten() -> None:
+    taking = {tool.name for tool in GATEWAY_TOOLS if tool.schema["properties"].keys() & FIELDS}
+    assert taking == {*READERS, *FILTERS, *CLAIMS}
+
+
+def asked(tool: str, path: str) -> dict[str, Any]:
+    """Return the arguments with which a tool is asked about a path."""
+    field, others = READERS[tool]
+    return {**others, field: [path] if field == "target_files" else path}
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, *FOREIGN])
+async def test_no_tool_reads_what_is_outside_however_it_is_named(trapped: Path, path: str) -> None:
+    async with gateway(trapped) as call:
+        for tool, (field, _) in READERS.items():
+            error = await call.refused(tool, **asked(tool, path))
+            assert error["error"] in {"path_outside_root", "invalid_argument"}, tool
+            assert error["error"] == "path_outside_root" or path in FOREIGN, tool
+            assert error["field"] == field, tool
+            assert CANARY not in str(error), tool
+        for tool, field in FILTERS.items():
+            found = await call(tool, query="login", **{field: path})
+            assert CANARY not in str(found), tool
+
+
+async def test_a_link_swapped_in_while_tools_look_leads_nowhere(trapped: Path) -> None:
+    folder, aside = trapped / "src" / "swap", trapped / "src" / "aside"
+    folder.mkdir()
+    (folder / "x").write_text("def login(): ours\n", encoding="utf-8")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            folder.rename(aside)
+            folder.symlink_to(trapped.parent / "outside")
+            stop.wait(0.002)
+            folder.unlink()
+            aside.rename(folder)
+            stop.wait(0.002)
+
+    thread = threading.Thread(target=swap)
+    async with gateway(trapped) as call:
+        await call("search_text", pattern="login")
+        thread.start()
+        try:
+            for tool in [*READERS] * 10:
+                path = "src/swap" if READERS[tool][0] == "path" else "src/swap/x"
+                answer = await call.client.call_tool(tool, asked(tool, path))
+                assert CANARY not in str(answer.structured_content), tool
+        finally:
+            stop.set()
+            thread.join()
+
+
 @pytest.fixture
 def trapped(shop: Path) -> Path:
     """The shop with links that lead out and links that lead nowhere."""
     outside = shop.parent / "outside"
     outside.mkdir()
-    (outside / "x").write_text("def login(): secret\n", encoding="utf-8")
+    (outside / "x").write_text(f"def login(): {CANARY}\n", encoding="utf-8")
     (shop / "escape").symlink_to(outside)
     (shop / "loop").symlink_to("loop")
     return shop
@@ -55,7 +138,7 @@ async def test_finders_refuse_a_path_outside_the_project(trapped: Path, path: st
         for tool, arguments in FINDERS.items():
             error = await call.refused(tool, path=path, **arguments)
             assert (error["error"], error["field"]) == ("path_outside_root", "path"), tool
-            assert "secret" not in str(error)
+            assert CANARY not in str(error)
 
 
 @pytest.mark.parametrize("path", NOWHERE)
