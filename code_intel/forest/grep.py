@@ -69,9 +69,7 @@ async def grep(
         CodeIntelError: `tool_missing` or `tool_failed`: there is no ripgrep that works, and the
             pattern is more than plain words.
     """
-    path = confined(root, question.path)
-    if refusal(path.rpartition("/")[2]) == _DENIED:
-        raise _secret(question.path)
+    path = _searched(root, question.path)
     # A few more, since some files are left out of the answer.
     wanted = replace(question, max_results=question.max_results + 50)
     program = program or find_program()
@@ -94,9 +92,7 @@ async def list_files(
     Raises:
         UsageError: The type is unknown, or the path is missing or outside the root.
     """
-    below = confined(root, path)
-    if refusal(below.rpartition("/")[2]) == _DENIED:
-        raise _secret(path)
+    below = _searched(root, path)
     program = program or find_program()
     try:
         found = await ripgrep.files(program, root, below, file_type, deadline)
@@ -171,12 +167,21 @@ async def _without(
     return replace(found, note=f"Searched without ripgrep, which {failure}. {INSTALL}")
 
 
-def _secret(path: str) -> UsageError:
-    return UsageError(
-        f"{path[:200]} may hold secrets and is never searched.",
-        hint="Search elsewhere: what it holds is not shown by any tool.",
-        details={"field": "path"},
-    )
+def _searched(root: Path, path: str) -> str:
+    """Return `path` as `confined` does; it is a folder, or a file that may be searched.
+
+    Raises:
+        UsageError: It is elsewhere or missing; may hold secrets; or is a pipe, a socket or a device.
+    """
+    below = confined(root, path)
+    hint = ""
+    if refusal(below.rpartition("/")[2]) == _DENIED:
+        why, hint = "may hold secrets and is never searched", "What it holds is shown by no tool."
+    elif not (root / below).is_file() and not (root / below).is_dir():
+        why = "is no file and no folder"
+    else:
+        return below
+    raise UsageError(f"{path[:200]} {why}.", hint=hint or None, details={"field": "path"})
 
 
 def _first(found: Matches, most: int) -> Matches:

@@ -276,22 +276,21 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
     number, spans = data.get("line_number"), data.get("submatches")
     if not isinstance(number, int) or not isinstance(spans, list):
         raise ValueError("a match without its place")  # noqa: TRY004 - one kind of garbage
-    raw = _text(data.get("lines"))
-    line = masked(raw[:READ_OF_A_LINE])
+    raw = _bytes(data.get("lines"))
+    line = masked(raw.decode("utf-8", "replace")[:READ_OF_A_LINE])
     places = tuple(_span(raw, line, span) for span in spans[:MOST_SPANS])
     return Match(file.removeprefix("./"), number, _cut(line), places, before)
 
 
-def _span(raw: str, line: str, span: Any) -> tuple[str, int, int]:
+def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
     """Return what matched, as it is shown: a mask has the characters of what it covers, not the bytes."""
     if not isinstance(span, dict):
         raise ValueError("a submatch that is none")  # noqa: TRY004 - one kind of garbage
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
         raise ValueError("a submatch without its place")  # noqa: TRY004 - one kind of garbage
-    encoded = raw.encode("utf-8", "replace")
-    first = len(encoded[:start].decode("utf-8", "replace"))
-    length = len(encoded[start:end].decode("utf-8", "replace"))
+    first = len(raw[:start].decode("utf-8", "replace"))
+    length = len(raw[start:end].decode("utf-8", "replace"))
     return _cut(line[first : first + length]), start, end
 
 
@@ -305,14 +304,19 @@ def _cut(line: str) -> str:
 
 
 def _text(value: Any, errors: str = "replace") -> str:
-    """Return ripgrep's text, or its base64 bytes as text.
+    """Return ripgrep's text, or its base64 bytes as text; ValueError when it is neither."""
+    return _bytes(value).decode("utf-8", errors)
+
+
+def _bytes(value: Any) -> bytes:
+    """Return the bytes behind ripgrep's text, or its base64.
 
     Raises:
         ValueError: It is neither.
     """
     if isinstance(value, dict):
         if isinstance(value.get("text"), str):
-            return str(value["text"])
+            return str(value["text"]).encode("utf-8", "replace")
         if isinstance(value.get("bytes"), str):
-            return base64.b64decode(value["bytes"]).decode("utf-8", errors)
+            return base64.b64decode(value["bytes"])
     raise ValueError("a text that is none")
