@@ -1,0 +1,120 @@
+"""Projects with pipes, sockets, loops and folders without end in them: everything ends, and finds the rest."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from code_intel.tools.shelf import open_project
+from served import gateway, settings_of
+
+pytestmark = pytest.mark.anyio
+
+DEPTH = 1000
+DEVICES = ("src/pipe.py", "src/socket.py", "src/null.py", "src/zero.py", "src/self.py")
+READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "search_text": ("path", {"pattern": "login"}),
+    "search_files": ("path", {"pattern": "*"}),
+    "find_definitions": ("path", {"symbol": "login"}),
+    "find_references": ("path", {"symbol": "login"}),
+    "get_symbols": ("path", {}),
+    "analyze_structure": ("file_path", {}),
+    "get_function_at_line": ("file_path", {"line_number": 1}),
+    "deps_closure": ("path", {}),
+    "snippets_get": ("path", {}),
+    "repo_pack": ("path", {}),
+}
+
+
+@pytest.fixture
+def strange(shop: Path) -> Iterator[Path]:
+    """The shop with everything that is no file and looks like one."""
+    source = shop / "src"
+    os.mkfifo(source / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(source)  # the path of a socket may not be long
+        try:
+            listener.bind("socket.py")
+        finally:
+            os.chdir(here)
+        for name in ("null", "zero"):
+            (source / f"{name}.py").symlink_to(f"/dev/{name}")
+        (source / "self.py").symlink_to("/proc/self/environ")
+        (source / "round").symlink_to(source)
+        (source / "up").symlink_to("..")
+        yield shop
+
+
+async def test_what_is_no_file_keeps_no_tool_waiting(strange: Path) -> None:
+    async with gateway(strange) as call:
+        for tool, (field, others) in READERS.items():
+            for path in DEVICES:
+                with anyio.fail_after(5):
+                    result = await call.client.call_tool(tool, {**others, field: path})
+                data = result.structured_content
+                assert data is not None
+                assert data.get("error") != "unexpected", (tool, path)
+                assert "PATH=" not in str(data)
+                if not result.is_error:  # nothing is in what is no file
+                    assert not any(
+                        data.get(rows)
+                        for rows in ("matches", "references", "definitions", "symbols")
+                    ), (tool, path)
+        found = await call("search_text", pattern="class AuthService")
+        assert [match["file"] for match in found["matches"]] == ["src/auth/service.py"]
+
+
+def test_an_index_of_such_a_tree_has_each_file_once(strange: Path) -> None:
+    shelf = open_project(settings_of(strange))[1]
+    try:
+        shelf.index.complete(words_only=True)
+        names = [row.path for row in shelf.index.store.documents()]
+        assert len(names) == len(set(names))
+        assert "src/auth/service.py" in names
+        assert not {name for name in names if name.startswith(("src/round", "src/up"))}
+        assert not set(DEVICES) & set(names)
+    finally:
+        shelf.index.close()
+
+
+@pytest.fixture
+def deep(shop: Path) -> Iterator[Path]:
+    """The shop with a file below a thousand folders."""
+    here = Path.cwd()
+    os.chdir(shop)
+    try:
+        for _ in range(DEPTH):
+            Path("d").mkdir()
+            os.chdir("d")
+        Path("bottom.py").write_text("def bottomless(): pass\n", encoding="utf-8")
+    finally:
+        os.chdir(here)
+    yield shop
+    subprocess.run(["rm", "-rf", str(shop / "d")], check=True)  # Python would give up
+
+
+async def test_folders_without_end_end(deep: Path) -> None:
+    shelf = open_project(settings_of(deep))[1]
+    shelf.index.complete(words_only=True)
+    shelf.index.close()
+    async with gateway(deep) as call:
+        for tool, arguments in (
+            ("search_text", {"pattern": "AuthService"}),
+            ("search_files", {"pattern": "service.py"}),
+            ("find_definitions", {"symbol": "AuthService"}),
+            ("repo_pack", {"path": "src/auth"}),
+            ("get_symbols", {"path": "."}),
+            ("get_symbols", {"path": "d/" * DEPTH}),
+        ):
+            with anyio.fail_after(10):
+                result = await call.client.call_tool(tool, arguments)
+            assert result.structured_content is not None
+            assert result.structured_content.get("error") != "unexpected", tool
+        found = await call("find_definitions", symbol="AuthService.login")
+        assert found["definitions"][0]["file"] == "src/auth/service.py"
