@@ -227,7 +227,7 @@ def prepare(tree: Path, root: Path, agreements: int = AGREEMENTS) -> Settings:
         front = f"---\nnl_term: parse header {number}\nsymbol: get\n---\n"
         body = f"\n## Evidence\n\n- {'証拠 parses a header ' * 40}\n"
         (folder / f"{number}.md").write_text(front + body, encoding="utf-8")
-    settings = replace(load_settings(root), embedding="off")
+    settings = replace(load_settings(root), embedding="off", state_dir=root.parent / "state")
     for shelf in open_project(settings):
         shelf.index.complete(words_only=True)
         shelf.index.close()

@@ -9,6 +9,7 @@ not end in time, a search that nobody answered, a process that was left.
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from dataclasses import asdict
@@ -51,6 +52,7 @@ def main() -> int:
     rows = []
     print(HEAD, flush=True)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["CODE_INTEL_STATE_DIR"] = str(Path(folder) / "state")
         shop = make_shop(Path(folder) / "shop")
         for place, mode in enumerate(args.modes.split(",")):
             # Both eras take turns, so that each is tried with the same patience of the reader.

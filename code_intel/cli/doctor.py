@@ -27,6 +27,11 @@ ADVICE = {
     "invalid": "Correct the file's front matter, or delete it.",
 }
 
+WITHIN = (
+    "What sessions have acknowledged is kept inside the project, where an agent can write it.",
+    "Set CODE_INTEL_STATE_DIR to a folder outside.",
+)
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -110,7 +115,7 @@ def _agreements(settings: Settings) -> list[Finding]:
 def _sessions(settings: Settings) -> list[Finding]:
     place = sessions_of(settings)
     files = journal_files(place)
-    found = []
+    found = [Finding("warning", *WITHIN)] if place.heads.is_relative_to(settings.root) else []
     for file in files:
         try:
             journal.inspect(place, file.name)

@@ -37,6 +37,7 @@ def values(answer: object) -> list[str]:
 
 
 @both_eras
+@pytest.mark.covers("answer.start_session.session_id", "answer.record_outcome.record_id")
 async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         handle = await start(call, "送料")
@@ -67,6 +68,7 @@ async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, 
 
 
 @both_eras
+@pytest.mark.covers("error.no_active_session")
 async def test_whoever_lists_the_sessions_learns_no_handle(shop: Path, era: str) -> None:
     async with gateway(shop, era) as mine:
         handle = await start(mine, "送料")
@@ -93,6 +95,7 @@ async def everything_is_refused(call: Caller, guess: str) -> None:
 
 
 @both_eras
+@pytest.mark.covers("tool.start_session", "answer.start_session.session_id")
 async def test_an_answer_in_words_alone_is_enough_to_go_on(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         result = await call.client.call_tool("start_session", {"intent": "MODIFY", "query": "x"})
@@ -102,6 +105,7 @@ async def test_an_answer_in_words_alone_is_enough_to_go_on(shop: Path, era: str)
         assert (await call("get_session_status", session_id=handle))["session_id"] == handle
 
 
+@pytest.mark.covers("error.session_broken")
 async def test_a_session_whose_journal_was_put_back_or_exchanged_is_refused(shop: Path) -> None:
     async with gateway(shop) as call:
         handle = await start(call, "送料")

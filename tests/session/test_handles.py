@@ -50,6 +50,7 @@ def test_only_the_seal_of_the_secret_is_kept(place: Place) -> None:
     assert secret not in repr(session)
 
 
+@pytest.mark.covers("error.no_active_session")
 def test_a_name_without_its_secret_opens_nothing(place: Place) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     _, others = journal.create(place, Intent.MODIFY, QUERY)

@@ -82,6 +82,7 @@ UNDERSTOOD = (
 )
 
 
+@pytest.mark.covers("error.session_broken", "error.session_broken.file")
 def test_a_journal_written_anew_is_refused_however_well_it_is_chained(place: Place) -> None:
     started = begun(place)
     file = place.journal(started.session.name)
@@ -122,6 +123,7 @@ def test_whatever_follows_the_last_acknowledged_line_is_left_out(place: Place, t
     assert journal.load(place, started.handle).seq == 4
 
 
+@pytest.mark.covers("error.session_broken")
 def test_a_journal_put_back_to_what_it_was_is_refused(place: Place) -> None:
     started = begun(place, 1)
     file = place.journal(started.session.name)
@@ -183,6 +185,7 @@ def test_one_project_is_one_by_whichever_way_it_is_reached(tmp_path: Path) -> No
     assert journal.load(link, begun(real).handle).seq == 3
 
 
+@pytest.mark.covers("error.no_active_session")
 def test_without_a_head_there_is_no_session(place: Place) -> None:
     started = begun(place)
     head = place.head(started.session.name)
