@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from code_intel.errors import SessionError
+from code_intel.errors import CodeIntelError
 from code_intel.learned.decisions import Decision
 from code_intel.records import Hit
 from code_intel.session.phases import Event
@@ -18,7 +18,7 @@ def moves(before: Session, after: Session, tool: str) -> Iterator[Decision]:
         yield Decision("phase_moved", what, f"{change.event}{lacking}", tool)
 
 
-def refusal(session: Session, error: SessionError, tool: str) -> Decision:
+def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
     """Return that a call was refused, and why."""
     listed = error.details.get("missing_requirements") or ()
     why = f"{error.message} {'; '.join(map(str, listed))}"

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from code_intel.config import Settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import CodeIntelError, NotFoundError, SessionError
+from code_intel.errors import CodeIntelError, NotFoundError, SessionError, UsageError
 from code_intel.index.facade import Index
 from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
@@ -117,8 +117,9 @@ class Desk:
                 phases.check_allowed(session, tool, self.offered or None)
                 self.remember(chosen)
                 yield held
-            except SessionError as error:
-                error.hint = leading_on(error.hint, held.session, self.offered or None)
+            except (SessionError, UsageError) as error:
+                if isinstance(error, SessionError):
+                    error.hint = leading_on(error.hint, held.session, self.offered or None)
                 await self.note(session, deciding.refusal(held.session, error, tool))
                 raise
             await self.note(session, *deciding.moves(session, held.session, tool))

@@ -1,6 +1,7 @@
 """A question answered by the calls it takes, and what a session believes of that."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ from code_intel.learned import decisions
 from code_intel.session.router import Planned
 from code_intel.tools.answers import BUDGET, tokens
 from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
 from code_intel.tools.findings import Finding, Output, merged
 from code_intel.tools.plan_run import run
-from code_intel.tools.query import MOST_SHOWN
+from code_intel.tools.query import MOST_SHOWN, query
+from code_intel.tools.set_query_frame import SlotValue, set_query_frame
+from code_intel.tools.shelf import open_project
+from code_intel.tools.start_session import start_session
 from projects import Caller
-from served import AGREEMENTS, gateway, index_server
+from served import AGREEMENTS, gateway, index_server, settings_of
 
 pytestmark = pytest.mark.anyio
 
@@ -267,21 +272,27 @@ async def test_a_question_is_not_asked_in_semantic(shop: Path) -> None:
         await call("query", question="login")
 
 
-async def test_what_is_found_for_another_phase_is_evidence_for_none(shop: Path) -> None:
-    async with gateway(shop) as call:
-        handle = await start(call, "fix the login", target_feature="login")
-        async with anyio.create_task_group() as group:
-            group.start_soon(ask, call, handle)
-            frame = {"value": "login", "quote": "login"}
-            for name in ("observed_issue", "trigger_condition"):
-                await call("set_query_frame", **{name: frame})
-        told = [data for data in journaled(shop) if data["tool"] == "query"]
-        assert len(told) <= 1
+async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: Path) -> None:
+    maps, forest = open_project(settings_of(shop))
+    desk = Desk(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+    await start_session(desk, "MODIFY", "fix the login of an empty cart")
+    await set_query_frame(desk, SlotValue(value="login", quote="login"))
+    try:
 
+        async def meanwhile(done: float, total: float | None, message: str) -> None:
+            if (done, message) == (total, "done"):
+                await set_query_frame(desk, trigger_condition=SlotValue(value="cart", quote="cart"))
 
-async def ask(call: Caller, handle: str) -> None:
-    answer = await call("query", question="login", session_id=handle)
-    assert answer["results"]
+        answer = await query(replace(desk, report=meanwhile), "AuthService.login")
+        assert answer.data["results"]
+        assert any("ask again" in warning for warning in answer.data["warnings"])
+        assert journaled(shop) == []
+        again = await query(desk, "AuthService.login")
+        assert "warnings" not in again.data
+        assert {data["tool"] for data in journaled(shop)} >= {"query", "find_definitions"}
+    finally:
+        maps.index.close()
+        forest.index.close()
 
 
 async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_other() -> None:

@@ -88,14 +88,15 @@ async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> N
             options = [option["tool"] for option in status["recovery_options"]]
             assert options
             assert set(options) <= set(status["allowed_tools"])
-        assert "set_query_frame" not in options
+            assert ("set_query_frame" in options) == (intent == "MODIFY")
 
 
 async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
-    long = "ログインできない画面が真っ白になる現象について" * 8
+    feature = "ログイン画面が真っ白になる現象" * 12
+    action = "注文の支払いを必ず完了させること" * 12
     async with gateway(shop) as call:
-        handle = await start(call, query=long)
-        await frame(call, target_feature=long[:190], desired_action=long[:180])
+        handle = await start(call, query=feature + action)
+        await frame(call, target_feature=feature, desired_action=action)
         where = settings_of(shop)
         place = place_of(shop, where.state / "sessions", where.state_dir)
         rows = [
@@ -138,6 +139,8 @@ async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop
         handle = await start(call)
         await call("search_smart", query="login")
         await call.refused("submit_semantic", hypotheses=["x"], devrag_reason="y")
+        await call.refused("add_explored_files", files=["src/auth/service.py"])
+        await call.refused("search_text", pattern="(")
         await frame(call, target_feature="login")
         await call("find_definitions", symbol="AuthService.login")
         await call("find_references", symbol="login")
@@ -147,14 +150,18 @@ async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop
     assert [line["decision"] for line in lines] == [
         "map_rejected",
         "refused",
+        "refused",
+        "refused",
         "phase_moved",
         "phase_moved",
     ]
     assert [line["what"] for line in lines[1:]] == [
         "submit_semantic in EXPLORATION: phase_blocked",
+        "add_explored_files in EXPLORATION: phase_blocked",
+        "search_text in EXPLORATION: invalid_argument",
         "EXPLORATION → SEMANTIC",
         "SEMANTIC → EXPLORATION",
     ]
-    assert "missing" in lines[2]["why"]
+    assert "missing" in lines[4]["why"]
     assert {line["session_id"] for line in lines} == {handles.parse(handle).name}
     assert handle not in (shop / ".code-intel" / "logs" / "decisions.jsonl").read_text("utf-8")
