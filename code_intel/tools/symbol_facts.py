@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from code_intel.chunking.languages import row_of
 from code_intel.errors import EmbeddingError
-from code_intel.learned.recall import symbol_similarity
+from code_intel.learned.recall import fold, symbol_similarity
 from code_intel.learned.standings import standings
 from code_intel.records import Definition
 from code_intel.session.paths import plain_path
@@ -122,17 +122,14 @@ async def symbol_scores(desk: Desk, feature: str, symbols: Sequence[str]) -> dic
 
 
 async def agreed_symbols(desk: Desk, feature: str, symbols: Iterable[str]) -> set[str]:
-    """Return those symbols that a valid, confirmed agreement pairs with the feature's very words."""
-    wanted = " ".join(feature.split()).casefold()
+    """Return those symbols that a valid, confirmed agreement pairs with the feature's very words, as `fold` has them."""
+    wanted = fold(feature)
     agreed = {
         standing.entry.agreement.symbol
         for standing in await thread(standings, desk.settings, desk.forest)
         if standing.entry.agreement is not None
         and standing.validity == "valid"
         and wanted
-        in {
-            " ".join(words.split()).casefold()
-            for words in (standing.entry.agreement.nl_term, *standing.entry.agreement.aliases)
-        }
+        in map(fold, (standing.entry.agreement.nl_term, *standing.entry.agreement.aliases))
     }
     return {symbol for symbol in symbols if symbol in agreed}

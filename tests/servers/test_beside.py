@@ -1,0 +1,63 @@
+"""What a session cannot see: questions to the index servers beside the gateway, and writes without asking.
+
+They are the client's to make; what the session believes, and permits, is what the gateway itself was asked.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from served import gateway, index_server
+from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.covers("rule.need.seen_files", "rule.write.ready_only")
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_what_was_asked_of_an_index_server_counts_in_no_session(
+    shop: Path, corpus: str
+) -> None:
+    async with gateway(shop) as call, index_server(shop, corpus) as beside:
+        await start(call, "ログイン機能")
+        for query in (LOGIN, "login", "AuthService"):
+            await beside("search", query=query)
+        status = await call("get_session_status")
+        assert (status["current_phase"], status["tool_calls_count"]) == ("EXPLORATION", 0)
+        assert "search_forest" not in status["allowed_tools"]
+        refused = await call.refused(
+            "submit_understanding",
+            symbols_identified=[LOGIN],
+            entry_points=[LOGIN],
+            files_analyzed=[LOGIN_FILE],
+            existing_patterns=["errors are exceptions of the module"],
+        )
+        assert refused["unseen_files"] == [LOGIN_FILE]
+        answer = await call("check_write_target", file_path=LOGIN_FILE)
+        assert (answer["allowed"], answer["error"]) == (False, "not_ready")
+
+
+@pytest.mark.covers("rule.learning.earned")
+async def test_a_file_written_without_asking_earns_nothing(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await start(call, "ログイン機能")
+        change(shop, LOGIN_FILE)
+        answer = await call("record_outcome", outcome="success")
+        assert answer["cached_pairs"] == []
+        assert (await call("check_write_target", file_path=LOGIN_FILE))["error"] == "not_ready"
+
+
+@pytest.mark.covers("rule.session.replay", "tool.record_outcome")
+async def test_a_success_reported_after_a_restart_is_learned_as_it_would_have_been(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        handle = await start(call, "ログイン機能")
+        await explore(call, LOGIN, LOGIN_FILE)
+        change(shop, LOGIN_FILE)
+    async with gateway(shop) as call:
+        answer = await call("record_outcome", outcome="success", session_id=handle)
+        assert answer["cached_pairs"] == [{"nl_term": "ログイン機能", "symbol": LOGIN}]
+        stats = await call("get_outcome_stats")
+        assert stats["by_intent"] == {"MODIFY": {"success": 1, "failure": 0, "partial": 0}}
+        assert stats["by_phase"]["READY"]["success"] == 1
