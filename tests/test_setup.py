@@ -1,0 +1,129 @@
+"""`setup.sh`, with an environment that is there already: no network, no questions, nothing overwritten."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from projects import BIN, SHOP
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "setup.sh"
+NEVER = ("sudo", "su", "wget", "curl", "npm", "apt-get", "brew")
+"""Programs that a set-up has no business with."""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """An environment with an installed product, and traps in place of `NEVER`."""
+    venv, traps = tmp_path / "an environment", tmp_path / "traps"
+    (venv / "bin").mkdir(parents=True)
+    traps.mkdir()
+    program(
+        venv / "bin" / "python",
+        'case "$1 $2" in "-m pip") exit 0;; esac',
+        "case $2 in *samefile*) exit 0;; esac",
+        f'exec "{sys.executable}" "$@"',
+    )
+    program(venv / "bin" / "code-intel", f'exec "{BIN / "code-intel"}" "$@"')
+    for name in NEVER:
+        program(traps / name, f'echo "{name} $*" >> "{tmp_path / "trapped"}"', "exit 1")
+    sums = subprocess.run(
+        ["cksum"], input=(ROOT / "pyproject.toml").read_bytes(), capture_output=True, check=True
+    )
+    stamp = f"extras: \nsource: {ROOT}\npyproject: {sums.stdout.decode().strip()}\n"
+    (venv / ".code-intel-installed").write_text(stamp, encoding="utf-8")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CODE_INTEL_")}
+    return env | {
+        "PATH": f"{traps}:{os.environ['PATH']}",
+        "CODE_INTEL_VENV": str(venv),
+        "CODE_INTEL_CACHE_DIR": str(tmp_path / "cache"),
+        "CODE_INTEL_STATE_DIR": str(tmp_path / "state"),
+        "CODE_INTEL_EMBEDDING": "off",
+        "CODE_INTEL_QUESTION": "login",
+    }
+
+
+def program(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")), encoding="utf-8")
+    path.chmod(0o755)
+
+
+def set_up(env: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["bash", str(SCRIPT), *arguments],
+        env=env,
+        cwd=env["CODE_INTEL_VENV"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=100,
+        start_new_session=True,  # no terminal to ask at
+    )
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".db" not in path.name and path.suffix != ".lock"
+    }
+
+
+def test_a_project_of_any_name_is_set_up_without_questions_and_once(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    project = tmp_path / 'it\'s "mine" $(touch pwned) `id` 小さな;project'
+    (project / "src").mkdir(parents=True)
+    for file in (SHOP / "src" / "auth").glob("*.py"):
+        (project / "src" / file.name).write_bytes(file.read_bytes())
+    (project / ".gitignore").write_bytes(b"*.pyc")
+    (project / ".mcp.json").write_bytes(b'{"mcpServers": {"theirs": {"command": "x"}}}')
+    before = contents(project)
+    first = set_up(machine, str(project))
+    assert first.returncode == 0, first.stderr
+    assert "service.py" in first.stdout
+    after = contents(project)
+    for name, data in before.items():
+        assert after[name].startswith(data[:20]), name
+    assert b"theirs" in after[".mcp.json"]
+    second = set_up(machine, str(project))
+    assert second.returncode == 0, second.stderr
+    assert contents(project) == after
+    assert not (tmp_path / "trapped").exists(), (tmp_path / "trapped").read_text("utf-8")
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_a_project_that_is_not_there_is_said_and_nothing_is_made(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    done = set_up(machine, str(tmp_path / "no such"))
+    assert done.returncode == 2
+    assert "is not a folder" in done.stderr
+    assert not (tmp_path / "no such").exists()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+def test_a_checkout_with_the_line_ends_of_windows_keeps_scripts_runnable(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+
+    def git(*arguments: str) -> None:
+        windows = ["-c", "core.autocrlf=true", "-c", "core.safecrlf=false"]
+        line = ["git", "-C", str(copy), *windows, *arguments]
+        subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    scripts = [copy / "setup.sh", copy / ".ci" / "run"]
+    (copy / ".ci").mkdir(parents=True)
+    for file in (*scripts, copy / ".gitattributes"):
+        file.write_bytes((ROOT / file.relative_to(copy)).read_bytes())
+    git("init", "-q")
+    git("add", "-A")
+    for script in scripts:
+        script.unlink()
+    git("checkout", "-q", "--", ".")
+    for script in scripts:
+        assert b"\r" not in script.read_bytes()
