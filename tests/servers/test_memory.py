@@ -1,0 +1,31 @@
+"""What a server keeps in memory does not grow with what it was asked."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from code_intel.session.state import Session
+from code_intel.tools.desk import Desk
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+MANY = 60
+
+
+async def test_sessions_live_on_disk_and_a_server_holds_none_of_them(shop: Path) -> None:
+    async with gateway(shop) as call:
+        handles = []
+        for number in range(MANY):
+            started = await call("start_session", intent="MODIFY", query=f"fix login {number}")
+            handles.append(started["session_id"])
+        for handle in handles[: MANY // 2]:
+            await call("get_session_status", session_id=handle)
+        gc.collect()
+        assert sum(isinstance(thing, Session) for thing in gc.get_objects()) < MANY // 10
+        desks = [thing for thing in gc.get_objects() if isinstance(thing, Desk)]
+        assert desks
+        assert all(len(desk.lasts) <= 1 and len(desk.locks) <= 1 for desk in desks)
+        status = await call("get_session_status", session_id=handles[0])
+        assert status["query"] == "fix login 0"
