@@ -13,6 +13,7 @@ import codecs
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
 from code_intel.index.corpus import LARGEST, refusal
-from code_intel.index.reading import is_inside, read_inside, utf8_name
+from code_intel.index.reading import read_inside, real_path, size_inside, utf8_name
 from code_intel.redaction import masked
 from code_intel.spelling import spelled
 
@@ -103,9 +104,10 @@ async def list_files(
     return found._replace(names=tuple(sorted(shown)))
 
 
-def still_there(root: Path, names: tuple[str, ...]) -> list[str]:
-    """Return those of some listed files that are there without a link on the way, whoever swapped one in."""
-    return [name for name in names if is_inside(root, name)]
+def still_there(root: Path, names: Iterable[str]) -> dict[str, int]:
+    """Return those of some listed files that are there without a link on the way, with their bytes."""
+    sizes = ((name, size_inside(root, name)) for name in names)
+    return {name: size for name, size in sizes if size is not None}
 
 
 def find_program(beside: Path | None = None, search_path: str | None = None) -> str:
@@ -121,7 +123,14 @@ def confined(root: Path, path: str, field: str = "path") -> str:
     Raises:
         UsageError: It does not; code `path_outside_root` when it is elsewhere. Names `field`.
     """
-    real, top = _real(spelled(_real(root / path))), _real(root)
+    try:
+        real, top = real_path(spelled(real_path(root / path))), real_path(root)
+    except OSError:
+        raise UsageError(
+            f"{path[:200]} is being replaced all the time.",
+            hint="Ask again when it is at rest.",
+            details={"field": field},
+        ) from None
     if not real.is_relative_to(top):
         raise UsageError(
             f"{path[:200]} is outside the project.",
@@ -136,11 +145,6 @@ def confined(root: Path, path: str, field: str = "path") -> str:
             details={"field": field},
         )
     return real.relative_to(top).as_posix()
-
-
-def _real(path: Path) -> Path:
-    """Return where a path really is; unlike Path.resolve it does not fail on a loop of links."""
-    return Path(os.path.realpath(path))
 
 
 async def _without(

@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from code_intel.index.corpus import LARGEST
 
+TRIES = 20
+"""How often a path that changes while it is resolved is resolved again."""
 _STEPWISE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
 _SAFE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # A folder that may be passed through need not be one that may be listed.
@@ -43,16 +45,34 @@ def read_inside(root: Path, name: str, most: int = LARGEST + 1) -> bytes:
     raise OSError(0, "it changed while it was read")
 
 
-def is_inside(root: Path, name: str) -> bool:
-    """Whether a regular file is below `root` and no link is on the way to it."""
+def size_inside(root: Path, name: str) -> int | None:
+    """Return the bytes of a regular file below `root`; None where it is gone or a link is on the way."""
     try:
-        if not _STEPWISE:
-            real = os.path.realpath(root / name)
-            return Path(real).is_file() and real == str(_beneath(root, name))
-        with _folder_of(root, name) as (folder, last):
-            return stat.S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
+        if _STEPWISE:
+            with _folder_of(root, name) as (folder, last):
+                found = os.stat(last, dir_fd=folder, follow_symlinks=False)
+        else:
+            found = os.lstat(_beneath(root, name))
+            if os.path.realpath(root / name) != str(_beneath(root, name)):
+                return None
     except (OSError, ValueError):
-        return False
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def real_path(path: Path) -> Path:
+    """Return where a path really is; unlike Path.resolve it does not fail on a loop of links.
+
+    Raises:
+        OSError: Links on the way are replaced faster than they can be followed.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            return Path(os.path.realpath(path))
+        except OSError:  # what was a link when it was looked at is none any more
+            if not left:
+                raise
+    raise AssertionError  # pragma: no cover - the last try returns or raises
 
 
 def utf8_name(name: str) -> str:

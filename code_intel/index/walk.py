@@ -23,6 +23,7 @@ from code_intel.index.corpus import (
     refusal,
 )
 from code_intel.index.ignore import walk_folder
+from code_intel.index.reading import real_path
 from code_intel.spelling import spelled
 
 GIT_SECONDS = 30
@@ -158,7 +159,10 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
     """
     if not _is_utf8(str(path)) or "\0" in str(path):
         raise UsageError("path is not valid text.", details={"field": "path"})
-    real = spelled(Path(os.path.realpath(config.folder / path)))
+    try:
+        real = spelled(real_path(config.folder / path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be resolved.", details={"field": "path"}) from error
     if not any(pattern.holds(real) for pattern in patterns(config)):
         raise UsageError(
             f"path not within any configured document directory: {path}",

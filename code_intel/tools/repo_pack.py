@@ -1,7 +1,6 @@
 """Tool `repo_pack`."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -11,7 +10,7 @@ from pydantic import Field
 from code_intel.chunking import decode
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.globs import selector
-from code_intel.forest.grep import confined, list_files
+from code_intel.forest.grep import confined, list_files, still_there
 from code_intel.index.corpus import LARGEST, refusal
 from code_intel.index.reading import read_inside, utf8_name
 from code_intel.session import steps
@@ -27,6 +26,8 @@ BUDGET = 3500
 """Tokens of files in one answer: it stands in it twice, as a field and as text."""
 MOST_FILES = 60
 """Files of one page."""
+MOST_PACKED = 10_000
+"""Files of a pack."""
 MOST_OPENED = 300
 """Files that are opened for one page, those that cannot be shown included."""
 ROWS = 80
@@ -59,16 +60,22 @@ async def repo_pack(
         listing = await list_files(desk.root, path)
         base = await thread(_base, desk, path)
         below = [(name, name.removeprefix(base)) for name in listing.names]
-        names = [name for name, rest in below if _is_wanted(rest, wanted, unwanted)]
-        names, generated = _handwritten(names)
-        if not names:
+        chosen = [name for name, rest in below if _is_wanted(rest, wanted, unwanted)]
+        names, generated = _handwritten(chosen)
+        sizes = await thread(still_there, desk.root, names[:MOST_PACKED])
+        if not sizes:
             raise NotFoundError(
                 f"There is no file to pack below {path[:200]}.",
                 hint="Widen include, or name another folder; ignored and hidden files are never packed.",
                 details={"field": "include" if include or exclude else "path"},
             )
-        made = await thread(_page, desk, format, names, path, first)
-        size = await thread(_size, desk, names)
+        if len(names) > MOST_PACKED:
+            raise UsageError(
+                f"There are {len(names)} files below {path[:200]}; {MOST_PACKED} can be packed.",
+                hint="Name a smaller folder, or narrow with include and exclude.",
+                details={"field": "path"},
+            )
+        made = await thread(_page, desk, format, list(sizes), path, first)
         if held is not None:
             files = [piece.name for piece in made.pieces]
             await held.append(steps.called("repo_pack", path, found=len(files), files=files))
@@ -78,8 +85,8 @@ async def repo_pack(
         "content": made.content,
         "path": path,
         "format": format,
-        "size_bytes": size,
-        "total_files": len(names),
+        "size_bytes": sum(sizes.values()),
+        "total_files": len(sizes),
         "files": rows,
         "truncated": listing.truncated or following is not None,
         "next_cursor": following,
@@ -193,17 +200,6 @@ def _contents(names: Sequence[str]) -> list[str]:
 def _row(piece: Piece) -> dict[str, Any]:
     lines = {"file": piece.name, "start_line": piece.first, "end_line": piece.last}
     return lines | flags_of(piece.text, piece.name)
-
-
-def _size(desk: Desk, names: Sequence[str]) -> int:
-    return sum(_bytes(desk, name) for name in names)
-
-
-def _bytes(desk: Desk, name: str) -> int:
-    try:
-        return os.lstat(desk.root / name).st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _handwritten(names: Sequence[str]) -> tuple[list[str], int]:

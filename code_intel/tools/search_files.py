@@ -50,7 +50,7 @@ async def search_files(
         base = await thread(_base, desk, path)
         found, late = await thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=BUDGET)
-        files = await thread(still_there, desk.root, found[part.start : part.end])
+        files = [*await thread(still_there, desk.root, found[part.start : part.end])]
         if held is not None:
             await held.append(steps.called("search_files", pattern, found=len(found)))
     data: dict[str, Any] = {

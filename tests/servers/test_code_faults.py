@@ -258,5 +258,6 @@ async def test_a_link_swapped_in_while_a_tool_reads_shows_nothing_from_outside(s
                     assert "SECRET" not in told, tool
                     assert "secret" not in told, tool
                     assert "_outside.py" not in told.replace("*_outside.py", ""), tool
+                    assert (result.structured_content or {}).get("error") != "unexpected", tool
                     answered += not result.is_error
     assert answered > ROUNDS
