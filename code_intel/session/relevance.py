@@ -59,13 +59,17 @@ class Place(NamedTuple):
     last: int
 
 
-class Refused(NamedTuple):
+class Unproven(NamedTuple):
     """A symbol that was not confirmed: why not, and what to do."""
 
     name: str
     band: str
     why: str
     then: str
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the wire form."""
+        return {**self._asdict(), "band": self.band or None}
 
 
 class Confirmation(NamedTuple):
@@ -75,14 +79,14 @@ class Confirmation(NamedTuple):
         step: The event.
         bands: Band of each confirmed symbol.
         not_found: Symbols that the index does not define.
-        refused: Symbols whose band asks for more than was shown.
+        unproven: Symbols whose band asks for more than was shown.
         risk: The session's risk from now on.
     """
 
     step: Step
     bands: Mapping[str, Band]
     not_found: tuple[str, ...]
-    refused: tuple[Refused, ...]
+    unproven: tuple[Unproven, ...]
     risk: Risk
 
 
@@ -130,20 +134,23 @@ def confirm_symbols(
     known = {fold_symbol(name): score for name, score in scores.items()}
     where = {fold_symbol(name): found for name, found in places.items()}
     bands = {name: band_of(known.get(name)) for name in names if name in index}
-    refused = [
-        Refused(name, band.name, *lack)
+    unproven = [
+        Unproven(name, band.name, *lack)
         for name, band in bands.items()
         if (lack := _lack(session, band, name, evidence, where.get(name, ())))
     ]
-    for item in refused:
+    for item in unproven:
         del bands[item.name]
     if not bands:
         raise UsageError(
-            f"{refused[0].name} is not confirmed: {refused[0].why}.",
-            hint=f"{refused[0].then}; then call confirm_symbol_relevance again.",
-            details={"field": "code_evidence", "refused": [item._asdict() for item in refused]},
+            f"{unproven[0].name} is not confirmed: {unproven[0].why}.",
+            hint=f"{unproven[0].then}; then call confirm_symbol_relevance again.",
+            details={
+                "field": "code_evidence",
+                "unproven_symbols": [item.as_dict() for item in unproven],
+            },
         )
-    return _confirmation(session, bands, known, evidence, not_found, refused)
+    return _confirmation(session, bands, known, evidence, not_found, unproven)
 
 
 def carriers(
@@ -228,7 +235,7 @@ def _confirmation(
     scores: Mapping[str, float],
     evidence: str,
     not_found: tuple[str, ...],
-    refused: Sequence[Refused],
+    unproven: Sequence[Unproven],
 ) -> Confirmation:
     unsure = session.unsure or any(band.raises for band in bands.values())
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
@@ -242,7 +249,7 @@ def _confirmation(
         for name, band in bands.items()
     ]
     data = {"symbols": items, "evidence": evidence, "risk": risk.value}
-    return Confirmation(Step(Event.CONFIRMED, data), bands, not_found, tuple(refused), risk)
+    return Confirmation(Step(Event.CONFIRMED, data), bands, not_found, tuple(unproven), risk)
 
 
 def _share_words(term: str, symbol: str) -> bool:

@@ -77,7 +77,7 @@ async def confirm_symbol_relevance(
             for s in session.symbols
         ],
         "not_found": list(verdict.not_found),
-        "refused": [item._asdict() for item in verdict.refused],
+        "unproven_symbols": [item.as_dict() for item in verdict.unproven],
         "risk_level": session.risk.value,
         "risk_adjustment": session.risk.value if session.risk is not before else None,
         "hint": _hint(verdict),
@@ -92,7 +92,7 @@ def _said(session: Session, verdict: Confirmation, before: Risk) -> list[str]:
     said = [f"Confirmed: {', '.join(verdict.bands)}."]
     if verdict.not_found:
         said.append(f"Not defined: {', '.join(verdict.not_found)}.")
-    said += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.refused]
+    said += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.unproven]
     unsure = [name for name, band in verdict.bands.items() if band.raises]
     if unsure and session.risk is not before:
         said.append(
@@ -108,8 +108,8 @@ def _band(verdict: Confirmation, name: str) -> dict[str, Any]:
 
 
 def _hint(verdict: Confirmation) -> str:
-    if verdict.refused:
-        return f"{verdict.refused[0].then}, then call confirm_symbol_relevance again."
+    if verdict.unproven:
+        return f"{verdict.unproven[0].then}, then call confirm_symbol_relevance again."
     if verdict.not_found:
         return "Use find_definitions to see how the missing ones are spelled."
     return ""

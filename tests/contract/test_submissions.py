@@ -29,6 +29,7 @@ MAPPED = {"name": LOGIN, "source": "FACT", "confidence": 0.5}
     "field.submit_understanding: symbols_identified entry_points files_analyzed existing_patterns notes",
     "answer.submit_understanding: success session_id next_phase evaluated_confidence risk_level",
     "answer.submit_understanding: missing_requirements unknown_symbols unseen_files confusable_symbols",
+    "answer.submit_understanding: consistency_errors consistency_hint",
     "answer.submit_understanding: mapped_symbols_count mapped_symbols explored_files message hint",
     "transition.EXPLORATION.doubted",
     "transition.EXPLORATION.understood",
@@ -50,6 +51,8 @@ async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Pa
                 "files_analyzed: 1/2",
                 "existing_patterns: 0/1",
             ],
+            "consistency_errors": [],
+            "consistency_hint": "",
             "unknown_symbols": [],
             "unseen_files": [],
             "confusable_symbols": [],
@@ -184,9 +187,11 @@ async def test_hypotheses_are_taken_with_a_reason_that_fits(shop: Path) -> None:
             "next_phase": "VERIFICATION",
             "hypotheses_to_verify": [SUPPOSED, "it raises"],
             "search_queries": ["who logs in"],
+            "hint": answer["hint"],
             "message": answer["message"],
         }
         assert "submit_verification" in answer["message"]
+        assert "that the hypothesis names" in answer["hint"]
 
 
 @pytest.mark.covers(
@@ -195,7 +200,7 @@ async def test_hypotheses_are_taken_with_a_reason_that_fits(shop: Path) -> None:
     "field.submit_verification.verified: hypothesis status evidence",
     "field.submit_verification.verified.evidence: tool target result files",
     "answer.submit_verification: success session_id next_phase confirmed rejected corroborated",
-    "answer.submit_verification: explored_files message",
+    "answer.submit_verification: explored_files warning message",
     "transition.VERIFICATION.verified",
     "transition.VERIFICATION.refuted",
     "rule.evidence.rejected",
@@ -214,6 +219,7 @@ async def test_a_confirmation_leads_to_ready_and_rejections_lead_back(shop: Path
             "rejected": [],
             "corroborated": [True],
             "explored_files": [SERVICE],
+            "warning": "",
             "message": answer["message"],
         }
         assert "check_write_target" in answer["message"]
@@ -223,6 +229,7 @@ async def test_a_confirmation_leads_to_ready_and_rejections_lead_back(shop: Path
         assert (answer["next_phase"], answer["session_id"]) == ("EXPLORATION", session)
         assert (answer["confirmed"], answer["rejected"]) == ([], [SUPPOSED])
         assert answer["corroborated"] == [False]
+        assert "rejected" in answer["warning"]
 
 
 @pytest.mark.covers(
@@ -253,7 +260,11 @@ async def test_evidence_that_the_log_does_not_bear_out_settles_nothing(shop: Pat
     "tool.confirm_symbol_relevance",
     "field.confirm_symbol_relevance: relevant_symbols code_evidence reasoning",
     "answer.confirm_symbol_relevance: success session_id current_phase updated_count mapped_symbols",
-    "answer.confirm_symbol_relevance: not_found hint reasoning message",
+    "answer.confirm_symbol_relevance: not_found hint reasoning message unproven_symbols risk_level",
+    "answer.confirm_symbol_relevance.risk_adjustment",
+    "row.mapped_symbol.band",
+    "row.unproven: name band why then",
+    "error.invalid_argument.unproven_symbols",
     "error.no_query_frame",
     "error.invalid_argument.not_found",
 )
@@ -270,6 +281,13 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
         assert (unknown["error"], unknown["not_found"]) == ("invalid_argument", ["nope"])
         mute = await call.refused("confirm_symbol_relevance", **CONFIRMED | {"code_evidence": " "})
         assert mute["field"] == "code_evidence"
+        loose = await call.refused(
+            "confirm_symbol_relevance", **CONFIRMED | {"relevant_symbols": ["shipping_fee"]}
+        )
+        (unproven,) = loose["unproven_symbols"]
+        assert (unproven["name"], unproven["band"]) == ("shipping_fee", None)
+        assert unproven["why"] in loose["message"]
+        assert unproven["then"] in loose["hint"]
         answer = await call(
             "confirm_symbol_relevance",
             **CONFIRMED | {"relevant_symbols": [LOGIN, "nope"]},
@@ -281,13 +299,23 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
             "current_phase": "EXPLORATION",
             "updated_count": 1,
             "mapped_symbols": [
-                {"name": LOGIN, "source": "FACT", "confidence": 0.7, "confirmed": True}
+                {
+                    "name": LOGIN,
+                    "source": "FACT",
+                    "confidence": 0.7,
+                    "confirmed": True,
+                    "band": None,
+                }
             ],
             "not_found": ["nope"],
+            "unproven_symbols": [],
+            "risk_level": "MEDIUM",
+            "risk_adjustment": "MEDIUM",
             "hint": "Use find_definitions to see how the missing ones are spelled.",
             "reasoning": "the others only format",
-            "message": f"Confirmed: {LOGIN}. Not defined: nope.",
+            "message": answer["message"],
         }
+        assert answer["message"].startswith(f"Confirmed: {LOGIN}. Not defined: nope.")
 
 
 @pytest.mark.covers(
@@ -296,6 +324,7 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
     "answer.validate_symbol_relevance: session_id target_feature symbols_count validation_prompt",
     "answer.validate_symbol_relevance: action_required response_schema cached_matches",
     "answer.validate_symbol_relevance: embedding_suggestions embedding_status undefined_symbols",
+    "answer.validate_symbol_relevance: cache_note cache_status embedding_note unmeasured_symbols",
     "row.response_schema: tool relevant_symbols code_evidence",
 )
 async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path) -> None:
@@ -317,10 +346,23 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
             "response_schema": {
                 "tool": "confirm_symbol_relevance",
                 "relevant_symbols": ["names that carry out the feature"],
-                "code_evidence": "what in the code shows it",
+                "code_evidence": answer["response_schema"]["code_evidence"],
             },
             "cached_matches": [],
+            "cache_note": answer["cache_note"],
+            "cache_status": "miss",
             "embedding_suggestions": [],
+            "embedding_note": "No likeness: words only. Every symbol counts as gray.",
+            "unmeasured_symbols": [
+                {
+                    "symbol": LOGIN,
+                    "similarity": None,
+                    "rank": 1,
+                    "band": None,
+                    "risk_adjustment": None,
+                    "asks": answer["unmeasured_symbols"][0]["asks"],
+                }
+            ],
             "embedding_status": "embedding is switched off in the settings",
             "undefined_symbols": ["nope"],
         }
@@ -333,7 +375,7 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
 
 @pytest.mark.model
 @pytest.mark.covers(
-    "row.suggestion: symbol similarity rank",
+    "row.suggestion: symbol similarity rank band risk_adjustment asks",
     "answer.validate_symbol_relevance.cached_matches",
     "answer.submit_understanding.mapped_symbols",
 )
@@ -352,6 +394,8 @@ async def test_with_a_model_symbols_are_ranked_by_their_calibrated_similarity(
         assert (first["symbol"], first["rank"]) == (LOGIN, 1)
         assert (second["symbol"], second["rank"]) == ("shipping_fee", 2)
         assert 1 >= first["similarity"] > second["similarity"] >= 0
+        assert (first["band"], second["band"]) == ("high", "low")
+        assert first["asks"] != second["asks"]
         assert answer["cached_matches"] == []
         await call("set_query_frame", target_feature=FRAME["target_feature"])
         confirmed = await call("confirm_symbol_relevance", **CONFIRMED)
