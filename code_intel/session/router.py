@@ -39,7 +39,7 @@ PURPOSE: Mapping[str, str] = MappingProxyType(
 MOST_STEPS = 12
 MOST_NAMES = 3
 """Symbols of one question that are looked up."""
-MOST_WORDS = 2
+MOST_WORDS = 3
 """Words of one question that are looked up, the most telling ones."""
 
 Params = dict[str, object]

@@ -1,21 +1,62 @@
-"""What a text asks of the code, in any language: the symbols it names, and its words, the most telling first."""
+"""What a text asks of the code, in any language: the symbols it names, and its words, the most telling first.
+
+How much a word says is asked of the index: the fewer chunks have it, the more. Words it does not have come last.
+"""
 
 import re
+from collections.abc import Mapping, Sequence
 
 from code_intel.chunking.languages import language_of
 from code_intel.chunking.lexicon import english, unread
-from code_intel.chunking.words import LONGEST, STOP_WORDS, stem
+from code_intel.chunking.words import LONGEST, STOP_WORDS, query_words, stem
+from code_intel.forest.files import search_files
 from code_intel.forest.question import read
-from code_intel.learned.english import ideas, rarity
+from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.session.router import Asked
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _SHORTEST = 3
 """Letters of a word; what is shorter is found everywhere. Of Japanese that no dictionary knows, two."""
+COMMON = 500
+"""Chunks from which on a word is as common as any."""
 
 
-def asked_of(text: str, *, symbol: str = "", slot: str = "") -> Asked:
-    """Return what a text asks for; `symbol` is one that is named beside it, `slot` whose words these are."""
+def asked_of(store: Store, text: str, *, symbol: str = "", slot: str = "") -> Asked:
+    """Return what a text asks for.
+
+    Args:
+        store: The index of the code that it is about.
+        text: In any language.
+        symbol: One that is named beside it.
+        slot: Whose words these are.
+    """
+    said = read_words(text, symbol)
+    return Asked(said.names, tuple(sorted(said.words, key=lambda row: _says(store, row))), slot)
+
+
+def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:
+    """Return the place of each file with words of the question, best first, as files_search has them.
+
+    Files that say a Japanese question in the code's own words come before those that say it in Japanese:
+    code does before what is written about it.
+    """
+    said = read_words(question)
+    spelled = " ".join((*said.names, *(word for row in said.words for word in row)))
+    found = (
+        hit.path
+        for words in (spelled, question)
+        for hit in search_files(store, words, top_k=NEIGHBOURS, bases=bases)
+    )
+    return {path: place for place, path in enumerate(dict.fromkeys(found))}
+
+
+def _says(store: Store, spellings: tuple[str, ...]) -> int:
+    """Return in how many chunks a word is; more than in all, when it is in none."""
+    return len(store.word_hits(query_words(" ".join(spellings)), "body", COMMON)) or COMMON + 1
+
+
+def read_words(text: str, symbol: str = "") -> Asked:
+    """Return what a text asks for, its words in the order in which they stand."""
     rows = english(text)
     named = [
         name.spelled
@@ -33,17 +74,11 @@ def asked_of(text: str, *, symbol: str = "", slot: str = "") -> Asked:
             _SHORTEST <= len(word) <= LONGEST and word.casefold() not in STOP_WORDS for word in row
         )
     )
-    told = sorted(words, key=_rarity, reverse=True)
     strange = [(run,) for run in unread(text) if 1 < len(run) <= LONGEST] if rows else []
-    return Asked(tuple(names), (*told, *strange), slot)
+    return Asked(tuple(names), (*words, *strange))
 
 
 def _stemmed(word: str) -> str:
     """Return what all forms of an English word begin with: `passwords` is also `password`."""
     root = stem(word.casefold())
     return root if word.casefold().startswith(root) and len(root) >= _SHORTEST else word
-
-
-def _rarity(spellings: tuple[str, ...]) -> float:
-    found = ideas(spellings[0])
-    return max(map(rarity, found), default=0.0)

@@ -4,7 +4,8 @@ How sure follows from how a place was found, by the table `SURE`; a place that s
 as the best of them (docs/decisions/0031).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from code_intel.tools.suspicion import flags_of
 
 FOREST = "search_forest"
 _SEARCHES = ("search_text", "find_references")
+_NO_RANKS: Mapping[str, int] = MappingProxyType({})
 SNIPPET = 60
 """Tokens of a result's text; snippets_get has the rest."""
 
@@ -138,14 +140,16 @@ SURE: tuple[_Sure, ...] = (
 defined in the file that was named need not be about the question."""
 
 
-def merged(outputs: Sequence[Output]) -> list[Finding]:
+def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[Finding]:
     """Return the places that calls have found, each once.
 
-    Every call has its first place before any has its second, so that no tool crowds out another; of two
+    Of one call the surest come first, then those of the files that fit the question best (`ranks`, 0 the
+    best), and of no file a second place before all have had their first. Every call has its first place before any has its second, so that no tool crowds out another; of two
     places one of which lies within the other, the surer stands for both.
     """
     kept: list[Finding] = []
-    for finding in _in_turn([list(_read(place, output)) for place, output in enumerate(outputs)]):
+    queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]
+    for finding in _in_turn(queues):
         at = next((at for at, other in enumerate(kept) if other.meets(finding)), None)
         if at is None:
             kept.append(finding)
@@ -154,6 +158,17 @@ def merged(outputs: Sequence[Output]) -> list[Finding]:
             by = tuple(dict.fromkeys((*known.found_by, *finding.found_by)))
             kept[at] = max(known, finding, key=lambda one: one.confidence)._replace(found_by=by)
     return kept
+
+
+def _queue(found: Iterable[Finding], ranks: Mapping[str, int]) -> list[Finding]:
+    """Return what one call has found in the order in which it is shown."""
+    before: Counter[str] = Counter()
+    placed: list[tuple[float, int, int, Finding]] = []
+    for finding in found:
+        rank = ranks.get(finding.file_path, len(ranks))
+        placed.append((-finding.confidence, before[finding.file_path], rank, finding))
+        before[finding.file_path] += 1
+    return [finding for *_, finding in sorted(placed, key=lambda row: row[:3])]
 
 
 def _in_turn(queues: Sequence[Sequence[Finding]]) -> Iterator[Finding]:

@@ -7,23 +7,24 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from code_intel.forest.grep import confined
+from code_intel.index.walk import bases
 from code_intel.learned.decisions import Decision
 from code_intel.records import Freshness
 from code_intel.session import phases, router, steps
 from code_intel.session.frame import SLOTS, missing_slots
+from code_intel.session.guidance import VERIFY
 from code_intel.session.requirements import slot_evidenced
 from code_intel.session.router import Place, Plan, Planned
 from code_intel.session.state import Session, Step
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, index_data, index_text, tokens
-from code_intel.tools.asking import asked_of
+from code_intel.tools.asking import asked_of, ranks
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.findings import FOREST, Finding, Output, merged
 from code_intel.tools.halves import heard, look, returned
 from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.plan_run import RUN, calls_of, run
-from code_intel.tools.search_forest import VERIFY
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import note_of
 from code_intel.tools.symbol_facts import defined_symbols
@@ -81,12 +82,13 @@ async def query(
     session, handle = await look(desk, session_id, "query")
     place = await thread(_place, desk, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
-    made = _plan(question, symbol, intent_name, place, session)
+    made = await thread(_plan, desk, question, symbol, intent_name, place, session)
     key = (question, intent, path, symbol, file_path)
     asked = _Asked(question, session, made, key)
     start = start_of(cursor, *key)
     outputs = await run(made.steps, calls_of(desk), desk.report)
-    found = merged(outputs)
+    best = await thread(ranks, desk.forest.store, question, bases(desk.forest.config))
+    found = merged(outputs, best)
     fallback = await _fallback(desk, question, place, session) if not found else _Fallback()
     if fallback.output:
         outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
@@ -107,18 +109,22 @@ def _place(desk: Desk, path: str, file_path: str) -> Place:
     return Place(below, file, (desk.root / below).is_file())
 
 
-def _plan(question: str, symbol: str, intent: str, place: Place, session: Session | None) -> Plan:
+def _plan(
+    desk: Desk, question: str, symbol: str, intent: str, place: Place, session: Session | None
+) -> Plan:
     frame = session.frame if session else None
     missing = missing_slots(frame, router.intent_of(intent))
     slots = [
         asked_of(
-            f"{slot.value} {slot.quote}" if slot.quote != slot.value else slot.value, slot=slot.name
+            desk.forest.store,
+            f"{slot.value} {slot.quote}" if slot.quote != slot.value else slot.value,
+            slot=slot.name,
         )
         for slot in (frame.slots if frame else ())
         if session and not slot_evidenced(session, slot.name)
     ]
     return router.plan(
-        asked_of(question, symbol=symbol),
+        asked_of(desk.forest.store, question, symbol=symbol),
         slots,
         intent,
         missing=missing if frame else SLOTS,

@@ -339,6 +339,37 @@ def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both(
     assert isinstance(found[1], Finding)
 
 
+def test_of_one_call_the_files_that_fit_best_come_first_each_with_one_place() -> None:
+    rows = [
+        {"file": file, "line_number": line, "line_content": "f"}
+        for file in ("README.md", "a.py", "b.py")
+        for line in (1, 9)
+    ]
+    output = Output(Planned("search_text", "", 1, {"pattern": "f"}), {"matches": rows})
+    found = merged([output], {"b.py": 0, "a.py": 1})
+    assert [(one.file_path, one.start_line) for one in found] == [
+        ("b.py", 1),
+        ("a.py", 1),
+        ("README.md", 1),
+        ("b.py", 9),
+        ("a.py", 9),
+        ("README.md", 9),
+    ]
+
+
+async def test_the_word_that_fewest_places_have_is_asked_for_first(shop: Path) -> None:
+    common = "def session():\n    return 'the session of a session'\n"
+    for number in range(20):
+        (shop / "src" / f"session_{number}.py").write_text(common, encoding="utf-8")
+    async with index_server(shop, "forest") as forest:
+        await forest("sync")
+    async with gateway(shop) as call:
+        answer = await call("query", question="how is a session revoked")
+        words = [step["params"].get("symbol") for step in answer["plan"]]
+    assert words[0] == "revok"
+    assert words.index("session") > 0
+
+
 async def test_a_log_that_cannot_be_written_is_a_warning_and_costs_no_answer(shop: Path) -> None:
     logs = shop / ".code-intel" / "logs"
     logs.mkdir(exist_ok=True)
