@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from code_intel.cli.mcp_json import plain
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, STATE_FOLDER, IndexConfig, Settings
 from code_intel.errors import ConfigError
 
@@ -76,15 +77,15 @@ def servers_of(path: Path, text: bytes | None) -> dict[str, Any]:
         ConfigError: It is not a JSON object; it is left alone, and the error shows what to add.
     """
     try:
-        document = json.loads((text or b"").decode("utf-8-sig").strip() or "{}")
+        document = json.loads(plain((text or b"").decode("utf-8-sig")).strip() or "{}")
     except (ValueError, RecursionError):
         document = None
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(servers, dict):
         ours = json.dumps({name: entry(name) for name in SERVERS}, ensure_ascii=False)
         raise ConfigError(
-            f"{path} is not plain JSON with an object mcpServers; it was left as it is.",
-            hint=f"Make it plain JSON, or add these to mcpServers by hand: {ours}",
+            f"{path} is no JSON with an object mcpServers; it was left as it is.",
+            hint=f"Mend it, or add these to mcpServers by hand: {ours}",
         )
     return cast("dict[str, Any]", servers)
 

@@ -1,7 +1,8 @@
 """`.mcp.json`: entries put in and taken out of its text, every other byte left as it is.
 
-People write this file by hand; parsing and printing it anew would reformat what is theirs. All
-functions take the text of a valid JSON object whose `mcpServers`, if any, is an object.
+People write this file by hand; parsing and printing it anew would reformat what is theirs. Comments and
+a comma behind the last member are theirs, too, though JSON has neither: see `plain`. All other functions
+take the text of an object whose `mcpServers`, if any, is an object.
 """
 
 import json
@@ -10,6 +11,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 SERVERS = "mcpServers"
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 
 
 class Member(NamedTuple):
@@ -21,9 +25,20 @@ class Member(NamedTuple):
     end: int
 
 
+def plain(text: str) -> str:
+    """Return `text` with spaces for comments and for commas behind last members; every place stays."""
+    for pattern in (_COMMENT, _LAST_COMMA):
+        text = pattern.sub(_blanked, text)
+    return text
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else re.sub(r"[^\r\n]", " ", found[0])
+
+
 def merged(text: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
     """Return `text` with the entries appended to `mcpServers`, in their order."""
-    top = text.index("{")
+    top = plain(text).index("{")
     if _servers(text) is None:
         return _appended(text, top, 1, SERVERS, entries)
     for name, entry in entries.items():
@@ -42,16 +57,17 @@ def without(text: str, names: Collection[str]) -> str:
     for name in names:
         text = _removed(text, servers.value, name)
     found, _ = _members(text, servers.value)
-    return text if found or was_there else _removed(text, text.index("{"), SERVERS)
+    return text if found or was_there else _removed(text, plain(text).index("{"), SERVERS)
 
 
 def _servers(text: str) -> Member | None:
-    found, _ = _members(text, text.index("{"))
+    found, _ = _members(text, plain(text).index("{"))
     return next((member for member in reversed(found) if member.name == SERVERS), None)
 
 
 def _members(text: str, opening: int) -> tuple[list[Member], int]:
     """Return the members of the object that opens there, and where it closes."""
+    text = plain(text)
     decoder = json.JSONDecoder()
     found = []
     place = _next(text, opening + 1)

@@ -110,7 +110,7 @@ def _without(path: Path, text: bytes) -> bytes | None:
     if not ours:
         return text
     left = mcp_json.without(text.decode(), ours)
-    if json.loads(left.lstrip("\ufeff")) != {}:
+    if json.loads(mcp_json.plain(left).lstrip("\ufeff")) != {}:
         return left.encode()
     whole = pretty({"mcpServers": present})
     if text == whole:

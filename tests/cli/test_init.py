@@ -103,6 +103,48 @@ def test_what_people_wrote_into_mcp_json_stays_to_the_byte(bare: Project, before
     assert file.read_bytes().decode() == before
 
 
+COMMENTED = """\
+// { "mcpServers": {} } is what it was
+{
+  /* "mcpServers": { "two": {} }, */
+  "mcpServers": {
+    "one": {"command": "sh", "args": ["-c", "echo // no comment, }"]}, // { the first
+    /* and the last */
+  },
+}
+// the end }
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        COMMENTED,
+        COMMENTED.replace("\n", "\r\n"),
+        '// mine\n{"mcpServers": {}}',
+        '{"mcpServers": {"one": {}, }, } ',
+        "{ // nothing yet\n}\n",
+        '{"a": [1, 2, ], /* { */ "b": "\\"//", }',
+    ],
+)
+def test_comments_and_last_commas_in_mcp_json_stay_to_the_byte(bare: Project, before: str) -> None:
+    file = bare.root / ".mcp.json"
+    file.write_bytes(before.encode())
+    init(bare)
+    after = file.read_bytes().decode()
+    old, new = (json.loads(mcp_json.plain(text)) for text in (before, after))
+    foreign = old.get("mcpServers", {})
+    assert new == old | {
+        "mcpServers": foreign | {name: new["mcpServers"][name] for name in SERVERS}
+    }
+    kept = iter(after)
+    assert all(character in kept for character in before)  # in this order
+    init(bare)
+    assert file.read_bytes().decode() == after
+    init(bare, "--remove")
+    assert file.read_bytes().decode() == before
+
+
 def test_an_entry_of_ours_that_was_edited_is_kept(bare: Project) -> None:
     edited = {
         "mcpServers": {"code-intel": {"command": "mine", "args": ["serve"], "env": {"A": "1"}}}
@@ -119,8 +161,8 @@ def test_an_entry_of_ours_that_was_edited_is_kept(bare: Project) -> None:
 @pytest.mark.parametrize(
     "before",
     [
-        '{"mcpServers": {}, } ',
-        '// mine\n{"mcpServers": {}}',
+        '{"mcpServers": {},, } ',
+        '/* mine\n{"mcpServers": {}}',
         "[]",
         '{"mcpServers": []}',
         '"x"',
@@ -129,9 +171,7 @@ def test_an_entry_of_ours_that_was_edited_is_kept(bare: Project) -> None:
     ],
     ids=range(7),
 )
-def test_an_mcp_json_that_is_not_plain_json_is_left_with_what_to_add(
-    bare: Project, before: str
-) -> None:
+def test_an_mcp_json_that_is_no_json_is_left_with_what_to_add(bare: Project, before: str) -> None:
     file = bare.root / ".mcp.json"
     file.write_bytes(before.encode("latin-1"))
     for arguments in ((), ("--dry-run",)):
