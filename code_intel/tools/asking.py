@@ -17,6 +17,8 @@ from code_intel.session.router import Asked
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _SHORTEST = 3
 """Letters of a word; what is shorter is found everywhere. Of Japanese that no dictionary knows, two."""
+LONGEST_ENDING = 2
+"""Letters of an inflection: -s, -es, -ed, -e."""
 COMMON = 500
 """Chunks from which on a word is as common as any."""
 
@@ -79,6 +81,11 @@ def read_words(text: str, symbol: str = "") -> Asked:
 
 
 def _stemmed(word: str) -> str:
-    """Return what all forms of an English word begin with: `passwords` is also `password`."""
+    """Return what the forms of an English word begin with: `passwords` is also `password`.
+
+    Other words made of it are other words: `session` is no `sess`.
+    """
     root = stem(word.casefold())
-    return root if word.casefold().startswith(root) and len(root) >= _SHORTEST else word
+    ending = word.casefold().removeprefix(root)
+    inflected = len(ending) <= LONGEST_ENDING or ending == "ing"
+    return root if inflected and len(root) >= _SHORTEST else word
