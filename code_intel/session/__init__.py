@@ -8,7 +8,7 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
         verdict = requirements.submit_understanding(held.session, submission, facts)
         held.append(verdict.step)
 
-    journal        Started Transaction create load transaction append inspect records
+    journal        Started Transaction create load transaction append inspect
     handles        Handle mint parse
     heads          Head Place place_of read history
     listing        Listed JournalFile list_sessions journal_files prune

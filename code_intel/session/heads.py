@@ -169,13 +169,15 @@ def held(place: Place, name: str, timeout: float) -> Iterator[HeldHead]:
     if handle is None:
         raise unknown(name)
     try:
-        lock(handle, name, timeout)
+        with files.disk(place.head(name), ADVICE):  # a file system may have no locks
+            lock(handle, name, timeout)
         head, end = _last(place.head(name), handle)
         if head is None:
             raise unknown(name)
         yield HeldHead(handle, head, end)
     finally:
-        unlock(handle)
+        with suppress(OSError):
+            unlock(handle)
         os.close(handle)
 
 

@@ -152,11 +152,6 @@ def inspect(place: Place, name: str) -> Session:
     return _replayed(place, name, _head(place, name))
 
 
-def records(place: Place, name: str) -> tuple[Record, ...]:
-    """Return the steps of a session for people, by its name; raises what `inspect` raises."""
-    return _read(place, name, _head(place, name))[0]
-
-
 @contextmanager
 def transaction(
     place: Place,

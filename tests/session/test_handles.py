@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import SessionError
 from code_intel.session import journal, steps
+from code_intel.session.acknowledged import believable
 from code_intel.session.handles import NAME, Handle, mint, parse
 from code_intel.session.heads import Place
 from code_intel.session.phases import Intent
@@ -115,7 +116,7 @@ def test_people_read_a_session_by_its_name_and_change_nothing(place: Place) -> N
     session = journal.append(place, text, LOOK)
     before = {path: path.read_bytes() for path in place.journals.iterdir()}
     assert journal.inspect(place, session.name) == session
-    assert [record.event.value for record in journal.records(place, session.name)] == [
+    assert [record.event.value for record in believable(place, session.name).records] == [
         "started",
         "called",
     ]

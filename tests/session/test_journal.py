@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import journal, steps
+from code_intel.session.acknowledged import believable
 from code_intel.session.evidence import (
     Answer,
     Evidence,
@@ -405,6 +406,6 @@ def test_replaying_a_journal_gives_the_session(intent: Intent, chosen: list[Step
             except CodeIntelError as error:
                 assert error.hint  # noqa: PT017 - refusals are half of the walk
         assert journal.load(place, handle) == journal.inspect(place, session.name) == session
-        said = journal.records(place, session.name)
+        said = believable(place, session.name).records
         assert replay(said) == replay(said) == session
         assert session.seq == len(said)
