@@ -140,7 +140,10 @@ class _Source:
         self, symbols: Sequence[Symbol]
     ) -> Iterator[tuple[tuple[str, int], tuple[str, ...]]]:
         """Yield the parameters of each function, by its bare name and last line."""
-        wanted = {(s.name, s.end_line) for s in symbols if s.kind in ROUTINES}
+        wanted: dict[int, set[str]] = {}
+        for symbol in symbols:
+            if symbol.kind in ROUTINES:
+                wanted.setdefault(symbol.end_line, set()).add(symbol.name)
         _, matches = parse(self._encoded, self._language)
         for match in matches:
             kind = next((kind for kind in ROUTINES if kind in match), None)
@@ -148,9 +151,9 @@ class _Source:
                 continue
             node, said = match[kind][0], self._of(match["name"][0])
             last = self._lines.number(max(self._offsets.character(node.end_byte) - 1, 0))
-            for key in wanted:
-                if key[1] == last and said.strip(self._language.quotes).endswith(key[0]):
-                    yield key, tuple(self._told(node))
+            for name in wanted.get(last, ()):
+                if said.strip(self._language.quotes).endswith(name):
+                    yield (name, last), tuple(self._told(node))
 
     def _told(self, node: "Node") -> Iterator[str]:
         for each in _parameters(node)[:MOST]:

@@ -1,0 +1,107 @@
+"""Whatever has more than one answer holds is reached by its cursor: all of it, once, in the same order."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.tools.answers import tokens
+from projects import ERAS, Caller
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+FILES = 60
+
+
+@pytest.fixture
+def many(shop: Path) -> Path:
+    """The shop with many files that define, use and import one name."""
+    folder = shop / "src" / "many"
+    folder.mkdir()
+    (folder / "hub.py").write_text("def needle_hub():\n    pass\n", encoding="utf-8")
+    for number in range(FILES):
+        (folder / f"user_{number:02}_of_the_needle.py").write_text(
+            "from many.hub import needle_hub\n\n\n"
+            f"def needle_{number:02}():\n    '''{'needle 語 ' * 20}'''\n    return needle_hub()\n",
+            encoding="utf-8",
+        )
+    return shop
+
+
+PAGED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "search_text": ({"pattern": "needle", "path": "src/many", "max_results": 150, "context_lines": 2}, "matches", "total_matches"),
+    "search_files": ({"pattern": "*needle*", "path": "src/many"}, "files", "total_files"),
+    "find_definitions": ({"symbol": "needle", "path": "src/many"}, "definitions", "total"),
+    "find_references": ({"symbol": "needle_hub"}, "references", "total"),
+    "get_symbols": ({"path": "src/many"}, "symbols", "total"),
+    "deps_closure": ({"path": "src/many/hub.py", "direction": "inbound"}, "nodes", "total"),
+    "files_search": ({"query": "needle hub", "top_k": 25}, "results", "total"),
+}  # fmt: skip
+
+
+@pytest.mark.covers(
+    *(f"field.{tool}.cursor" for tool in PAGED),
+    *(f"answer.{tool}.next_cursor" for tool in PAGED),
+    *(f"answer.{tool}.truncated" for tool in PAGED),
+    "answer.search_text.total_matches", "field.search_text.max_results", "field.search_text.context_lines",
+    "answer.find_definitions.total", "answer.find_references.total",
+)  # fmt: skip
+@pytest.mark.parametrize("era", ERAS)
+async def test_pages_have_every_row_once(many: Path, era: str) -> None:
+    async with gateway(many, era) as call:
+        await call("get_symbols", path="src/many")
+        for tool, (given, rows, total) in PAGED.items():
+            pages = await every_page(call, tool, given)
+            seen = [str(row) for page in pages for row in page[rows]]
+            assert len(seen) == len(set(seen)) == pages[0][total], tool
+            assert all(page["truncated"] for page in pages[:-1]), tool
+            if tool in {"search_text", "find_references", "get_symbols", "files_search"}:
+                assert len(pages) > 1, tool
+            with_other = {
+                **given,
+                **({"path": "src"} if "path" in given else {"language": "python"}),
+            }
+            if pages[0]["next_cursor"]:
+                error = await call.refused(tool, **with_other, cursor=pages[0]["next_cursor"])
+                assert error["field"] == "cursor", tool
+            for bad in ("x", "-1.00000000", "0.0000", "9" * 50):
+                assert (await call.refused(tool, **given, cursor=bad))["field"] == "cursor"
+
+
+async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+    pages = [await call(tool, **given)]
+    while pages[-1]["next_cursor"]:
+        assert len(pages) < 50
+        answer = await call.client.call_tool(tool, {**given, "cursor": pages[-1]["next_cursor"]})
+        assert answer.structured_content is not None
+        pages.append(dict(answer.structured_content))
+        text = "".join(part.text for part in answer.content if part.type == "text")
+        assert tokens(text) < 3000
+        if pages[-1]["next_cursor"]:
+            assert f"cursor={pages[-1]['next_cursor']}" in text
+    return pages
+
+
+async def test_max_results_counts_over_all_files_and_pages(many: Path) -> None:
+    async with gateway(many) as call:
+        few = await call("search_text", pattern="needle", path="src/many", max_results=7)
+        assert len(few["matches"]) == few["total_matches"] == 7
+        assert few["truncated"]
+        assert few["next_cursor"] is None
+        text = await call.client.call_tool("search_text", {"pattern": "needle", "max_results": 7})
+        assert "raise max_results" in "".join(c.text for c in text.content if c.type == "text")
+
+
+async def test_a_session_is_told_of_the_files_of_the_page_alone(many: Path) -> None:
+    first, last = (f"src/many/user_{number:02}_of_the_needle.py" for number in (0, FILES - 1))
+    given = {"pattern": "return needle_hub", "path": "src/many", "context_lines": 3}
+    async with gateway(many) as call:
+        await call("start_session", intent="MODIFY", query="fix the needle")
+        pages = [await call("search_text", **given, max_results=25)]
+        refused = await call.refused(
+            "submit_understanding", symbols_identified=["needle_hub"], files_analyzed=[first, last]
+        )
+        shown = {row["file"] for row in pages[0]["matches"]}
+        assert set(refused["unseen_files"]) == {first, last} - shown
+        assert last not in shown

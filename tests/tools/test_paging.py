@@ -1,0 +1,58 @@
+"""Cursors: pages rejoin to the rows, and a cursor of another question is refused."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import UsageError
+from code_intel.tools.answers import tokens
+from code_intel.tools.paging import by_section, cursor_at, page, place_of, start_of
+
+
+@given(
+    st.lists(st.text(max_size=40), max_size=60),
+    st.integers(1, 20),
+    st.integers(0, 60),
+)
+def test_pages_rejoin_to_the_rows(rows: list[str], most: int, budget: int) -> None:
+    seen: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        part = page(rows, start_of(cursor, "q", 7), str, "q", 7, most=most, budget=budget)
+        assert len(part.rows) <= most
+        assert len(part.rows) == 1 or sum(tokens(json.dumps(r, ensure_ascii=False)) for r in part.rows) <= budget  # fmt: skip
+        assert part.rows or not rows
+        assert (
+            part.data()["truncated"] == (part.next_cursor is not None) == bool(part.rest(len(rows)))
+        )
+        seen += part.rows
+        cursor = part.next_cursor
+    assert seen == rows
+
+
+def test_a_cursor_past_the_end_is_an_empty_last_page() -> None:
+    part = page(["a"], 9, str, "q")
+    assert (part.rows, part.next_cursor) == ([], None)
+
+
+@pytest.mark.parametrize("cursor", ["x", "1", "1.", ".deadbeef", "-1.deadbeef", "1.DEADBEEF", "１.deadbeef"])  # fmt: skip
+def test_what_is_no_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        start_of(cursor, "q")
+    assert caught.value.details["field"] == "cursor"
+    assert "leave cursor out" in caught.value.hint
+
+
+def test_a_cursor_belongs_to_its_question_and_may_have_a_place_within_a_row() -> None:
+    cursor = cursor_at(3, "q", ("a", "b"), within=40)
+    assert place_of(cursor, "q", ("a", "b")) == (3, 40)
+    for other in (("q", ("a",)), ("p", ("a", "b")), ("q",)):
+        with pytest.raises(UsageError):
+            place_of(cursor, *other)
+
+
+def test_rows_of_sections_come_apart_and_every_section_is_there() -> None:
+    part = page([("a", 1), ("b", 2), ("a", 3)], 0, list, "q")
+    assert by_section(part, ("a", "b", "c")) == {"a": [1, 3], "b": [2], "c": []}
