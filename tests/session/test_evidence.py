@@ -9,6 +9,7 @@ from code_intel.session.evidence import (
     Evidence,
     Reason,
     Verification,
+    VerificationFacts,
     allowed_reasons,
     corroborate,
     submit_semantic,
@@ -16,13 +17,14 @@ from code_intel.session.evidence import (
 )
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
     submit_understanding,
 )
 from code_intel.session.short_circuit import judge, map_step
-from code_intel.session.state import Call, Session
+from code_intel.session.state import Call, Hypothesis, Session
 from session.sessions import FACTS, FILES, KNOWN, after, explored, low_risk, map_facts, submission
 
 FIRST, SECOND = "login() は AuthService を呼ぶ", "AuthService が失敗するとエラー画面になる"
@@ -370,3 +372,88 @@ def test_an_empty_search_proves_nothing_where_code_exists_or_nothing_is_announce
     for session, claim in ((green_field(), bare), (green_field(Intent.MODIFY), named)):
         with pytest.raises(RequirementError):
             settle(session, [Answer(NEW, "confirmed", claim)])
+
+
+@pytest.mark.covers("rule.evidence.feature_known")
+@pytest.mark.parametrize("intent", [Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE])
+def test_verification_is_no_way_around_what_carries_out_the_feature(intent: Intent) -> None:
+    session = proven(verifying()._replace(intent=intent))
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(session, both("confirmed", "rejected"))
+    assert caught.value.details["missing_requirements"] == [
+        "nl_symbol_mapping: no symbol is known to carry out 'ログイン'"
+    ]
+    assert caught.value.hint.startswith("Call confirm_symbol_relevance")
+    step, *_ = confirm_symbols(session, ["AuthService"], "AuthService だ", defined=["AuthService"])
+    confirmed = after(session, step)
+    assert submit_verification(confirmed, both("confirmed", "rejected")).next_phase is Phase.READY
+
+
+def test_a_symbol_that_the_evidence_itself_has_found_may_carry_out_the_feature() -> None:
+    session = proven(verifying())
+    facts = VerificationFacts(scores={"AuthService": 0.6})
+    answers = both("confirmed", "rejected")
+    assert submit_verification(session, answers, facts).next_phase is Phase.READY
+    with pytest.raises(RequirementError):
+        submit_verification(session, answers, VerificationFacts(scores={"AuthService": 0.59}))
+
+
+def test_who_only_reads_and_who_rejects_need_no_such_symbol() -> None:
+    session = proven(verifying())
+    reading = session._replace(intent=Intent.INVESTIGATE)
+    assert submit_verification(reading, both("confirmed", "rejected")).next_phase is Phase.READY
+    assert submit_verification(session, both("rejected", "rejected")).rejected == (FIRST, SECOND)
+
+
+def test_a_session_without_a_target_feature_is_told_to_set_one_before_it_is_verified() -> None:
+    session = proven(verifying()._replace(frame=None))
+    with pytest.raises(RequirementError) as caught:
+        settle(session, both("confirmed", "rejected"))
+    assert "names no target_feature" in caught.value.message
+    assert caught.value.hint.startswith("Call set_query_frame")
+
+
+def test_where_no_symbols_are_read_a_confirmed_hypothesis_speaks_of_the_feature() -> None:
+    unread = VerificationFacts(symbols_readable=False)
+    session = proven(verifying())
+    with pytest.raises(RequirementError) as caught:
+        submit_verification(session, both("confirmed", "rejected"), unread)
+    assert "no confirmed hypothesis speaks of 'ログイン'" in caught.value.message
+    said = "ログインは AuthService にある"
+    session = session._replace(hypotheses=(Hypothesis(said),))
+    verdict = submit_verification(session, [Answer(said, "confirmed", PROOF)], unread)
+    assert verdict.next_phase is Phase.READY
+
+
+@pytest.mark.parametrize("target", ["import|login", r"\w+login|import"])
+def test_every_alternative_of_an_expression_speaks_of_the_hypothesis(target: str) -> None:
+    session = after(verifying(), steps.called("search_text", target, found=3, files=FILES[:1]))
+    claim = Evidence("search_text", target, "seen")
+    with pytest.raises(RequirementError) as caught:
+        settle(session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)])
+    assert "nothing that it speaks of" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("tool", "target"),
+    [
+        ("search_text", "AuthService|import"),
+        ("search_text", "AuthServices"),
+        ("find_definitions", "AuthServiceFactory"),
+    ],
+)
+def test_a_map_hit_is_not_confirmed_by_what_merely_contains_its_symbol(
+    tool: str, target: str
+) -> None:
+    session = after(likely(), steps.called(tool, target, found=2, files=FILES, symbols=[target]))
+    (hypothesis,) = session.hypotheses
+    with pytest.raises(RequirementError) as caught:
+        settle(session, [Answer(hypothesis.text, "confirmed", Evidence(tool, target, "there"))])
+    assert "AuthService itself" in caught.value.message
+
+
+def test_a_reason_is_kept_with_what_was_missing() -> None:
+    session = doubted()
+    step = submit_semantic(session, [(FIRST, "high")], "no_definition_found")
+    assert step.data["reason"] == "no_definition_found"
+    assert step.data["missing"] == ["symbols_identified: 2/3"]

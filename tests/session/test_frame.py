@@ -388,3 +388,45 @@ def refusal(query: str, **slots: Any) -> str:
         validate_frame(query, slots)
     assert caught.value.error == "validation_failed"
     return str(caught.value.details["validation_errors"][0]["error"])
+
+
+@pytest.mark.covers("rule.frame.says_something")
+@pytest.mark.parametrize(
+    "words", ["when it is", "the", "できない", "している", "feature", "to the issue"]
+)
+def test_words_of_grammar_alone_fill_no_slot(words: str) -> None:
+    assert "says nothing by itself" in refusal(
+        f"{words} ログイン", desired_action=slot(words, words)
+    )
+
+
+@pytest.mark.covers("rule.frame.no_twins")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("login fails", "login fails"),
+        ("login fails", "Login  FAILS"),
+        ("login fails", "when login fails"),
+        ("ログイン", "ログイン機能"),
+        ("おすすめ", "おすすめ"),
+    ],
+)
+def test_one_thing_does_not_fill_two_slots(one: str, other: str) -> None:
+    query = f"{one}, {other}"
+    said = refusal(query, target_feature=slot(one, one), observed_issue=slot(other, other))
+    assert said == "says the same as target_feature; leave it out"
+    session = framed(started(query=query), target_feature=one)
+    with pytest.raises(SessionError) as caught:
+        steps.set_frame(session, {"trigger_condition": slot(other, other)})
+    assert caught.value.details["validation_errors"][0]["slot"] == "trigger_condition"
+
+
+def test_what_contains_another_slot_says_more_than_it() -> None:
+    frame = validate_frame(
+        "ログインできない。ログイン画面が真っ白",
+        {
+            "target_feature": slot("ログイン", "ログイン"),
+            "observed_issue": slot("ログイン画面が真っ白", "ログイン画面が真っ白"),
+        },
+    )
+    assert len(frame.slots) == 2

@@ -509,3 +509,32 @@ def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
     session = high_risk()
     lacking = missing(session, claim, FACTS._replace(learned=frozenset()))
     assert {item.split(":")[0] for item in lacking} == set(REMEDIES)
+
+
+@pytest.mark.covers("rule.need.slot_evidence")
+@pytest.mark.parametrize("intent", [Intent.IMPLEMENT, Intent.MODIFY])
+def test_a_query_without_an_issue_can_reach_ready_though_its_risk_is_high(intent: Intent) -> None:
+    session = framed(started(intent), target_feature="ログイン", desired_action="直してほしい")
+    assert session.risk is Risk.HIGH
+    session = explored(session)
+    claim = submission(5, 2, 4, 2)
+    assert missing(session, claim, FACTS) == ["slot_evidence: target_feature not evidenced"]
+    call = steps.called("search_text", "ログイン", found=2, files=FILES[:1])
+    ready = after(session, call)
+    assert submit_understanding(ready, claim, FACTS).next_phase is Phase.READY
+
+
+def test_an_issue_that_the_query_tells_must_be_evidenced_at_high_risk() -> None:
+    session = explored(high_risk())
+    assert "slot_evidence: observed_issue not evidenced" in missing(
+        session, submission(5, 2, 4, 2), FACTS
+    )
+
+
+@pytest.mark.parametrize("text", ["..", "--", "()", "→→"])
+def test_signs_name_nothing(text: str) -> None:
+    claim = submission()._replace(existing_patterns=(text,))
+    with pytest.raises(RequirementError) as caught:
+        submit_understanding(explored(low_risk()), claim, FACTS)
+    assert "too short to name anything" in caught.value.details["consistency_errors"][0]
+    assert "submit_understanding again" in caught.value.details["consistency_hint"]
