@@ -1,5 +1,6 @@
 """What ARCHITECTURE.md promises and no other tool checks."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -40,3 +41,26 @@ def test_sql_is_spoken_in_the_named_modules_alone() -> None:
 def test_no_module_has_a_name_that_says_nothing() -> None:
     vague = re.compile(r"(^|/)(utils?|helpers?|managers?|common|misc)(\.py|/)")
     assert [relative(path) for path in MODULES if vague.search(relative(path))] == []
+
+
+STARTERS = {"run", "Popen", "open_process", "run_process", "check_output", "check_call", "call"}
+"""What starts a program, of `subprocess` and `anyio`."""
+
+
+def test_no_program_that_is_started_can_read_what_a_client_says() -> None:
+    started = 0
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and (node.func.value.id, node.func.attr) != ("anyio", "run")
+                and node.func.value.id in {"subprocess", "anyio"}
+                and node.func.attr in STARTERS
+            ):
+                started += 1
+                given = {keyword.arg for keyword in node.keywords}
+                assert "stdin" in given, f"{relative(module)}:{node.lineno}"
+                assert "shell" not in given, f"{relative(module)}:{node.lineno}"
+    assert started >= 4
