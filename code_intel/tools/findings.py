@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.session.router import Planned
-from code_intel.session.state import MOST_OPENED
+from code_intel.session.state import FEW, MOST_OPENED
 from code_intel.session.wording import fold_symbol
 from code_intel.tools.answers import tokens
 from code_intel.tools.suspicion import flags_of
 
 FOREST = "search_forest"
-_SEARCHES = ("search_text", "find_references")
+_OF_FILES = ("find_definitions", "find_references", "search_text", "get_symbols")
 _NO_RANKS: Mapping[str, int] = MappingProxyType({})
 SNIPPET = 60
 """Tokens of a result's text; snippets_get has the rest."""
@@ -42,18 +42,22 @@ class Output(NamedTuple):
         return [row for field in reading.fields for row in self.data.get(field, ())]
 
     @property
-    def opens(self) -> bool:
-        """Whether it has looked at the files it found, and has not merely listed them."""
-        listed = self.step.tool == "get_symbols" and len({row["file"] for row in self.rows}) > 1
-        return not listed and not self.everywhere
+    def vague(self) -> bool:
+        """Whether it found so much that nobody has looked at each, or merely lists what is there."""
+        rows, tool = self.rows, self.step.tool
+        files = len({row["file"] for row in rows}) if tool in _OF_FILES else 0
+        most = {"find_definitions": FEW, "get_symbols": 1}.get(tool, MOST_OPENED)
+        many = len(rows) if tool == "find_definitions" else files
+        return many > most or bool(tool in _OF_FILES and self.data.get("truncated"))
 
-    @property
-    def everywhere(self) -> bool:
-        """Whether it searched the files for what is in so many of them that it says nothing."""
-        if self.step.tool not in _SEARCHES:
-            return False
-        files = {row["file"] for row in self.rows}
-        return len(files) > MOST_OPENED or bool(self.data.get("truncated"))
+    def looked_at(self, shown: Sequence["Finding"]) -> list["Finding"]:
+        """Return those of its places that count: when it is vague, definitions of exactly that name."""
+        if not self.vague:
+            return list(shown)
+        if self.step.tool != "find_definitions":
+            return []
+        name = _parts(str(self.step.params["symbol"]))[-1]
+        return [finding for finding in shown if _parts(finding.symbol_name)[-1] == name]
 
 
 class Finding(NamedTuple):
@@ -119,18 +123,19 @@ class _Sure(NamedTuple):
 
 
 def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
-    asked, found = (
-        fold_symbol(str(name)).replace("::", ".").split(".")
-        for name in (output.step.params["symbol"], row["name"])
-    )
+    asked, found = _parts(str(output.step.params["symbol"])), _parts(str(row["name"]))
     return found[-len(asked) :] == asked
+
+
+def _parts(symbol: str) -> list[str]:
+    return fold_symbol(symbol).replace("::", ".").split(".")
 
 
 SURE: tuple[_Sure, ...] = (
     _Sure("find_definitions", _is_exact, 0.95),
     _Sure("find_definitions", lambda *_: True, 0.8),
     _Sure("find_references", lambda *_: True, 0.7),
-    _Sure("search_text", lambda output, _: not output.everywhere, 0.6),
+    _Sure("search_text", lambda output, _: not output.vague, 0.6),
     _Sure("get_symbols", lambda *_: True, 0.5),
     _Sure("analyze_structure", lambda *_: True, 0.5),
     _Sure("search_text", lambda *_: True, 0.4),

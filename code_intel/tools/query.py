@@ -175,8 +175,8 @@ def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) ->
         what = f"{output.step.tool} {_target(output.step)}"
         if output.error:
             made.append(Decision("step_failed", what, output.error, "query"))
-        elif output.everywhere:
-            why = "found in too many files: none of them counts as looked at, no slot as answered"
+        elif output.vague:
+            why = "found so much that only what has exactly that name counts as looked at"
             made.append(Decision("step_discounted", what, why, "query"))
     if fallback.reason:
         kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
@@ -220,29 +220,26 @@ def _calls(
     """Yield the calls of a plan as the session is told of them, and the question itself last.
 
     A place that is not shown was not looked at; a call none of whose places are shown is not told, unless it
-    found nothing. What is found everywhere, or merely listed, opens no file, and is no more an answer than the
-    forest's hypotheses.
+    found nothing. Of what is found everywhere, or merely listed, nothing was looked at, and it is no more an
+    answer than the forest's hypotheses.
     """
+    facts: dict[Finding, None] = {}
     for place, output in enumerate(outputs):
         mine = [finding for finding in shown if place in finding.found_by]
         if output.rows and not mine:
             continue
+        seen = output.looked_at(mine)
+        facts |= {} if output.step.tool == FOREST else dict.fromkeys(seen)
         yield steps.called(
             output.step.tool,
             _target(output.step),
             ok=not output.error,
             found=len(mine),
-            files=[finding.file_path for finding in mine] if output.opens else [],
-            symbols=_symbols(output, mine, defined),
-            slot="" if output.everywhere else output.step.slot,
+            files=[finding.file_path for finding in seen],
+            symbols=_symbols(output, seen, defined),
+            slot="" if mine and not seen else output.step.slot,
             forest_results=output.data.get("returned"),
         )
-    telling = [place for place, one in enumerate(outputs) if one.opens]
-    facts = [
-        finding
-        for finding in shown
-        if finding.source_tool != FOREST and not set(telling).isdisjoint(finding.found_by)
-    ]
     yield steps.called(
         "query",
         asked.question,
@@ -252,11 +249,11 @@ def _calls(
     )
 
 
-def _symbols(output: Output, mine: Sequence[Finding], defined: Container[str]) -> list[str]:
+def _symbols(output: Output, seen: Sequence[Finding], defined: Container[str]) -> list[str]:
     """Return the symbols that a call has found: those it names, or, if it is defined, whose uses it found."""
     if output.step.tool == "find_references":
-        return [target for target in (_target(output.step),) if mine and target in defined]
-    return [finding.symbol_name for finding in mine if finding.symbol_name]
+        return [target for target in (_target(output.step),) if seen and target in defined]
+    return [finding.symbol_name for finding in seen if finding.symbol_name]
 
 
 def _head(

@@ -224,6 +224,23 @@ async def test_a_word_that_is_found_everywhere_opens_no_file_and_evidences_no_sl
     assert not any(file.endswith(".txt") for data in journaled(shop) for file in data["files"])
 
 
+async def test_of_a_name_that_many_contain_only_the_very_symbol_was_looked_at(shop: Path) -> None:
+    text = "".join(f"def handle_{number}():\n    return {number}\n\n" for number in range(20))
+    (shop / "src" / "handlers.py").write_text(text, encoding="utf-8")
+    (shop / "src" / "handle.py").write_text("def handle():\n    return 0\n", encoding="utf-8")
+    async with index_server(shop, "forest") as forest:
+        await forest("sync")
+    async with gateway(shop) as call:
+        await start(call, "how are orders handled", intent="INVESTIGATE")
+        answer = await call("query", question="orders, and how to handle them")
+        shown = {row["symbol_name"] for row in answer["results"]}
+        assert len(shown & {f"handle_{number}" for number in range(20)}) > 2
+    found = [data for data in journaled(shop) if data["tool"] == "find_definitions"]
+    (handled,) = [data for data in found if data["target"] == "handl"]
+    assert (handled["symbols"], handled["files"]) == ([], [])
+    assert handled["found"] > 2
+
+
 async def test_one_question_for_everything_is_not_enough_to_write(shop: Path) -> None:
     words = "login cart payment stock export mail AuthService Cart PaymentGateway verify_password"
     async with gateway(shop) as call:
@@ -337,6 +354,21 @@ def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both(
     assert found[0].found_by == (1, 0)
     assert len(found) == 21
     assert isinstance(found[1], Finding)
+
+
+def test_of_many_definitions_those_of_exactly_the_name_count() -> None:
+    names = ["Cart.add", "add", "adder", *(f"add_{number}" for number in range(9))]
+    rows = [
+        {"name": name, "file": f"{place}.py", "line": 1, "end_line": 2, "signature": name}
+        for place, name in enumerate(names)
+    ]
+    few, many = (
+        Output(Planned("find_definitions", "", 1, {"symbol": "add"}), {"definitions": some})
+        for some in (rows[:3], rows)
+    )
+    assert (few.vague, many.vague) == (False, True)
+    assert [one.symbol_name for one in few.looked_at(merged([few]))] == names[:3]
+    assert [one.symbol_name for one in many.looked_at(merged([many]))] == names[:2]
 
 
 def test_of_one_call_the_files_that_fit_best_come_first_each_with_one_place() -> None:
