@@ -166,7 +166,7 @@ class Agent:
         await self.call(
             "confirm_symbol_relevance",
             relevant_symbols=[symbol],
-            code_evidence=need.evidence,
+            code_evidence=f"{symbol}: {need.evidence}",
             session_id=session,
         )
         if phase == "EXPLORATION":

@@ -24,11 +24,13 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     frame          Frame Slot SlotSource SLOTS validate_frame merge missing_slots
                    investigation_guidance
     risk           Risk assess_risk higher
-    steps          set_frame called confirm_symbols add_explored revert learned outcome
+    steps          set_frame called add_explored revert learned outcome
+    relevance      Band BANDS Place Confirmation band_of confirm_symbols carriers
     submission     Submission UnderstandingFacts consistency_errors is_confusable
     requirements   Understanding submit_understanding missing slot_evidenced
-    evidence       Reason Evidence Answer Verification allowed_reasons submit_semantic corroborate
-                   calls_since_phase submit_verification
+    bearing        Evidence Answer VerificationFacts corroborate beside_the_point unmapped
+    evidence       Reason Verification allowed_reasons submit_semantic calls_since_phase
+                   submit_verification
     short_circuit  MapFacts Verdict GUARDS judge map_step
     write_gate     WriteVerdict check_write
     learning       may_learn pairs_to_learn

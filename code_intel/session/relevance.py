@@ -133,7 +133,7 @@ def confirm_symbols(
         )
     known = {fold_symbol(name): score for name, score in scores.items()}
     where = {fold_symbol(name): found for name, found in places.items()}
-    bands = {name: band_of(known.get(name)) for name in names if name in index}
+    bands = {name: _band(session, name, known.get(name)) for name in names if name in index}
     unproven = [
         Unproven(name, band.name, *lack)
         for name, band in bands.items()
@@ -195,6 +195,12 @@ def _checked(session: Session, evidence: str) -> str:
     return evidence
 
 
+def _band(session: Session, name: str, likeness: float | None) -> Band:
+    """Return the band of a symbol; that with which the map has led to READY is sure."""
+    led = session.ready_by == "map" and session.short_circuit.get("symbol") == name
+    return HIGH if led else band_of(likeness)
+
+
 def _lack(
     session: Session, band: Band, name: str, evidence: str, places: Sequence[Place]
 ) -> tuple[str, str] | None:
@@ -242,7 +248,7 @@ def _confirmation(
     items: list[dict[str, Any]] = [
         {
             "name": name,
-            "confidence": scores[name] if band.name else UNMEASURED,
+            "confidence": scores.get(name, UNMEASURED) if band.name else UNMEASURED,
             "band": band.name,
             "unsure": band.raises,
         }

@@ -21,6 +21,7 @@ from code_intel.session.relevance import (
 )
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.risk import Risk, assess_risk
+from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session
 from session.sessions import (
     FACTS,
@@ -29,6 +30,7 @@ from session.sessions import (
     explored,
     framed,
     low_risk,
+    map_facts,
     started,
     submission,
 )
@@ -234,3 +236,24 @@ def test_a_symbol_carries_a_feature_whose_word_it_shares(
     assert carriers(session, [symbol], scores={symbol: 0.6}) == [symbol]
     assert bool(carriers(session, [symbol], scores={symbol: 0.59})) is known
     assert carriers(started(), [symbol], learned={symbol}) == []
+
+
+def test_the_symbol_with_which_the_map_has_led_to_ready_is_sure() -> None:
+    session = low_risk()
+    step = map_step(
+        session,
+        judge(map_facts(session, 0.95)),
+        query="ログイン",
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=0.95,
+        symbol_defined=True,
+    )
+    assert step is not None
+    ready = after(session, step)
+    verdict = confirm(ready, "そこにある", 0.1)
+    assert verdict.bands["AuthService"].name == "high"
+    assert verdict.risk is Risk.LOW
+    back = after(ready, steps.revert("not that"))
+    with pytest.raises(UsageError):
+        confirm(back, "そこにある", 0.1)

@@ -98,8 +98,18 @@ MOVES: dict[str, Callable[[Session], Iterable[Step | None]]] = {
 }
 
 
+ASKED = ["frame", "issue", "action", "definitions", "references"]
+BEGINNINGS = ([], ASKED, [*ASKED, "understand little", "suppose", "definitions"])
+"""Where walks begin: at the start, before a submission, before a verification."""
+WALKS = st.builds(
+    list.__add__,
+    st.sampled_from(BEGINNINGS),
+    st.lists(st.sampled_from(sorted(MOVES)), max_size=20),
+)
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from(Intent), st.lists(st.sampled_from(sorted(MOVES)), max_size=25))
+@given(st.sampled_from(Intent), WALKS)
 def test_no_walk_leaves_the_table_or_lowers_what_is_asked(
     intent: Intent, chosen: list[str]
 ) -> None:
