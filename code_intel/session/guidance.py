@@ -32,6 +32,16 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 _READ_ONLY = "Answer from what was found; more is found with search_smart and " + LOOK + "."
 _UNFRAMED = "Call set_query_frame, so that the session knows its target feature. "
+VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
+_CORROBORATE = (
+    "These are hypotheses: corroborate them with find_definitions and find_references. Say with "
+    "confirm_symbol_relevance which one carries out the target feature, then call submit_understanding "
+    "with what they have found."
+)
+_NOTHING_FOUND = (
+    "Nothing here defines a symbol: look for words of the code with search_text, then call "
+    "submit_understanding with what is there."
+)
 _PLANNED = (
     "Create the files announced in evidence, then look at them with find_definitions, call "
     "add_explored_files and confirm_symbol_relevance, and record_outcome when done."
@@ -59,6 +69,14 @@ def next_step(session: Session) -> str:
     framed = session.frame is not None and session.frame.value("target_feature")
     start = _UNFRAMED if session.intent.writes and not framed else ""
     return start + NEXT_STEP[session.phase]
+
+
+def after_search(session: Session | None, *, found: bool) -> str:
+    """Return what is done with the hits of a search; `found` says whether one of them is a symbol."""
+    exploring = session is not None and session.phase is Phase.EXPLORATION
+    if not exploring:
+        return VERIFY
+    return _CORROBORATE if found else _NOTHING_FOUND
 
 
 def hint_for(missing: Iterable[str]) -> str:

@@ -48,6 +48,20 @@ def progress(session: Session) -> tuple[Progress, ...]:
     return tuple(row for row in rows if row.need)
 
 
+def needed(session: Session) -> str:
+    """Return what understanding needs, in one sentence, before anything was found."""
+    need = need_for(session.intent, session.risk)
+    counts = {
+        "symbol": need.symbols,
+        "entry point": need.entry_points,
+        "file": need.files,
+        "pattern": need.patterns,
+    }
+    things = [f"{count} {name}{'s'[: count - 1]}" for name, count in counts.items() if count]
+    evidence = f" and evidence for {' and '.join(need.slots)}" if need.slots else ""
+    return f"Understanding takes {', '.join(things)}{evidence}."
+
+
 def slots_so_far(session: Session) -> dict[str, dict[str, Any]]:
     """Return of each slot its value, how far that may be trusted, whether evidence is needed and there."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}

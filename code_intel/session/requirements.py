@@ -277,8 +277,9 @@ def _existing(
 
 def _known(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
     """Return the symbols that count: defined in our index, and not the forest's word alone."""
-    defined = {fold_symbol(name) for name in facts.defined}
+    defined, opened = (set(map(fold_symbol, each)) for each in (facts.defined, facts.opened))
     guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
+    guessed -= opened
     return tuple(
         name
         for name in names(submission)

@@ -220,12 +220,18 @@ class Session(NamedTuple):
         Those of a forest search are a guess until one of its symbols has been corroborated.
         """
         found = self._found(CORROBORATING)
-        looked = (
+        guessed = (
             call.opens
             for call in self.calls
-            if call.tool not in FOREST_TOOLS or not found.isdisjoint(call.symbols)
+            if call.tool in FOREST_TOOLS and not found.isdisjoint(call.symbols)
         )
-        return frozenset(self.explored_files).union(*looked)
+        return self.opened_files.union(*guessed)
+
+    @property
+    def opened_files(self) -> frozenset[str]:
+        """Those of `seen_files` that are no guess: whatever they define was there to be seen."""
+        opened = (call.opens for call in self.calls if call.tool not in FOREST_TOOLS)
+        return frozenset(self.explored_files).union(*opened)
 
     def used(self, tool: str) -> bool:
         """Whether a call of `tool` succeeded and found something in this session.

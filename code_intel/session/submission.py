@@ -27,7 +27,8 @@ class UnderstandingFacts(NamedTuple):
     """What the index and the disk say about a submission; keys are the submission's own spelling.
 
     Attributes:
-        defined: Symbols that our own index defines.
+        defined: Symbols that our own index defines, where the session has looked.
+        opened: Those of them that a file defines which the session has opened (`Session.opened_files`).
         existing_files: Files that exist inside the root.
         learned: Symbols that a valid agreement pairs with the target feature.
         scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
@@ -38,6 +39,7 @@ class UnderstandingFacts(NamedTuple):
     """
 
     defined: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()
     existing_files: frozenset[str] = frozenset()
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})

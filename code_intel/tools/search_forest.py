@@ -7,6 +7,7 @@ from pydantic import Field
 
 from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
+from code_intel.session.guidance import VERIFY
 from code_intel.session.state import Step
 from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
@@ -14,8 +15,6 @@ from code_intel.tools.desk import Desk
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, returned, unavailable
 from code_intel.tools.search import Query
 from code_intel.tools.shelf import check_query
-
-VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
 
 
 async def search_forest(

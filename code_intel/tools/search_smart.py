@@ -8,7 +8,7 @@ from pydantic import Field
 
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
-from code_intel.session.guidance import next_step
+from code_intel.session.guidance import after_search, next_step
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 from code_intel.tools import deciding
@@ -27,7 +27,7 @@ from code_intel.tools.halves import (
 )
 from code_intel.tools.map_verdict import JUDGED, Judged, judge, symbol_now
 from code_intel.tools.offers import offer_of, tell
-from code_intel.tools.search_forest import VERIFY, forest_call
+from code_intel.tools.search_forest import forest_call
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
 
@@ -188,13 +188,14 @@ def _from_forest(
     shown, cut = fit(found.hits, cut=found.truncated)
     known = _known(map_answer) if map_answer else None
     said = _said(known, map_answer.index) if map_answer else not_heard(silent)
+    action = after_search(session, found=any(hit.symbol for hit, _ in shown))
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": words,
         "results": [hit_data(hit, text) for hit, text in shown],
-        "message": f"{said} {VERIFY}",
-        "next_action": VERIFY,
+        "message": f"{said} {action}",
+        "next_action": action,
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": known.score if known else None,
@@ -204,9 +205,9 @@ def _from_forest(
         **unavailable(silent),
     }
     body = (
-        f"{hits_text(shown)}{cut_text(cut=cut)}\n{VERIFY}"
+        f"{hits_text(shown)}{cut_text(cut=cut)}\n{action}"
         if shown
-        else f"The forest has nothing for “{words}”."
+        else f"The forest has nothing for “{words}”. {action}"
     )
     why = "".join(f"\n{one.text}" for one in silent)
     return Answer(data, f"{said}{why}{_pair_text(known)}\n{body}{index_text(found.index)}")

@@ -6,7 +6,8 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import steps
 from code_intel.session.frame import investigation_guidance, missing_slots
-from code_intel.session.phases import allowed_tools
+from code_intel.session.phases import Phase, allowed_tools
+from code_intel.session.progress import needed
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 
@@ -48,9 +49,8 @@ async def set_query_frame(
     missing = list(missing_slots(session.frame, session.intent))
     allowed = allowed_tools(session, desk.offered or None)
     guidance = investigation_guidance(session.frame, session.intent, allowed)
-    message = (
-        f"Risk {session.risk}. Next: search_smart, which asks the map for “{session.own_words}”."
-    )
+    takes = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
+    message = f"Risk {session.risk}.{takes} Next: search_smart, which asks the map for “{session.own_words}”."
     data = {
         "success": True,
         "session_id": held.handle,

@@ -52,11 +52,12 @@ async def submit_understanding(
         notes,
     )
     async with desk.session(session_id, "submit_understanding") as held:
-        defined = await looked_at(desk, held.session, symbols)
+        defined, opened = await looked_at(desk, held.session, symbols)
         feature = held.session.own_words
         defines = await thread(desk.forest.store.has_symbols)
         facts = UnderstandingFacts(
             defined=frozenset(defined),
+            opened=frozenset(opened),
             existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),

@@ -69,18 +69,18 @@ async def defined_symbols(desk: Desk, symbols: Sequence[str]) -> list[str]:
     return list(await definitions_of(desk, symbols))
 
 
-async def looked_at(desk: Desk, session: Session, symbols: Sequence[str]) -> list[str]:
-    """Return those symbols that the local index defines, and that the session has looked at.
+async def looked_at(
+    desk: Desk, session: Session, symbols: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return those symbols that the local index defines where the session has looked, and those in opened files.
 
-    A call has found them, or has opened a file that defines them: what exists elsewhere was not understood.
+    A call has found them, or has shown a file that defines them: what exists elsewhere was not understood.
     """
     found = await definitions_of(desk, symbols)
-    seen = session.seen_files
-    return [
-        symbol
-        for symbol, definitions in found.items()
-        if session.corroborated(fold_symbol(symbol)) or any(d.file in seen for d in definitions)
-    ]
+    files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
+    seen, opened = session.seen_files, session.opened_files
+    looked = [s for s in files if session.corroborated(fold_symbol(s)) or files[s] & seen]
+    return looked, [s for s in files if files[s] & opened]
 
 
 def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[Place]]:

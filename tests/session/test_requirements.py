@@ -211,6 +211,8 @@ def test_what_only_the_forest_named_counts_once_a_definition_was_found() -> None
         explored(low_risk()), steps.called("search_forest", "ログイン", found=1, symbols=["login"])
     )
     assert "unverified_symbols: login" in missing(session, submission(), FACTS)
+    in_an_opened_file = FACTS._replace(opened=frozenset({"login"}))
+    assert missing(session, submission(), in_an_opened_file) == []
     session = after(session, steps.called("find_definitions", "login", found=1, symbols=["login"]))
     assert missing(session, submission(), FACTS) == []
 
