@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=int, default=CAP, metavar="N", help=f"most files (default {CAP})"
     )
+    parser.add_argument("--cursor", default="", metavar="C", help="go on where an answer ended")
     add_project(parser)
 
 
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         "direction": args.direction,
         "max_depth": args.depth,
         "limit": args.limit,
+        "cursor": args.cursor,
     }
     answer = call(project_of(args), deps_closure, given)
     emit(args, answer.data, answer.text)

@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--directory", default="", metavar="FOLDER", help="only below this folder")
     parser.add_argument("--pattern", default="", metavar="GLOB", help="only names of this glob")
     parser.add_argument("--language", default="", help="only in this language")
+    parser.add_argument("--cursor", default="", metavar="C", help="go on where an answer ended")
     add_project(parser)
 
 
@@ -35,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
         "directory": args.directory,
         "file_pattern": args.pattern,
         "language": args.language,
+        "cursor": args.cursor,
     }
     answer = call(project_of(args), files_search, given)
     emit(args, answer.data, answer.text)

@@ -34,6 +34,7 @@ __all__ = [
     "Match",
     "Matches",
     "Question",
+    "base_of",
     "confined",
     "find_program",
     "grep",
@@ -108,6 +109,13 @@ def still_there(root: Path, names: Iterable[str]) -> dict[str, int]:
     """Return those of some listed files that are there without a link on the way, with their bytes."""
     sizes = ((name, size_inside(root, name)) for name in names)
     return {name: size for name, size in sizes if size is not None}
+
+
+def base_of(root: Path, path: str) -> str:
+    """Return what the names of `list_files` begin with below `path`: its folder with a slash, or nothing."""
+    below = confined(root, path)
+    folder = below if (root / below).is_dir() else below.rpartition("/")[0]
+    return "" if folder in {"", "."} else f"{folder}/"
 
 
 def find_program(beside: Path | None = None, search_path: str | None = None) -> str:

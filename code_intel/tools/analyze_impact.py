@@ -26,7 +26,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.deps_closure import UNFOLLOWED, UNREAD, document_of
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
-from code_intel.tools.paging import Cursor, by_section, page, start_of
+from code_intel.tools.paging import Cursor, Page, by_section, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
 SECTIONS = ("must_verify", "should_verify")
@@ -40,6 +40,7 @@ LINES = 30
 TOO_MANY = (
     "There are more importers than are followed, or more lines with these names than are read."
 )
+NOTHING = "Nothing imports these files or mentions their names, as far as imports and words tell."
 LEFT_OUT = (
     "Only {} of {} names were looked for; name the symbols that change in change_description."
 )
@@ -80,12 +81,12 @@ async def analyze_impact(
         if held is not None:
             target = ", ".join(target_files)
             await held.append(steps.called("analyze_impact", target, found=len(found)))
-    sections = by_section(part, SECTIONS)
     more = said.truncated or targets.truncated
     warnings = [*targets.warnings]
     warnings += [TOO_MANY] if more else []
     warnings += [LEFT_OUT.format(len(names), len(every))] if len(names) < len(every) else []
     warnings += [UNREAD] if index.state == "building" else []
+    sections = by_section(part, SECTIONS)
     data: dict[str, Any] = {
         "target_files": targets.files,
         "change_description": change_description,
@@ -100,15 +101,8 @@ async def analyze_impact(
         data["not_indexed"] = targets.unknown
     if warnings:
         data["warnings"] = warnings
-    lines = [note_of([row for rows in sections.values() for row in rows])]
-    lines += [_line(section, row) for section, rows in sections.items() for row in rows][:LINES]
-    lines += part.rest(len(found))
-    if not found:
-        lines.append(
-            "Nothing imports these files or says their names, as far as imports and words tell."
-        )
     note = "" if index.state == "fresh" else index_text(index)
-    return Answer(data, "\n".join(filter(None, [*lines, *warnings])) + note)
+    return Answer(data, "\n".join([*_lines(sections, part, len(found)), *warnings]) + note)
 
 
 class Targets(NamedTuple):
@@ -247,6 +241,13 @@ def _why(row: Affected) -> list[str]:
     return why
 
 
-def _line(section: str, row: dict[str, Any]) -> str:
-    test = " (test)" if row["test"] else ""
-    return f"{section.partition('_')[0]}  {visible(row['file'])}{test}  {visible('; '.join(row['why']))}"
+def _lines(sections: dict[str, list[Any]], part: Page, total: int) -> list[str]:
+    rows = [(section, row) for section, rows in sections.items() for row in rows]
+    lines = [note] if (note := note_of([row for _, row in rows])) else []
+    for section, row in rows[:LINES]:
+        name = visible(row["file"]) + (" (test)" if row["test"] else "")
+        lines.append(f"{section.partition('_')[0]}  {name}  {visible('; '.join(row['why']))}")
+    if len(rows) > LINES:
+        lines.append(f"… {len(rows) - LINES} more in the fields.")
+    lines += part.rest(total)
+    return lines or [NOTHING]

@@ -10,11 +10,11 @@ from pydantic import Field
 from code_intel.chunking import decode
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.globs import selector
-from code_intel.forest.grep import confined, list_files, still_there
+from code_intel.forest.grep import base_of, list_files, still_there
 from code_intel.index.corpus import LARGEST, refusal
 from code_intel.index.reading import read_inside, utf8_name
 from code_intel.session import steps
-from code_intel.tools.answers import tokens
+from code_intel.tools.answers import tokens, within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.pack_formats import WRITERS, Format, Piece
@@ -28,8 +28,13 @@ MOST_FILES = 60
 """Files of one page."""
 MOST_PACKED = 10_000
 """Files of a pack."""
-MOST_OPENED = 300
+MOST_OPENED = 200
 """Files that are opened for one page, those that cannot be shown included."""
+SKIPPED = 40
+"""Of these, how many are named."""
+UNSHOWN = (
+    "{} files of this page cannot be shown; skipped names them, the first ones if there are many."
+)
 ROWS = 80
 """Rows of the table of contents; where there are more files, it lists folders."""
 LONGEST = 1000
@@ -55,27 +60,11 @@ async def repo_pack(
     """
     asked = (path, format, tuple(include), tuple(exclude))
     first = place_of(cursor, *asked)
-    wanted, unwanted = _selectors(include, "include"), _selectors(exclude, "exclude")
+    wanted = _selectors(include, "include"), _selectors(exclude, "exclude")
     async with desk.perhaps(session_id, "repo_pack") as held:
         listing = await list_files(desk.root, path)
-        base = await thread(_base, desk, path)
-        below = [(name, name.removeprefix(base)) for name in listing.names]
-        chosen = [name for name, rest in below if _is_wanted(rest, wanted, unwanted)]
-        names, generated = _handwritten(chosen)
-        sizes = await thread(still_there, desk.root, names[:MOST_PACKED])
-        if not sizes:
-            raise NotFoundError(
-                f"There is no file to pack below {path[:200]}.",
-                hint="Widen include, or name another folder; ignored and hidden files are never packed.",
-                details={"field": "include" if include or exclude else "path"},
-            )
-        if len(names) > MOST_PACKED:
-            raise UsageError(
-                f"There are {len(names)} files below {path[:200]}; {MOST_PACKED} can be packed.",
-                hint="Name a smaller folder, or narrow with include and exclude.",
-                details={"field": "path"},
-            )
-        made = await thread(_page, desk, format, list(sizes), path, first)
+        sizes, generated = await thread(_chosen, desk, listing.names, path, *wanted)
+        made = await thread(_page, desk, format, list(sizes), path, first, begins=not cursor)
         if held is not None:
             files = [piece.name for piece in made.pieces]
             await held.append(steps.called("repo_pack", path, found=len(files), files=files))
@@ -92,9 +81,10 @@ async def repo_pack(
         "next_cursor": following,
     }
     if made.skipped:
-        data["skipped"] = [{"file": name, "reason": why} for name, why in made.skipped]
+        data["skipped"] = [{"file": name, "reason": why} for name, why in made.skipped[:SKIPPED]]
     warnings = [listing.note] if listing.note else []
     warnings += [GENERATED.format(generated)] if generated else []
+    warnings += [UNSHOWN.format(len(made.skipped))] if made.skipped else []
     warnings += [CUT.format(LONGEST)] if made.cut else []
     if warnings:
         data["warnings"] = warnings
@@ -103,6 +93,39 @@ async def repo_pack(
     if following:
         lines.append(f"There is more: call again with cursor={following}")
     return Answer(data, "\n".join(lines))
+
+
+def _chosen(
+    desk: Desk,
+    listed: Sequence[str],
+    path: str,
+    wanted: Sequence[Callable[[str], bool]],
+    unwanted: Sequence[Callable[[str], bool]],
+) -> tuple[dict[str, int], int]:
+    """Return the files to pack with their bytes, and how many generated ones are left out.
+
+    Raises:
+        NotFoundError: There are none.
+        UsageError: There are too many.
+    """
+    base = base_of(desk.root, path)
+    chosen = [name for name in listed if _is_wanted(name.removeprefix(base), wanted, unwanted)]
+    names = [name for name in chosen if not refusal(name.rpartition("/")[2])]
+    field = "include" if wanted or unwanted else "path"
+    if len(names) > MOST_PACKED:
+        raise UsageError(
+            f"There are {len(names)} files below {path[:200]}; {MOST_PACKED} can be packed.",
+            hint="Name a smaller folder, or narrow with include and exclude.",
+            details={"field": field},
+        )
+    sizes = still_there(desk.root, names)
+    if not sizes:
+        raise NotFoundError(
+            f"There is no file to pack below {path[:200]}.",
+            hint="Widen include, or name another folder; ignored and hidden files are never packed.",
+            details={"field": field},
+        )
+    return sizes, len(chosen) - len(names)
 
 
 class Made(NamedTuple):
@@ -124,12 +147,18 @@ class Made(NamedTuple):
 
 
 def _page(
-    desk: Desk, chosen: Format, names: Sequence[str], path: str, first: tuple[int, int]
+    desk: Desk,
+    chosen: Format,
+    names: Sequence[str],
+    path: str,
+    first: tuple[int, int],
+    *,
+    begins: bool,
 ) -> Made:
-    """Write files from a place on until the budget is spent; at least a line of one."""
+    """Write files from a place on until the budget is spent; at least a line where no contents are."""
     writer = WRITERS[chosen]
     at, line = first
-    parts = [writer.contents(path, _contents(names))] if first == (0, 0) else []
+    parts = [writer.contents(path, _contents(names))] if begins else []
     left = BUDGET - sum(map(_cost, parts))
     pieces: list[Piece] = []
     skipped: list[tuple[str, str]] = []
@@ -182,6 +211,14 @@ def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> i
 
 
 def _contents(names: Sequence[str]) -> list[str]:
+    """Return the rows of a table of contents as far as they fit, and how many more there are."""
+    rows = _entries(names)
+    kept = within([{"": row} for row in rows[:ROWS]], BUDGET // 2)
+    more = len(rows) - len(kept)
+    return [*rows[: len(kept)], f"… {more} more"] if more else rows
+
+
+def _entries(names: Sequence[str]) -> list[str]:
     """Return the files, or where they are too many the folders they are in."""
     if len(names) <= ROWS:
         return list(map(utf8_name, names))
@@ -192,19 +229,12 @@ def _contents(names: Sequence[str]) -> list[str]:
             break
     else:
         rows = Counter(name.split("/")[0] if "/" in name else "" for name in names)
-    shown = [f"{utf8_name(folder) or '.'}/ ({count} files)" for folder, count in rows.items()]
-    more = len(shown) - ROWS
-    return [*shown[:ROWS], f"… {more} more folders"] if more > 0 else shown
+    return [f"{utf8_name(folder) or '.'}/ ({count} files)" for folder, count in rows.items()]
 
 
 def _row(piece: Piece) -> dict[str, Any]:
     lines = {"file": piece.name, "start_line": piece.first, "end_line": piece.last}
     return lines | flags_of(piece.text, piece.name)
-
-
-def _handwritten(names: Sequence[str]) -> tuple[list[str], int]:
-    kept = [name for name in names if not refusal(name.rpartition("/")[2])]
-    return kept, len(names) - len(kept)
 
 
 def _selectors(globs: Sequence[str], field: str) -> list[Callable[[str], bool]]:
@@ -223,13 +253,6 @@ def _is_wanted(
 ) -> bool:
     fits = not wanted or any(means(name) for means in wanted)
     return fits and not any(means(name) for means in unwanted)
-
-
-def _base(desk: Desk, path: str) -> str:
-    """Return what the names below a path begin with."""
-    below = confined(desk.root, path)
-    folder = below if (desk.root / below).is_dir() else below.rpartition("/")[0]
-    return "" if folder in {"", "."} else f"{folder}/"
 
 
 def _cost(text: str) -> int:

@@ -1,14 +1,14 @@
 """Tool `search_files`."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.forest.globs import selector
-from code_intel.forest.grep import DEADLINE, confined, list_files, still_there
+from code_intel.forest.grep import DEADLINE, base_of, list_files, still_there
 from code_intel.index.reading import utf8_name
 from code_intel.session import steps
 from code_intel.text import visible
@@ -47,7 +47,7 @@ async def search_files(
     start = start_of(cursor, pattern, path, file_type)
     async with desk.perhaps(session_id, "search_files") as held:
         listing = await list_files(desk.root, path, file_type)
-        base = await thread(_base, desk, path)
+        base = await thread(base_of, desk.root, path)
         found, late = await thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=BUDGET)
         files = [*await thread(still_there, desk.root, found[part.start : part.end])]
@@ -77,7 +77,7 @@ async def search_files(
     return Answer(data, "\n".join([*lines, *notes]))
 
 
-def _wanted(pattern: str) -> Any:
+def _wanted(pattern: str) -> Callable[[str], bool]:
     try:
         return selector(pattern)
     except ValueError as error:
@@ -88,15 +88,9 @@ def _wanted(pattern: str) -> Any:
         ) from None
 
 
-def _base(desk: Desk, path: str) -> str:
-    """Return what the names below a path begin with."""
-    below = confined(desk.root, path)
-    if below == ".":
-        return ""
-    return f"{below}/" if (desk.root / below).is_dir() else below.rpartition("/")[0]
-
-
-def _found(names: Sequence[str], base: str, wanted: Any) -> tuple[tuple[str, ...], bool]:
+def _found(
+    names: Sequence[str], base: str, wanted: Callable[[str], bool]
+) -> tuple[tuple[str, ...], bool]:
     """Return the names that are wanted, and whether there was no time for all of them."""
     ends = time.monotonic() + DEADLINE
     found: list[str] = []
@@ -104,5 +98,5 @@ def _found(names: Sequence[str], base: str, wanted: Any) -> tuple[tuple[str, ...
         if time.monotonic() > ends:
             return tuple(found), True
         some = names[first : first + STRIDE]
-        found += (name for name in some if wanted(name.removeprefix(base).lstrip("/")))
+        found += (name for name in some if wanted(name.removeprefix(base)))
     return tuple(found), False

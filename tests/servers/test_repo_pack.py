@@ -1,5 +1,6 @@
 """A folder as one text: all of it, page by page, in a form that no file breaks out of."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.tools.answers import tokens
 from code_intel.tools.pack_formats import WRITERS, Piece
 from projects import ERAS, Caller
 from served import gateway, git
@@ -122,7 +124,7 @@ async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) 
         assert "Tr0ub4dor" not in content
         skipped = {row["file"]: row["reason"] for page in every for row in page.get("skipped", [])}
         assert set(skipped) == {"src/image.png", "src/big.txt"}
-        assert "1 generated" in every[0]["warnings"][0]
+        assert "1 generated" in str(every[0]["warnings"])
         chosen = await call(
             "repo_pack", path="src", include=["*.py", "*.go"], exclude=["auth/", "**/repository.py"]
         )
@@ -165,3 +167,21 @@ async def test_of_many_files_the_contents_are_folders(shop: Path) -> None:
         assert "- `many/d0/ (18 files)`" in every[0]["content"]
         seen = [row["file"] for page in every for row in page["files"]]
         assert len(seen) == len(set(seen)) == 120
+
+
+async def test_contents_of_long_names_leave_room_and_come_once(shop: Path) -> None:
+    for number in range(75):
+        name = f"{number:02}_{'長い名前' * 15}.py"
+        (shop / "long").mkdir(exist_ok=True)
+        (shop / "long" / name).write_text("x = 1\n" * 3, encoding="utf-8")
+    for number in range(250):
+        (shop / "long" / f"z{number:03}.bin").write_bytes(b"\0\1")
+    async with gateway(shop) as call:
+        every = await pages(call, path="long")
+        assert sum("# `long`" in page["content"] for page in every) == 1
+        seen = [row["file"] for page in every for row in page["files"]]
+        assert len(seen) == len(set(seen)) == 75
+        told = "".join(warning for page in every for warning in page.get("warnings", []))
+        assert "cannot be shown" in told
+        for page in every:
+            assert tokens(json.dumps(page, ensure_ascii=False)) < 8000
