@@ -177,6 +177,15 @@ def _coerce(value: object, annotation: object) -> object:
         return value
 
 
+def from_json(value: object) -> object:
+    """Read a JSON string that stands for an array or an object within another; a validator of such fields."""
+    if not isinstance(value, str) or value.strip()[:1] not in {"[", "{"}:
+        return value
+    found = _coerce(value, list)
+    _check_text("the JSON within an argument", found)
+    return found
+
+
 def _takes_text(annotation: object) -> bool:
     if get_origin(annotation) is Annotated:
         return _takes_text(get_args(annotation)[0])

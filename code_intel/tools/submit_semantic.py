@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.session import evidence
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk
 
 HINT = (
@@ -29,6 +29,7 @@ class Supposition(BaseModel):
 
 def _bare(value: object) -> object:
     """Take a bare string as a hypothesis of medium confidence."""
+    value = from_json(value)
     return {"text": value} if isinstance(value, str) else value
 
 

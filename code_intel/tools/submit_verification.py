@@ -2,13 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATING, Session, Step
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import spelled_files
@@ -24,7 +24,7 @@ class EvidenceItem(BaseModel):
     tool: Annotated[str, Field(description="The tool you called in this phase.")]
     target: Annotated[str, Field(description="What you called it with: the symbol or pattern.")]
     result: Annotated[str, Field(description="What it showed, in one sentence.")]
-    files: list[str] = []
+    files: Annotated[list[str], BeforeValidator(from_json)] = []
 
 
 class VerifiedItem(BaseModel):
@@ -32,12 +32,15 @@ class VerifiedItem(BaseModel):
 
     hypothesis: Annotated[str, Field(description="Its text, as listed.")]
     status: Literal["confirmed", "rejected"]
-    evidence: EvidenceItem
+    evidence: Annotated[EvidenceItem, BeforeValidator(from_json)]
 
 
 async def submit_verification(
     desk: Desk,
-    verified: Annotated[list[VerifiedItem], Field(description="One answer for every hypothesis.")],
+    verified: Annotated[
+        list[Annotated[VerifiedItem, BeforeValidator(from_json)]],
+        Field(description="One answer for every hypothesis."),
+    ],
     session_id: SessionId = None,
 ) -> Answer:
     """Confirm or reject every hypothesis with evidence from calls made in this phase (VERIFICATION).

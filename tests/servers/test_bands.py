@@ -1,0 +1,112 @@
+"""Bands of likeness over the wire, with the real model: what is asked, what it costs, what is said next."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects import Caller
+from served import gateway
+from servers.lessons import FEE, LOGIN, LOGIN_FILE, learn, start, verify
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+TERM = "ログイン機能"
+
+
+@pytest.fixture
+def shop(embedded_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop"))
+
+
+async def confirm(call: Caller, symbol: str, evidence: str) -> dict[str, Any]:
+    return await call("confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=evidence)
+
+
+async def test_a_symbol_that_the_name_does_not_mean_must_be_looked_up_and_costs_a_step(
+    shop: Path,
+) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        await start(call, TERM)
+        proposed = await call(
+            "validate_symbol_relevance", target_feature=TERM, symbols=[LOGIN, FEE]
+        )
+        rows = {row["symbol"]: row for row in proposed["embedding_suggestions"]}
+        assert rows[FEE]["band"] == "low"
+        assert rows[FEE]["risk_adjustment"] == "MEDIUM"
+        assert "find_definitions" in rows[FEE]["asks"]
+        error = await call.refused(
+            "confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is it"
+        )
+        assert error["unproven_symbols"][0]["band"] == "low"
+        assert error["hint"].startswith(f"Look {FEE} up with find_definitions")
+        await call("find_definitions", symbol=FEE)
+        answer = await confirm(call, FEE, f"{FEE} is it")
+        assert (answer["risk_level"], answer["risk_adjustment"]) == ("MEDIUM", "MEDIUM")
+        assert f"what {FEE} is called" in answer["message"]
+        assert (await confirm(call, FEE, f"{FEE} is it"))["risk_adjustment"] is None
+        assert (await call("get_session_status"))["risk_level"] == "MEDIUM"
+
+
+@pytest.mark.covers("rule.band.agreed")
+async def test_what_was_agreed_is_sure_whatever_its_name(shop: Path) -> None:
+    words = "配達の値段"
+    async with gateway(shop, embedding="faithful") as call:
+        outcome = await learn(call, shop, words, LOGIN, LOGIN_FILE)
+        assert outcome["cached_pairs"], outcome["note"]
+        await start(call, words)
+        proposed = await call("validate_symbol_relevance", target_feature=words, symbols=[LOGIN])
+        assert (proposed["cache_status"], proposed["cached_matches"]) == ("hit", [LOGIN])
+        (row,) = proposed["embedding_suggestions"]
+        assert (row["band"], row["similarity"], row["risk_adjustment"]) == ("high", 1.0, None)
+        assert (await confirm(call, LOGIN, "そこにある"))["risk_adjustment"] is None
+
+
+async def test_an_honest_japanese_session_is_one_clear_message_from_its_next_step(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        await start(call, "認証の入口")
+        for tool in ("find_definitions", "find_references"):
+            await call(tool, symbol=LOGIN)
+        await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[LOGIN_FILE])
+        await call(
+            "submit_semantic",
+            hypotheses=[f"認証の入口は {LOGIN} である"],
+            devrag_reason="architecture_unknown",
+        )
+        await call("find_definitions", symbol=LOGIN)
+        evidence = {"tool": "find_definitions", "target": LOGIN, "result": "そこにある"}
+        verified = [
+            {
+                "hypothesis": f"認証の入口は {LOGIN} である",
+                "status": "confirmed",
+                "evidence": evidence,
+            }
+        ]
+        error = await call.refused("submit_verification", verified=verified)
+        assert error["error"] == "requirements_missing"
+        assert error["hint"].startswith("Call confirm_symbol_relevance")
+        await confirm(call, LOGIN, f"{LOGIN_FILE}: login が資格情報を確かめる")
+        answer = await call("submit_verification", verified=verified)
+        assert (answer["next_phase"], answer["warning"]) == ("READY", "")
+
+
+async def test_evidence_may_arrive_as_json_within_json(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await start(call, "login")
+        for tool in ("find_definitions", "find_references"):
+            await call(tool, symbol=LOGIN)
+        await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[LOGIN_FILE])
+        guess = json.dumps({"text": f"{LOGIN} is it", "confidence": "high"})
+        supposed = await call(
+            "submit_semantic", hypotheses=[guess], devrag_reason="architecture_unknown"
+        )
+        assert supposed["hypotheses_to_verify"] == [f"{LOGIN} is it"]
+        bad = {"tool": "x", "target": "\u0000", "result": "y"}
+        item = {"hypothesis": f"{LOGIN} is it", "status": "rejected", "evidence": json.dumps(bad)}
+        error = await call.refused("submit_verification", verified=[json.dumps(item)])
+        assert error["error"] == "invalid_argument"
+        assert await verify(call, LOGIN, LOGIN_FILE) == "READY"
