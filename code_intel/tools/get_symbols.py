@@ -23,7 +23,12 @@ from code_intel.tools.suspicion import flags_of, note_of
 
 LOOKED_AT = 200
 """Files of a folder that are brought up to date before it answers; the indexer sees to the others."""
+MOST = 50_000
+"""Symbols that are looked at; of a folder with more, those of the first files."""
+BATCH = 500
+"""Files whose symbols are read at once."""
 LINES = 40
+MORE = "There are more symbols than are looked at: narrow with path or language."
 
 
 async def get_symbols(
@@ -51,7 +56,7 @@ async def get_symbols(
     async with desk.perhaps(session_id, "get_symbols") as held:
         below = _below(desk, path)
         listed = await list_files(desk.root, below)
-        every = await thread(_defined, desk, path, below, listed.names)
+        every, more = await thread(_defined, desk, path, below, listed.names)
         found = [d for d in every if kind in {"", d.kind} and wanted in {"", d.language}]
         part = page(found, start, _row, path, kind, wanted, budget=BUDGET)
         index = await thread(desk.forest.freshness)
@@ -64,7 +69,7 @@ async def get_symbols(
         "path": path,
         "symbols": part.rows,
         "total": len(found),
-        **part.data(),
+        **part.data(more=more),
         "index": index_data(index),
     }
     lines = [note_of(part.rows)] if note_of(part.rows) else []
@@ -74,7 +79,7 @@ async def get_symbols(
     ]
     if len(part.rows) > LINES:
         lines.append(f"… {len(part.rows) - LINES} more in `symbols`.")
-    lines += part.rest(len(found))
+    lines += [*part.rest(len(found)), *([MORE] if more else [])]
     if not found:
         data["message"] = _missed(path, every)
         lines.append(data["message"])
@@ -99,8 +104,10 @@ def _below(desk: Desk, path: str) -> str:
         return confined(desk.root, plain_path(path))
 
 
-def _defined(desk: Desk, path: str, below: str, listed: Sequence[str]) -> list[Definition]:
-    """Return what is defined there, as the files are now.
+def _defined(
+    desk: Desk, path: str, below: str, listed: Sequence[str]
+) -> tuple[list[Definition], bool]:
+    """Return what is defined there, as the files are now, and whether there is too much of it.
 
     Raises:
         NotFoundError: It is a file that the index does not have.
@@ -115,7 +122,7 @@ def _defined(desk: Desk, path: str, below: str, listed: Sequence[str]) -> list[D
                 hint="Name a source file of the project, or read this one with snippets_get.",
                 details={"field": "path"},
             )
-        return store.defined_in([name])
+        return store.defined_in([name]), False
     desk.forest.poke()
     names = _documents(desk, below)
     known = frozenset(names)
@@ -123,7 +130,12 @@ def _defined(desk: Desk, path: str, below: str, listed: Sequence[str]) -> list[D
     new = [name for name in read if name not in known]
     if freshen(desk, [*new[:LOOKED_AT], *names[:LOOKED_AT]]):
         names = _documents(desk, below)
-    return store.defined_in(names)
+    found: list[Definition] = []
+    for first in range(0, len(names), BATCH):
+        found += store.defined_in(names[first : first + BATCH])
+        if len(found) > MOST:
+            return found[:MOST], True
+    return found, False
 
 
 def _document(desk: Desk, name: str) -> str:
