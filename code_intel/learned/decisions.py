@@ -27,6 +27,8 @@ Kind = Literal[
 
 _LONGEST = 300  # characters of what was decided, and of why: a line each
 
+_PATIENCE = 1.0  # seconds: a call waits no longer to be explained
+
 
 class Decision(NamedTuple):
     """One decision.
@@ -65,7 +67,7 @@ def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
         for item in decisions
     ]
     if records:
-        _LOG.append(folder, *records)
+        _LOG.append(folder, *records, patience=_PATIENCE)
 
 
 def newest(folder: Path, session: str, most: int = 100) -> Log:

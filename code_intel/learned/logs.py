@@ -44,8 +44,8 @@ class LogFile(NamedTuple):
         """Name of the file that was full."""
         return f"{self.name}.1.jsonl"
 
-    def append(self, folder: Path, *records: Mapping[str, Any]) -> Path:
-        """Append records in one write under the lock; return the log.
+    def append(self, folder: Path, *records: Mapping[str, Any], patience: float = 5.0) -> Path:
+        """Append records in one write under the lock, waiting `patience` seconds for it; return the log.
 
         A line that somebody left torn is ended first, so that it costs no other.
 
@@ -55,7 +55,7 @@ class LogFile(NamedTuple):
         """
         log = folder / self.file
         lines = b"".join(map(line_of, records))
-        with durable.locked(folder / f"{self.file}.lock"):
+        with durable.locked(folder / f"{self.file}.lock", patience):
             try:
                 self._rotate(log)
                 handle = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)

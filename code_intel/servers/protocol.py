@@ -239,8 +239,7 @@ def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
         return answer
     names = [visible(name[:LONGEST_NAME]) for name in unknown[:MOST_NAMES]]
     note = f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
-    warnings = [*answer.data.get("warnings", ()), note]
-    return Answer({**answer.data, "warnings": warnings}, f"{answer.text}\n{note}")
+    return answer.noting(note)
 
 
 MOST_NAMES, LONGEST_NAME = 10, 60
