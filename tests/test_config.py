@@ -17,6 +17,7 @@ from code_intel.config import (
     find_served_root,
     load_index_config,
     load_settings,
+    one_project,
 )
 from code_intel.config.index_config import with_model_dir
 from code_intel.config.locating import locate_config
@@ -419,6 +420,24 @@ def test_our_marks_go_before_a_nearer_repository(tmp_path: Path) -> None:
     (tmp_path / ".code-intel").mkdir()
     (tmp_path / "sub" / ".git").mkdir(parents=True)
     assert find_root(tmp_path / "sub") == tmp_path
+
+
+def test_what_holds_all_projects_is_none_unless_it_was_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "link"))
+    home = tmp_path / "home"
+    (home / "work" / "src").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(home)
+    for mark in (".git", STATE_FOLDER):  # dotfiles in git, and a folder of ours that strayed there
+        (home / mark).mkdir()
+        assert find_root(home / "work" / "src") == home / "work" / "src"
+    assert one_project(find_root(home)) == home
+    (home / STATE_FOLDER).rmdir()
+    for folder in (home, tmp_path / "link", Path("/")):
+        with pytest.raises(UsageError, match="holds all of them"):
+            one_project(find_root(folder))
+    assert one_project(home / "work") == home / "work"
 
 
 def test_a_project_that_is_no_folder_is_a_usage_error(tmp_path: Path) -> None:

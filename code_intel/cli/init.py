@@ -31,6 +31,7 @@ from code_intel.config import (
     STATE_FOLDER,
     Settings,
     default_config,
+    holds_all_projects,
     load_settings,
 )
 from code_intel.errors import UsageError
@@ -78,10 +79,10 @@ def _project(text: str) -> Path:
     Raises:
         UsageError: It is no folder, or one that holds all projects.
     """
-    home, root = (Path(os.path.realpath(os.path.expanduser(path))) for path in ("~", text))  # noqa: PTH111 - Path.expanduser fails without a home
+    root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
     if not root.is_dir():
         raise UsageError(f"{text} is not a folder.", details={"field": "project"})
-    if root in {Path(root.anchor), home}:
+    if holds_all_projects(root):
         raise UsageError(
             f"{root} is no project.",
             hint="Name the folder of one project.",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from code_intel.config import find_served_root, load_settings
+from code_intel.config import find_served_root, load_settings, one_project
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.wire import take_stdout
 
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until a signal."""
     wire = take_stdout()
-    settings = load_settings(find_served_root())
+    settings = load_settings(one_project(find_served_root()))
     if not settings.root.is_dir():
         raise ConfigError(f"{settings.root} is not a folder.")
 

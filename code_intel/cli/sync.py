@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
-from code_intel.config import find_root, load_settings
+from code_intel.config import find_root, load_settings, one_project
 from code_intel.index.report import SyncReport
 from code_intel.learned.reconcile import reconcile
 from code_intel.tools.shelf import Shelf, open_project
@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Sync both; 0 also when single files failed."""
     from pathlib import Path
 
-    settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+    named = Path(args.project).expanduser() if args.project else None
+    settings = load_settings(one_project(find_root(named)))
     reconcile(settings)
     data: dict[str, Any] = {"project": str(settings.root)}
     lines = []

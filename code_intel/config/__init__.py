@@ -17,7 +17,9 @@ from code_intel.config.settings import (
     default_state,
     find_root,
     find_served_root,
+    holds_all_projects,
     load_settings,
+    one_project,
 )
 from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
@@ -37,6 +39,8 @@ __all__ = [
     "default_state",
     "find_root",
     "find_served_root",
+    "holds_all_projects",
     "load_index_config",
     "load_settings",
+    "one_project",
 ]

@@ -153,10 +153,35 @@ class Settings:
         return self.state / "agreements"
 
 
+_OUR_MARKS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
+
+
+def holds_all_projects(folder: Path) -> bool:
+    """Whether a folder is the root of the file system or the user's home."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
+    return os.path.realpath(folder) in {folder.anchor, os.path.realpath(home)}
+
+
+def one_project(root: Path) -> Path:
+    """Return `root`, unless it holds all projects and nobody has set it up: all would be indexed.
+
+    Raises:
+        UsageError: It does.
+    """
+    if holds_all_projects(root) and not any((root / mark).exists() for mark in _OUR_MARKS):
+        raise UsageError(
+            f"{root} is no project: it holds all of them.",
+            hint="Start in the folder of one project; a server is told it by CODE_INTEL_ROOT.",
+            details={"field": "project"},
+        )
+    return root
+
+
 def find_root(start: Path | None = None) -> Path:
     """Return the project that `start` (default: where you are) is in.
 
-    The nearest folder upwards with `.code-intel`, a devrag config or `.git`; else `start` itself.
+    The nearest folder upwards with `.code-intel`, a devrag config or `.git`; else `start` itself. What
+    holds all projects, the home folder and the root, is none of those above.
 
     Raises:
         UsageError: `start` is no folder.
@@ -164,8 +189,9 @@ def find_root(start: Path | None = None) -> Path:
     here = (start or Path()).absolute()
     if not here.is_dir():
         raise UsageError(f"{here} is not a folder.", details={"field": "project"})
-    for marks in ((STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG), (".git",)):
-        for folder in (here, *here.parents):
+    above = [folder for folder in here.parents if not holds_all_projects(folder)]
+    for marks in (_OUR_MARKS, (".git",)):
+        for folder in (here, *above):
             if folder.name != STATE_FOLDER and any((folder / mark).exists() for mark in marks):
                 return folder
     return here
@@ -180,9 +206,8 @@ def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
         UsageError: It is no folder.
     """
     environ = os.environ if environ is None else environ
-    return find_root(
-        Path(environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or ".")
-    )
+    told = environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or "."
+    return find_root(Path(told))
 
 
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:
