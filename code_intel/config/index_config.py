@@ -80,8 +80,12 @@ class IndexConfig:
 
     @property
     def folder(self) -> Path:
-        """What every relative path in this config, and every document name, is relative to."""
-        return self.path.parent
+        """What every document name is relative to: the project around `.code-intel`, else the config's own folder.
+
+        Paths in the config itself are relative to its own folder (docs/decisions/0017).
+        """
+        own = self.path.parent
+        return own.parent if own.name == STATE_FOLDER else own
 
 
 def load_index_config(path: Path) -> IndexConfig:

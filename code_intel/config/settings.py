@@ -149,7 +149,7 @@ class Settings:
         """Where the agreements are: the map's first pattern that ends in `agreements`."""
         for pattern in self.map.patterns:
             if Path(pattern).name == "agreements":
-                return (self.map.folder / pattern).absolute()
+                return (self.map.path.parent / pattern).absolute()
         return self.state / "agreements"
 
 

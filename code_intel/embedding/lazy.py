@@ -296,5 +296,5 @@ class LazyEmbedder:
 
 def located(config: IndexConfig) -> str:
     """Return the model a configuration names; a folder, relative to the configuration, as absolute."""
-    folder = config.folder / config.model
+    folder = config.path.parent / config.model
     return str(folder.resolve()) if (folder / "config.json").is_file() else config.model

@@ -85,8 +85,8 @@ class Pattern:
 
 
 def patterns(config: IndexConfig) -> list[Pattern]:
-    """Return the config's patterns, resolved against its folder."""
-    return [_pattern(config.folder, text) for text in config.patterns]
+    """Return the config's patterns, resolved against the folder it is in."""
+    return [_pattern(config.path.parent, text) for text in config.patterns]
 
 
 def bases(config: IndexConfig) -> list[str]:
