@@ -269,6 +269,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "record_outcome": {"outcome": "success", "analysis": {"root_cause": "x"}},
     "get_session_status": {},
     "get_outcome_stats": {},
+    "query": {"question": "[1]", "intent": "MODIFY", "path": "src", "show_plan": False},
     "search_files": {"pattern": "src/**/*.py", "path": "."},
     "get_symbols": {"path": "src", "kind": "class"},
     "analyze_structure": {"code": "[1]", "language": "python"},
