@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 from projects import Caller
@@ -67,7 +68,7 @@ async def check(call: Caller, tool: Tool, arguments: dict[str, Any]) -> None:
     result = await call.client.call_tool(tool.name, arguments)
     data = result.structured_content
     assert isinstance(data, dict)
-    json.dumps(data, allow_nan=False)
+    assert tokens(json.dumps(data, allow_nan=False, ensure_ascii=False)) <= HARD_CAP
     text = "".join(part.text for part in result.content if part.type == "text")
     assert "Traceback" not in text
     if result.is_error:
