@@ -198,6 +198,14 @@ def test_front_matter_is_written_from_flags_or_json(
     assert "tags: [c]\nproject: Shop" in (place / BOTH[0]).read_text(encoding="utf-8")
 
 
+@pytest.mark.covers(
+    "error.invalid_config",
+    "error.unknown_command",
+    "error.invalid_input",
+    "error.invalid_json",
+    "error.invalid_path",
+    "error.delete_failed",
+)
 @pytest.mark.parametrize(
     ("words", "code", "name", "field"),
     [
@@ -257,6 +265,7 @@ def test_bad_json_names_its_place(place: Path, devrag: Devrag) -> None:
     assert sorted(path.name for path in place.iterdir()) == ["config.json", "documents"]
 
 
+@pytest.mark.covers("error.list_failed", "error.search_failed")
 @pytest.mark.parametrize(
     ("command", "code"), [("list", "list_failed"), ("search", "search_failed")]
 )
@@ -351,6 +360,7 @@ def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag, env: dict[
     assert json.loads((place / "config.json").read_text(encoding="utf-8"))["chunk_sice"] == 5
 
 
+@pytest.mark.covers("error.init_failed")
 def test_a_gpu_that_must_be_there_is_missed_before_anything_is_computed(
     place: Path, devrag: Devrag
 ) -> None:
@@ -418,6 +428,7 @@ def test_a_deletion_says_what_became_of_the_file(place: Path, devrag: Devrag) ->
     assert removed["message"].endswith("from the index and from the disk.")
 
 
+@pytest.mark.covers("error.insert_failed")
 def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_error(
     place: Path, devrag: Devrag
 ) -> None:

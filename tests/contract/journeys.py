@@ -1,8 +1,13 @@
 """The shortest honest ways of a session on the shop, phase by phase."""
 
+from pathlib import Path
 from typing import Any
 
+from code_intel.index.facade import Index
+from code_intel.learned.learn import learn
+from code_intel.records import Agreement, FileReference
 from projects import Caller
+from served import settings_of
 
 QUERY = "the login of the shop fails with an error page at night"
 LOGIN, SERVICE = "AuthService.login", "src/auth/service.py"
@@ -61,3 +66,15 @@ async def to_ready(call: Caller) -> dict[str, Any]:
     await to_verification(call)
     await call("find_definitions", symbol=LOGIN)
     return await call("submit_verification", verified=answered())
+
+
+def agree(shop: Path, term: str, symbol: str = LOGIN) -> None:
+    """Make an agreement as an earned session does, confirmed and in the map's index."""
+    config = settings_of(shop)
+    with Index(config.forest) as forest:
+        (found,) = forest.store.definitions(symbol, exact=True, limit=2)
+    place = FileReference(found.file, found.line)
+    agreement = Agreement(term, symbol, ("It is.",), (place,), digest=found.digest, body=found.body)
+    learn(config, agreement, confirmed=True)
+    with Index(config.map) as index:
+        index.complete(words_only=True)

@@ -7,12 +7,14 @@ another of its name replaces, or that pytest does not collect.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 TESTS = Path(__file__).resolve().parents[1]
-NEVER = ("skip", "xfail")
+_NEVER = re.compile(r"mark\.(?:skip|xfail)\b|mark\.skipif\((?:True|1)\b")
+"""What keeps a test from counting; one that is skipped on some machine alone still runs on another."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -51,7 +53,7 @@ def marks_in(source: str, name: str) -> Marks:
         return Marks((), ())
     tree = ast.parse(source)
     calls = list(_marks_of(tree))
-    last = {node.name: node for node in tree.body if isinstance(node, Function)}
+    functions = {node.name: node for node in tree.body if isinstance(node, Function)}
     spoken = _spoken(tree)
     off = "module is skipped" if _is_skipped(tree.body) else ""
     good: list[Mark] = []
@@ -60,7 +62,7 @@ def marks_in(source: str, name: str) -> Marks:
     for test in tree.body:
         if not isinstance(test, Function):
             continue
-        why = off or _why_not(test, last, name)
+        why = off or _why_not(test, functions, name)
         for call in (each for part in test.decorator_list for each in _marks_of(part)):
             placed.add(call)
             where = f"{name}::{test.name}"
@@ -81,20 +83,33 @@ def ids_of(text: str) -> list[str]:
     return [f"{owner}.{name}" for name in rest.split()] if names else [text]
 
 
-def _why_not(test: Function, last: dict[str, Function], module: str) -> str:
+def _why_not(test: Function, functions: dict[str, Function], module: str) -> str:
     """Return why a test proves nothing, or the empty string."""
     if not test.name.startswith("test_") or not Path(module).name.startswith("test_"):
         return "is no test"
-    if last[test.name] is not test:
+    if functions[test.name] is not test:
         return "is replaced by another of its name"
-    named = [ast.unparse(decorator) for decorator in test.decorator_list]
-    if any(f"mark.{word}" in text for text in named for word in NEVER):
-        return "may be skipped or fail"
+    if any(_NEVER.search(ast.unparse(decorator)) for decorator in test.decorator_list):
+        return "is skipped or expected to fail"
     if _is_skipped(test.body):
         return "skips itself"
-    if not any(isinstance(node, ast.Assert | ast.With | ast.AsyncWith) for node in ast.walk(test)):
-        return "asserts nothing"
-    return ""
+    return "" if _asserts(test, functions) else "asserts nothing"
+
+
+def _asserts(test: Function, functions: dict[str, Function]) -> bool:
+    """Whether a test, or a function of its module that it calls, asserts or expects an error."""
+    for node in ast.walk(test):
+        match node:
+            case ast.Assert():
+                return True
+            case ast.Call(func=ast.Name(id=name)) if name in functions and name != test.name:
+                if _asserts(functions[name], {k: v for k, v in functions.items() if k != name}):
+                    return True
+            case ast.Call() if ast.unparse(node.func) == "pytest.raises":
+                return True
+            case _:
+                pass
+    return False
 
 
 def _is_skipped(body: list[ast.stmt]) -> bool:
@@ -102,7 +117,7 @@ def _is_skipped(body: list[ast.stmt]) -> bool:
     texts = [ast.unparse(node) for node in body if isinstance(node, ast.Expr | ast.Assign)]
     return any(
         text.startswith("pytest.skip(")
-        or (text.startswith("pytestmark") and any(f"mark.{word}" in text for word in NEVER))
+        or (text.startswith("pytestmark") and bool(_NEVER.search(text)))
         for text in texts
     )
 

@@ -14,6 +14,7 @@ from contract.journeys import (
     SUPPOSED,
     answered,
     begin,
+    framed,
     to_ready,
     to_semantic,
 )
@@ -134,5 +135,5 @@ async def test_a_session_of_another_project_is_none_of_this_one(shop: Path, tmp_
         assert (await call.refused("get_session_status", session_id=theirs))[
             "error"
         ] == "no_active_session"
-        await begin(call)
-        await to_ready(call)
+        mine = await framed(call)
+        assert (await to_ready(call))["session_id"] == mine

@@ -105,6 +105,7 @@ async def test_documents_are_listed_page_by_page_with_their_times(shop: Path) ->
     "tool.index_markdown",
     "field.index_markdown.filepath",
     "answer.index_markdown: success message file",
+    "error.index_failed",
     "error.index_failed.field",
 )
 async def test_a_file_is_indexed_by_name_and_another_says_why_not(shop: Path) -> None:
@@ -278,7 +279,7 @@ async def test_front_matter_is_written_field_by_field_and_merged(shop: Path) -> 
         assert nothing["error"] == "missing_argument"
 
 
-@pytest.mark.covers("error.read_failed.field", "error.path_outside_root.field")
+@pytest.mark.covers("error.read_failed", "error.read_failed.field", "error.path_outside_root.field")
 async def test_a_file_that_is_gone_or_elsewhere_is_named_by_its_argument(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
         gone = await call.refused("update_frontmatter", filepath="docs/no.md", domain="other")

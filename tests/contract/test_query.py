@@ -81,10 +81,13 @@ async def test_a_question_is_answered_by_a_plan_that_is_told_and_recorded(shop: 
     assert status["tool_calls"] == {**made_by_plan, "query": 1}
 
 
-@pytest.mark.covers("field.query: intent path cursor")
+@pytest.mark.covers("field.query: intent path file_path cursor", "row.step_output.error")
 async def test_a_question_is_narrowed_and_answered_page_by_page(shop: Path) -> None:
     (shop / "src" / "numbers.py").write_text(CONSTANTS, encoding="utf-8")
     async with gateway(shop) as call:
+        about = await call("query", question="what is in it", file_path=SHIPPING)
+        (shop / "odd.bin").write_bytes(b"\x00")
+        failed = await call("query", question="what is in it", file_path="odd.bin")
         alone = await call("query", question="cart", intent="INVESTIGATE")
         below = await call("query", question="cart", path="web")
         pages, cursor = [], ""
@@ -95,6 +98,9 @@ async def test_a_question_is_narrowed_and_answered_page_by_page(shop: Path) -> N
             assert page["truncated"] is (cursor is not None)
             if cursor is None:
                 break
+    assert {row["file_path"] for row in about["results"]} == {SHIPPING}
+    assert all("error" not in step for step in about["step_outputs"])
+    assert "not in the index" in failed["step_outputs"][0]["error"]
     assert alone["current_phase"] is None
     assert alone["reasoning"].startswith("INVESTIGATE")
     assert {row["file_path"].split("/")[0] for row in below["results"]} == {"web"}

@@ -379,7 +379,7 @@ async def test_who_only_reads_is_told_that_it_never_writes(shop: Path) -> None:
 
 
 @pytest.mark.covers(
-    "rule.allowed: EXPLORATION SEMANTIC VERIFICATION READY after_map_miss listed",
+    "rule.allowed: always EXPLORATION SEMANTIC VERIFICATION READY after_map_miss listed",
     "error.phase_blocked: current_phase allowed_tools",
 )
 async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) -> None:

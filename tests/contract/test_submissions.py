@@ -10,6 +10,7 @@ from contract.journeys import (
     LOGIN,
     SERVICE,
     SUPPOSED,
+    agree,
     answered,
     begin,
     framed,
@@ -90,7 +91,9 @@ async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Pa
 
 
 @pytest.mark.covers(
+    "error.requirements_missing",
     "error.requirements_missing: missing_requirements consistency_errors unseen_files current_phase",
+    "error.requirements_missing.consistency_hint",
     "rule.slip.no_move",
     "rule.need.tools",
 )
@@ -105,6 +108,7 @@ async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path
         assert tools in untried["missing_requirements"]
         assert (untried["consistency_errors"], untried["unseen_files"]) == ([], [SERVICE])
         await look(call)
+        assert untried["consistency_hint"] == ""
         slip = await call.refused(
             "submit_understanding",
             symbols_identified=[LOGIN],
@@ -115,6 +119,7 @@ async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path
             f"files_analyzed: ./{SERVICE} is listed twice",
             "files_analyzed: gone.py does not exist in the project",
         ]
+        assert slip["consistency_hint"]
         assert slip["current_phase"] == "EXPLORATION"
         assert (await call("get_session_status"))["current_phase"] == "EXPLORATION"
 
@@ -148,7 +153,7 @@ async def test_what_is_invented_unseen_or_deceiving_is_named_and_counts_for_noth
     "tool.submit_semantic",
     "field.submit_semantic: hypotheses devrag_reason search_queries",
     "field.submit_semantic.hypotheses: text confidence",
-    "answer.submit_semantic: success session_id next_phase hypotheses_to_verify search_queries message",
+    "answer.submit_semantic: success session_id next_phase hypotheses_to_verify search_queries message hint",
     "error.invalid_devrag_reason: valid_reasons missing_requirements",
     "transition.SEMANTIC.supposed",
 )
@@ -210,7 +215,17 @@ async def test_a_confirmation_leads_to_ready_and_rejections_lead_back(shop: Path
         session = await framed(call)
         await to_verification(call)
         await call("find_definitions", symbol=LOGIN)
-        answer = await call("submit_verification", verified=answered())
+        (item,) = answered()
+        for field in ("hypothesis", "status", "evidence"):
+            short = {name: value for name, value in item.items() if name != field}
+            error = await call.refused("submit_verification", verified=[short])
+            assert error["field"] == f"verified.0.{field}"
+        for field in ("tool", "target", "result"):
+            proof = {name: value for name, value in item["evidence"].items() if name != field}
+            error = await call.refused("submit_verification", verified=[item | {"evidence": proof}])
+            assert error["field"] == f"verified.0.evidence.{field}"
+        proof = item["evidence"] | {"files": [SERVICE, "README.md"]}
+        answer = await call("submit_verification", verified=[item | {"evidence": proof}])
         assert answer == {
             "success": True,
             "session_id": session,
@@ -401,3 +416,17 @@ async def test_with_a_model_symbols_are_ranked_by_their_calibrated_similarity(
         confirmed = await call("confirm_symbol_relevance", **CONFIRMED)
         (symbol,) = confirmed["mapped_symbols"]
         assert symbol["confidence"] == pytest.approx(first["similarity"], abs=1e-3)
+
+
+@pytest.mark.covers("rule.band.agreed")
+async def test_what_is_agreed_for_the_very_words_is_alike_without_a_model(shop: Path) -> None:
+    agree(shop, "login")
+    async with gateway(shop) as call:
+        await begin(call)
+        answer = await call(
+            "validate_symbol_relevance", target_feature="login", symbols=[LOGIN, "shipping_fee"]
+        )
+        (agreed,) = answer["embedding_suggestions"]
+        assert (agreed["symbol"], agreed["band"], agreed["similarity"]) == (LOGIN, "high", 1.0)
+        (other,) = answer["unmeasured_symbols"]
+        assert (other["symbol"], other["band"]) == ("shipping_fee", None)

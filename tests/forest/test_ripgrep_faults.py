@@ -95,6 +95,7 @@ async def test_plain_words_are_found_without_a_ripgrep_that_works(
     assert await none_left(tmp_path)
 
 
+@pytest.mark.covers("error.tool_failed")
 @pytest.mark.parametrize("script", FAULTS.values(), ids=FAULTS)
 async def test_an_expression_needs_one_and_the_error_says_how_to_get_it(
     tree: Path, tmp_path: Path, script: str

@@ -109,6 +109,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.covers("rule.outcome.log")
 def test_two_processes_write_whole_lines_and_lose_none(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(

@@ -137,6 +137,7 @@ ELSEWHERE = {"alias"}
 """Tried in `test_laundering`: it takes several sessions."""
 
 
+@pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk undisputed intent")
 @pytest.mark.parametrize(
     ("guard", "lower"), [(guard, lower) for guard, tries in TRIED.items() for lower in tries]
 )

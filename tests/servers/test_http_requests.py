@@ -248,6 +248,7 @@ def test_whoever_comes_by_the_name_of_a_proxy_is_asked_for_a_token_by_health_too
             assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
 
 
+@pytest.mark.covers("error.writes_not_allowed")
 @pytest.mark.anyio
 async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(shop: Path) -> None:
     forest = ("devrag", "--config", "devrag-forest.json")
@@ -389,6 +390,7 @@ def test_a_host_of_ours_is_ours_to_every_reader_of_urls(host: str) -> None:
     assert ours or host not in {"localhost", "127.0.0.1", "[::1]", "localhost:80", "[::1]:80"}
 
 
+@pytest.mark.covers("error.token_required")
 def test_no_address_is_listened_at_that_others_can_reach_before_tokens_are_known() -> None:
     with pytest.raises(UsageError, match="token-file") as caught:
         listen("0.0.0.0", 0)  # noqa: S104 - the point

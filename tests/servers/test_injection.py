@@ -171,6 +171,7 @@ SHELF_CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.covers("rule.answer.data")
 async def test_orders_stand_in_data_alone_whatever_tool_is_called(hostile: Path) -> None:
     heard: set[str] = set()
     async with gateway(hostile) as call:

@@ -183,6 +183,7 @@ async def test_what_a_person_has_confirmed_stays_so_though_it_says_the_opposite(
         assert (await ask(call, opposite[0]))["next_phase"] == "READY"
 
 
+@pytest.mark.covers("rule.guard.alias")
 async def test_a_near_miss_confirmed_again_and_again_is_verified_again_and_again(
     shop: Path,
 ) -> None:
@@ -232,6 +233,7 @@ async def test_one_session_teaches_a_pair_once_however_often_it_reports(shop: Pa
             assert [found.kind for found in state.experiences()] == ["confirmed"]
 
 
+@pytest.mark.covers("rule.learning.confirmed_only")
 async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(shop: Path) -> None:
     names = [f"part_{number}" for number in range(50)]
     code = "\n\n".join(f"def {name}():\n    return {len(name)}" for name in names)

@@ -41,12 +41,22 @@ PAGED: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.covers(
-    *(f"field.{tool}.cursor" for tool in PAGED),
-    *(f"answer.{tool}.next_cursor" for tool in PAGED),
-    *(f"answer.{tool}.truncated" for tool in PAGED),
-    "answer.search_text.total_matches", "field.search_text.max_results", "field.search_text.context_lines",
-    "answer.find_definitions.total", "answer.find_references.total",
-)  # fmt: skip
+    "rule.answer.pages",
+    "field.search_text: cursor max_results context_lines",
+    "field.search_files.cursor",
+    "field.find_definitions.cursor",
+    "field.find_references.cursor",
+    "field.get_symbols.cursor",
+    "field.deps_closure.cursor",
+    "field.files_search.cursor",
+    "answer.search_text: total_matches truncated next_cursor",
+    "answer.search_files: total_files truncated next_cursor",
+    "answer.find_definitions: total truncated next_cursor",
+    "answer.find_references: total truncated next_cursor",
+    "answer.get_symbols: total truncated next_cursor",
+    "answer.deps_closure: total truncated next_cursor",
+    "answer.files_search: total truncated next_cursor",
+)
 @pytest.mark.parametrize("era", ERAS)
 async def test_pages_have_every_row_once(many: Path, era: str) -> None:
     async with gateway(many, era) as call:

@@ -132,6 +132,7 @@ def trapped(shop: Path) -> Path:
     return shop
 
 
+@pytest.mark.covers("rule.argument.project_paths")
 @pytest.mark.parametrize("path", OUTSIDE)
 async def test_finders_refuse_a_path_outside_the_project(trapped: Path, path: str) -> None:
     async with gateway(trapped) as call:

@@ -112,6 +112,7 @@ async def test_a_tool_in_the_wrong_phase_says_where_one_is_and_what_is_allowed(
                 await call(name, **CALLS[name])
 
 
+@pytest.mark.covers("rule.allowed.without_session")
 @both_eras
 async def test_without_a_session_one_may_look_but_not_decide(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
@@ -182,6 +183,7 @@ async def test_two_sessions_of_one_connection_do_not_mix(shop: Path, era: str) -
         assert counts == [1, 2]
 
 
+@pytest.mark.covers("rule.session.parallel")
 @both_eras
 async def test_parallel_calls_on_one_session_are_all_recorded(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
@@ -200,6 +202,7 @@ async def find(call: Caller, symbol: str, session: str) -> None:
     await call("find_definitions", symbol=symbol, session_id=session)
 
 
+@pytest.mark.covers("rule.session.parallel")
 @both_eras
 async def test_a_submission_sent_twice_at_once_moves_the_session_once(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:

@@ -137,6 +137,7 @@ async def test_an_agreement_that_names_a_file_in_the_other_form_still_rests_on_i
         assert answer["explored_files"] == [f"src/{there}.py"]
 
 
+@pytest.mark.covers("error.other_spelling")
 @pytest.mark.parametrize(
     ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
 )

@@ -60,6 +60,10 @@ def both(first: str, second: str) -> list[Answer]:
     return [Answer(FIRST, first, PROOF), Answer(SECOND, second, PROOF)]
 
 
+@pytest.mark.covers(
+    "rule.reason: no_definition_found no_reference_found no_similar_implementation",
+    "rule.reason: architecture_unknown context_fragmented",
+)
 @pytest.mark.parametrize(
     ("missing", "reasons"),
     [
@@ -76,6 +80,7 @@ def test_reasons_must_fit_what_is_missing(missing: list[str], reasons: set[Reaso
     assert set(allowed_reasons(missing)) == reasons | always
 
 
+@pytest.mark.covers("error.invalid_devrag_reason")
 def test_a_reason_that_does_not_fit_is_refused_with_those_that_do() -> None:
     with pytest.raises(RequirementError) as caught:
         submit_semantic(doubted(), [(FIRST, "high")], "no_reference_found")
@@ -133,6 +138,7 @@ def test_a_confirmation_needs_a_call_made_in_this_phase() -> None:
     assert "in this phase" in caught.value.details["missing_requirements"][0]
 
 
+@pytest.mark.covers("rule.evidence.own_hypothesis")
 def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
     session = after(verifying(), steps.called("search_text", "import", found=3, files=FILES[:2]))
     claim = PROOF._replace(tool="search_text", target="import")
@@ -161,6 +167,7 @@ def test_a_claimed_file_is_recognised_however_it_is_spelled(spelled: str) -> Non
     assert ready.explored_files == (FILES[0],)
 
 
+@pytest.mark.covers("rule.evidence.files")
 def test_claimed_files_that_no_call_found_are_not_explored() -> None:
     session = proven(verifying())
     claim = PROOF._replace(files=(FILES[0], "src/secret.py"))
@@ -250,6 +257,7 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     assert may_learn(ready, git_changed=True) == (True, "")
 
 
+@pytest.mark.covers("rule.short_circuit.refuted")
 def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     session = likely()
     (hypothesis,) = session.hypotheses
@@ -265,6 +273,7 @@ def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     assert after(back, step).phase is Phase.EXPLORATION
 
 
+@pytest.mark.covers("rule.evidence.map_symbol")
 def test_a_likely_map_hit_is_confirmed_by_evidence_about_its_own_symbol() -> None:
     session = after(likely(), steps.called("search_text", "import", found=9))
     (hypothesis,) = session.hypotheses

@@ -87,17 +87,20 @@ def test_whole_words_of_the_quote_are_a_fact(quote: str, value: str) -> None:
     assert frame.slot_sources["target_feature"] == "FACT"
 
 
+@pytest.mark.covers("rule.frame.rephrased")
 @pytest.mark.parametrize(("quote", "value"), REPHRASED)
 def test_the_same_content_words_otherwise_put_are_a_hypothesis(quote: str, value: str) -> None:
     frame = validate_frame(quote, {"target_feature": slot(value, quote)})
     assert frame.slot_sources["target_feature"] == "HYPOTHESIS"
 
 
+@pytest.mark.covers("rule.frame.value_covered")
 @pytest.mark.parametrize(("quote", "value"), REFUSED)
 def test_a_value_that_says_something_else_is_refused(quote: str, value: str) -> None:
     assert "says something" in refusal(quote, target_feature=slot(value, quote))
 
 
+@pytest.mark.covers("rule.frame.quote_occurs")
 @pytest.mark.parametrize(
     ("query", "quote"),
     [
@@ -117,6 +120,7 @@ def test_a_quote_is_found_whatever_its_width_form_case_spaces_or_quotes(
     assert validate_frame(query, {"target_feature": slot(quote, quote)}).value("target_feature")
 
 
+@pytest.mark.covers("rule.frame.quote_length")
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -140,6 +144,7 @@ def test_a_malformed_slot_says_what_is_wrong(given: Any, says: str) -> None:
     assert says in refusal("の login ログイン lo", target_feature=given)
 
 
+@pytest.mark.covers("rule.frame.all_or_nothing", "error.validation_failed")
 def test_every_bad_slot_is_named_and_nothing_is_set() -> None:
     with pytest.raises(SessionError) as caught:
         validate_frame(
@@ -155,6 +160,7 @@ def test_every_bad_slot_is_named_and_nothing_is_set() -> None:
     assert [item["slot"] for item in error["validation_errors"]] == ["feature", "observed_issue"]
 
 
+@pytest.mark.covers("rule.frame.slots_optional")
 def test_a_slot_may_be_left_out_but_not_all() -> None:
     frame = validate_frame(
         QUERY, {"target_feature": slot("ログイン", "ログイン"), "observed_issue": None}
@@ -168,6 +174,7 @@ def test_a_slot_may_be_left_out_but_not_all() -> None:
     assert "at least one" in refusal(QUERY)
 
 
+@pytest.mark.covers("rule.frame.guidance")
 def test_guidance_follows_the_priority_of_the_intent() -> None:
     assert missing_slots(None, Intent.MODIFY)[1] == "observed_issue"
     assert missing_slots(None, Intent.INVESTIGATE)[1] == "trigger_condition"
@@ -240,6 +247,7 @@ def test_without_a_frame_whoever_writes_is_at_high_risk(intent: Intent) -> None:
     assert assess_risk(intent, None) is (Risk.HIGH if intent.writes else Risk.LOW)
 
 
+@pytest.mark.covers("rule.risk.rephrased")
 def test_a_rephrased_slot_raises_the_risk() -> None:
     session = started()
     slots = {
@@ -250,6 +258,7 @@ def test_a_rephrased_slot_raises_the_risk() -> None:
     assert after(session, *steps.set_frame(session, slots)).risk is Risk.MEDIUM
 
 
+@pytest.mark.covers("rule.frame.never_emptied")
 def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
     session = framed(started(), target_feature="ログイン")
     step, *_ = confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
@@ -266,6 +275,7 @@ def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
     assert [item.name for item in again.frame.slots] == list(SLOTS)
 
 
+@pytest.mark.covers("rule.risk.raised", "transition.READY.risk_raised")
 def test_a_risk_raised_in_ready_takes_an_earned_ready_back() -> None:
     session = explored(low_risk())
     session = after(session, submit_understanding(session, submission(), FACTS).step)
@@ -316,6 +326,7 @@ SETTLED = {
 }
 
 
+@pytest.mark.covers("rule.frame.feature_settles")
 @pytest.mark.parametrize("session", SETTLED.values(), ids=SETTLED)
 def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
     session: Session,

@@ -40,6 +40,7 @@ def test_no_two_secrets_are_the_same() -> None:
     assert len({mint(datetime.now(UTC)).secret for _ in range(1000)}) == 1000
 
 
+@pytest.mark.covers("rule.session.secret")
 def test_only_the_seal_of_the_secret_is_kept(place: Place) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     journal.append(place, text, LOOK)
@@ -51,6 +52,7 @@ def test_only_the_seal_of_the_secret_is_kept(place: Place) -> None:
     assert secret not in repr(session)
 
 
+@pytest.mark.covers("rule.session.secret")
 @pytest.mark.covers("error.no_active_session")
 def test_a_name_without_its_secret_opens_nothing(place: Place) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)

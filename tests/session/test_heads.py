@@ -82,6 +82,7 @@ UNDERSTOOD = (
 )
 
 
+@pytest.mark.covers("rule.session.acknowledged")
 @pytest.mark.covers("error.session_broken", "error.session_broken.file")
 def test_a_journal_written_anew_is_refused_however_well_it_is_chained(place: Place) -> None:
     started = begun(place)
@@ -108,6 +109,7 @@ def test_a_step_that_somebody_else_wrote_behind_is_left_out_and_cut_off(place: P
     assert b"understood" not in file.read_bytes()
 
 
+@pytest.mark.covers("rule.session.acknowledged")
 @pytest.mark.parametrize("tail", [b"x", b"\n", b"nonsense\n" * 1000, b"\x00" * 4096, b'{"seq": 4'])
 def test_whatever_follows_the_last_acknowledged_line_is_left_out(place: Place, tail: bytes) -> None:
     started = begun(place)
@@ -123,6 +125,7 @@ def test_whatever_follows_the_last_acknowledged_line_is_left_out(place: Place, t
     assert journal.load(place, started.handle).seq == 4
 
 
+@pytest.mark.covers("rule.session.acknowledged")
 @pytest.mark.covers("error.session_broken")
 def test_a_journal_put_back_to_what_it_was_is_refused(place: Place) -> None:
     started = begun(place, 1)

@@ -77,6 +77,7 @@ def test_what_had_changed_before_is_kept_with_the_session(place: Place) -> None:
     assert session.baseline == dict(list(baseline.items())[: journal.MOST_BASELINE])
 
 
+@pytest.mark.covers("rule.session.handle")
 def test_two_sessions_of_one_second_are_two(place: Place) -> None:
     clock = Ticking()
     frozen = clock()
@@ -97,6 +98,7 @@ def test_an_id_already_taken_is_drawn_again(place: Place) -> None:
     assert journal.load(place, handle) == first
 
 
+@pytest.mark.covers("rule.session.handle")
 @pytest.mark.parametrize(
     "session_id",
     [
@@ -192,6 +194,7 @@ def test_processes_lose_nothing_of_each_other(place: Place) -> None:
     assert targets == {f"{number}-{n}" for number in range(3) for n in range(20)}
 
 
+@pytest.mark.covers("rule.session.torn_line")
 def test_a_torn_last_line_is_dropped_told_and_overwritten(place: Place) -> None:
     session, handle = new(place)
     file = file_of(place, session)
@@ -249,6 +252,7 @@ def test_a_journal_cut_anywhere_is_refused(place: Place) -> None:
         assert caught.value.error == "session_broken"
 
 
+@pytest.mark.covers("rule.session.chain")
 def test_a_changed_line_is_refused_naming_file_and_line(place: Place) -> None:
     session, handle = full_session(place)
     file = file_of(place, session)
@@ -276,6 +280,7 @@ def test_a_changed_line_is_refused_naming_file_and_line(place: Place) -> None:
         assert file.read_bytes() == b"".join(content)
 
 
+@pytest.mark.covers("rule.session.expiry", "error.session_expired")
 def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(place: Place) -> None:
     clock = Ticking()
     session, handle = journal.create(place, Intent.MODIFY, QUERY, clock=clock)
@@ -394,6 +399,7 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
     return [step for step in moves[choice]() if step]
 
 
+@pytest.mark.covers("rule.session.replay")
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(Intent), st.lists(STEPS, max_size=12))
 def test_replaying_a_journal_gives_the_session(intent: Intent, chosen: list[Step | str]) -> None:

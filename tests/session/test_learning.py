@@ -22,6 +22,7 @@ def earned(intent: Intent = Intent.MODIFY) -> Session:
     return after(session, submit_understanding(session, submission(), FACTS).step)
 
 
+@pytest.mark.covers("rule.learning.confirmed_only")
 @pytest.mark.parametrize("git_changed", [True, None])
 def test_an_earned_success_teaches_its_confirmed_symbol_only(*, git_changed: bool | None) -> None:
     session = earned()
@@ -38,6 +39,7 @@ def test_a_thousand_reports_of_success_teach_as_much_as_none() -> None:
     assert pairs_to_learn(session, corroborated=False) == ()
 
 
+@pytest.mark.covers("rule.learning.once")
 def test_a_pair_is_learned_once() -> None:
     session = after(earned(), steps.learned("ログイン", "AuthService"))
     assert pairs_to_learn(session) == ()
@@ -45,6 +47,7 @@ def test_a_pair_is_learned_once() -> None:
     assert after(session, steps.learned("ログイン", "AuthService")).learned == session.learned
 
 
+@pytest.mark.covers("rule.learning.earned")
 @pytest.mark.parametrize(
     ("session", "git_changed", "why"),
     [

@@ -21,6 +21,7 @@ def place(tmp_path: Path) -> Place:
     return place_in(tmp_path)
 
 
+@pytest.mark.covers("rule.session.listing")
 def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place) -> None:
     clock = Ticking()
     made = tokens()

@@ -93,6 +93,7 @@ def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
     assert "submit_understanding" in error["hint"]
 
 
+@pytest.mark.covers("rule.allowed.after_map_miss")
 def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None:
     session = low_risk()
     with pytest.raises(PhaseError, match="before the map") as caught:
@@ -108,6 +109,7 @@ def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None
     check_allowed(missed, "search_forest")
 
 
+@pytest.mark.covers("rule.allowed.listed")
 def test_a_refusal_names_only_tools_that_the_server_has() -> None:
     offered = {"find_definitions", "submit_understanding", "list_agreements"}
     with pytest.raises(PhaseError) as caught:

@@ -98,6 +98,7 @@ def test_reading_needs_one_symbol_and_one_file(intent: Intent) -> None:
     assert verdict.next_phase is Phase.READY
 
 
+@pytest.mark.covers("rule.need.HIGH")
 @pytest.mark.parametrize("intent", [Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE])
 def test_high_risk_asks_for_more_and_can_reach_ready(intent: Intent) -> None:
     session = explored(high_risk()._replace(intent=intent))
@@ -130,6 +131,7 @@ def test_without_a_frame_a_writing_session_does_not_reach_ready_by_understanding
     ]
 
 
+@pytest.mark.covers("rule.need.tools")
 @pytest.mark.parametrize("tool", ["find_definitions", "find_references"])
 @pytest.mark.parametrize("failure", [{"ok": False, "found": 3}, {"ok": True, "found": 0}])
 def test_a_required_tool_counts_only_when_it_found_something(
@@ -150,6 +152,7 @@ def test_a_required_tool_counts_only_when_it_found_something(
     assert error["current_phase"] == "EXPLORATION"
 
 
+@pytest.mark.covers("rule.slip: duplicate unknown_file stray_entry loose_pattern short")
 @pytest.mark.parametrize(
     ("claim", "says"),
     [
@@ -220,12 +223,14 @@ def test_what_only_the_forest_named_counts_once_a_definition_was_found() -> None
 NOTHING_KNOWN = FACTS._replace(learned=frozenset())
 
 
+@pytest.mark.covers("rule.need.feature_named")
 def test_a_japanese_feature_needs_some_bridge_to_english_symbols() -> None:
     session = explored(low_risk())
     lacking = missing(session, submission(), NOTHING_KNOWN)
     assert [item.split(":")[0] for item in lacking] == ["nl_symbol_mapping"]
 
 
+@pytest.mark.covers("rule.need.feature_named")
 @pytest.mark.parametrize("score", [0.6, 0.95])
 def test_a_calibrated_score_is_a_bridge(score: float) -> None:
     facts = NOTHING_KNOWN._replace(scores={"LoginForm": score})
@@ -235,6 +240,7 @@ def test_a_calibrated_score_is_a_bridge(score: float) -> None:
     )
 
 
+@pytest.mark.covers("rule.need.feature_named")
 def test_a_confirmed_symbol_is_a_bridge_before_the_submission() -> None:
     session = explored(low_risk())
     step, _, unknown, *_ = confirm_symbols(
@@ -244,6 +250,7 @@ def test_a_confirmed_symbol_is_a_bridge_before_the_submission() -> None:
     assert missing(after(session, step), submission(), NOTHING_KNOWN) == []
 
 
+@pytest.mark.covers("rule.need.feature_named")
 def test_a_shared_word_is_a_bridge() -> None:
     session = explored(
         framed(
@@ -256,6 +263,7 @@ def test_a_shared_word_is_a_bridge() -> None:
     assert missing(session, submission(), NOTHING_KNOWN) == []
 
 
+@pytest.mark.covers("rule.need.slot_evidence")
 @pytest.mark.parametrize(
     ("call", "evidenced"),
     [
@@ -455,6 +463,7 @@ def test_where_no_symbols_can_be_read_a_search_is_enough_to_go_on(
     assert not after(session, verdict.step).greenfield
 
 
+@pytest.mark.covers("rule.need.greenfield")
 @pytest.mark.parametrize(
     ("intent", "facts", "greenfield"),
     [

@@ -14,6 +14,7 @@ from session.sessions import QUERY, after, framed, low_risk, map_facts, started
 GOOD = map_facts(low_risk(), 0.9)
 
 
+@pytest.mark.covers("rule.short_circuit.bands")
 @pytest.mark.parametrize(
     ("score", "band", "phase"),
     [
@@ -37,6 +38,7 @@ def test_the_score_alone_chooses_the_band(
     assert (verdict.band, verdict.phase, verdict.failed) == (band, phase, ())
 
 
+@pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk intent")
 @pytest.mark.parametrize(
     ("change", "guard"),
     [
@@ -75,6 +77,7 @@ def test_a_lone_hit_has_margin_enough() -> None:
     assert judge(GOOD._replace(margin=None)).phase is Phase.READY
 
 
+@pytest.mark.covers("rule.short_circuit.not_served")
 @pytest.mark.parametrize("status", ["broken", "conflict", "invalid", ""])
 def test_what_is_not_served_does_not_short_circuit(status: Any) -> None:
     assert judge(GOOD._replace(status=status)).phase is None
@@ -99,6 +102,7 @@ def test_guards_never_raise_a_band(
         assert risk is not Risk.HIGH
 
 
+@pytest.mark.covers("rule.short_circuit.files")
 def test_a_confident_hit_on_the_target_feature_leads_to_ready_with_its_files() -> None:
     session = low_risk()
     step = map_step(
@@ -118,6 +122,7 @@ def test_a_confident_hit_on_the_target_feature_leads_to_ready_with_its_files() -
     assert ready.short_circuit["score"] == 0.95
 
 
+@pytest.mark.covers("rule.short_circuit.own_words")
 def test_a_free_query_moves_no_phase() -> None:
     session = low_risk()
     verdict = judge(map_facts(session))

@@ -27,6 +27,7 @@ def ready(*files: str, intent: Intent = Intent.MODIFY, phase: Phase = Phase.READ
     return started(intent)._replace(phase=phase, explored_files=files or ("src/util.py",))
 
 
+@pytest.mark.covers("rule.write.explored")
 @pytest.mark.parametrize("path", ["src/util.py", "./src/util.py", "src//util.py", "src/./util.py"])
 def test_an_explored_file_may_be_written_however_it_is_spelled(root: Path, path: str) -> None:
     for spelled in (path, str(root / path)):
@@ -34,6 +35,7 @@ def test_an_explored_file_may_be_written_however_it_is_spelled(root: Path, path:
         assert (verdict.allowed, verdict.error, verdict.hint) == (True, "", "")
 
 
+@pytest.mark.covers("rule.write: same_name protected")
 @pytest.mark.parametrize(
     ("path", "error"),
     [
@@ -79,6 +81,7 @@ def test_everything_else_but_new_files_beside_it_is_denied_with_a_reason_and_a_h
     assert verdict.explored_files == ("src/util.py",)
 
 
+@pytest.mark.covers("rule.write.new_files")
 def test_new_files_go_below_the_nearest_explored_folder(root: Path) -> None:
     assert check_write(ready(), root, "src/new.py").allowed
     assert check_write(ready(), root, "src/new/deeper/new.py").allowed
@@ -92,6 +95,7 @@ def test_an_explored_file_at_the_top_opens_no_new_trees(root: Path) -> None:
     assert check_write(session, root, ".github/workflows/x.yml").error == "folder_not_explored"
 
 
+@pytest.mark.covers("rule.write.links")
 def test_links_do_not_lead_out(root: Path) -> None:
     (root / "src/link.py").symlink_to(root.parent / "secret.py")
     (root / "src/out").symlink_to(root.parent)
@@ -104,6 +108,7 @@ def test_links_do_not_lead_out(root: Path) -> None:
     assert check_write(session, root, "src/out/../util.py").error == "path_outside_root"
 
 
+@pytest.mark.covers("rule.write.links")
 def test_a_link_to_an_explored_file_is_that_file_but_a_linked_folder_takes_no_new_ones(
     root: Path,
 ) -> None:
@@ -135,11 +140,13 @@ def test_a_project_reached_through_a_link_is_the_same_project(root: Path) -> Non
     assert check_write(ready(), root, str(door / "src/new.py")).allowed
 
 
+@pytest.mark.covers("rule.write.reading")
 @pytest.mark.parametrize("intent", [Intent.QUESTION, Intent.INVESTIGATE, Intent.EXPLORE])
 def test_a_session_that_reads_never_writes(root: Path, intent: Intent) -> None:
     assert check_write(ready(intent=intent), root, "src/util.py").error == "read_only_intent"
 
 
+@pytest.mark.covers("rule.write.ready_only")
 @pytest.mark.parametrize("phase", [Phase.EXPLORATION, Phase.SEMANTIC, Phase.VERIFICATION])
 def test_before_ready_nothing_is_written_and_the_next_step_is_named(
     root: Path, phase: Phase
@@ -149,6 +156,7 @@ def test_before_ready_nothing_is_written_and_the_next_step_is_named(
     assert "submit_" in verdict.hint
 
 
+@pytest.mark.covers("error.nothing_explored")
 def test_ready_without_explored_files_writes_nothing(root: Path) -> None:
     session = ready()._replace(explored_files=())
     assert check_write(session, root, "src/util.py").error == "nothing_explored"

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def test_a_hit_is_told_in_data_and_in_text(text: str) -> None:
     assert hits_text([(hit, text)]).startswith("1. f0.py")
 
 
+@pytest.mark.covers("rule.answer.capped", "answer.any.truncated")
 def test_no_answer_exceeds_the_hard_cap_and_a_cut_one_says_so() -> None:
     data = {"short": ["a", "b"], "deep": {"names": ["認証" * 100] * 200}, "text": "kept"}
     cut = answers.bounded(data)

@@ -70,6 +70,7 @@ def test_every_tool_says_what_it_does_within_the_limits_of_clients(tool: Tool) -
     assert tool.title
 
 
+@pytest.mark.covers("rule.answer.core")
 def test_at_most_twenty_five_tools_are_listed_unasked_and_no_name_twice() -> None:
     for tools in (GATEWAY_TOOLS, INDEX_TOOLS):
         assert len({tool.name for tool in tools}) == len(tools)
@@ -96,6 +97,7 @@ def test_an_argument_of_the_wrong_type_is_named(tool: Tool) -> None:
         assert str(error["field"]).split(".")[0] in {field, *tool.schema.get("required", [])}
 
 
+@pytest.mark.covers("rule.argument.unknown")
 @every_tool
 def test_unknown_arguments_are_ignored_and_named(tool: Tool) -> None:
     arguments, unknown = tool.arguments(GOOD[tool.name] | {"zeta": 1, "alpha": None})
@@ -103,6 +105,7 @@ def test_unknown_arguments_are_ignored_and_named(tool: Tool) -> None:
     assert not arguments.keys() & {"alpha", "zeta"}
 
 
+@pytest.mark.covers("rule.argument.json_strings")
 @every_tool
 def test_every_argument_may_arrive_as_a_json_string(tool: Tool) -> None:
     good = GOOD[tool.name]
@@ -110,6 +113,7 @@ def test_every_argument_may_arrive_as_a_json_string(tool: Tool) -> None:
     assert tool.arguments(as_text) == tool.arguments(good)
 
 
+@pytest.mark.covers("rule.argument.json_strings")
 @pytest.mark.parametrize(
     ("given", "field", "value"),
     [
@@ -214,6 +218,7 @@ def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool)
             assert refusal(tool, **GOOD[tool.name] | {field: long})["field"] == field
 
 
+@pytest.mark.covers("rule.argument.bounded")
 @every_tool
 def test_no_argument_takes_more_than_a_thousand_items_or_bad_characters(tool: Tool) -> None:
     for field, schema in tool.schema["properties"].items():
@@ -237,6 +242,7 @@ def test_deeply_nested_arguments_are_refused_before_any_work(depth: int) -> None
     assert refusal(SAMPLE, words="w", names=nested(depth))["field"] in {"names", "arguments"}
 
 
+@pytest.mark.covers("rule.argument.bounded")
 def test_a_call_is_measured_in_bytes_as_they_travel() -> None:
     assert SAMPLE.arguments({"words": "あ" * (MAX_CALL_BYTES // 4)})
     assert "1 MiB" in refusal(SAMPLE, words="あ" * (MAX_CALL_BYTES // 2))["message"]

@@ -1,0 +1,53 @@
+"""Agreements page by page, field by field; the other lists of several pages are tried in `servers`."""
+
+from pathlib import Path
+
+import pytest
+
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.covers(
+    "tool.list_agreements",
+    "field.list_agreements: nl_term symbol status limit cursor",
+    "answer.list_agreements: agreements total next_cursor",
+    "row.agreement_row: file status reasons confirmed nl_term symbol evidence files aliases learned_at",
+)
+async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> None:
+    async with gateway(shop) as call:
+        for place in range(5):
+            await call(
+                "add_agreement",
+                nl_term=f"login {place}",
+                symbol="AuthService.login" if place else "gone_symbol",
+                code_evidence="it logs in",
+            )
+        every = await call("list_agreements")
+        page = await call("list_agreements", limit=2)
+        rest = await call("list_agreements", cursor=page["next_cursor"])
+        broken = await call("list_agreements", status="broken")
+        term = await call("list_agreements", nl_term="GIN 3")
+        symbol = await call("list_agreements", symbol="authservice")
+    assert (every["total"], every["next_cursor"]) == (5, None)
+    assert len(page["agreements"]) == 2
+    assert page["agreements"] + rest["agreements"] == every["agreements"]
+    assert [row["symbol"] for row in broken["agreements"]] == ["gone_symbol"]
+    assert symbol["total"] == 4
+    (row,) = term["agreements"]
+    assert row == {
+        "file": row["file"],
+        "status": "unconfirmed",
+        "reasons": row["reasons"],
+        "confirmed": False,
+        "nl_term": "login 3",
+        "symbol": "AuthService.login",
+        "evidence": ["it logs in"],
+        "files": ["src/auth/service.py:29"],
+        "aliases": [],
+        "learned_at": row["learned_at"],
+    }
+    assert row["file"].startswith("login_3_AuthService.login-")
+    assert row["reasons"]
+    assert row["learned_at"][:3] == "202"
