@@ -312,6 +312,40 @@ async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: P
         forest.index.close()
 
 
+@pytest.mark.covers("answer.query.needs_bootstrap", "answer.query.cache_status")
+async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop: Path) -> None:
+    settings = settings_of(shop)
+    for file in settings.forest.db_path.parent.glob(f"{settings.forest.db_path.name}*"):
+        file.unlink()
+    maps, forest = open_project(settings)
+    desk = Desk(settings, None, maps.index, forest.index, maps.embedder)
+    try:
+        answer = await query(desk, "who sends the login form")
+        assert answer.data["needs_bootstrap"]
+        assert answer.data["cache_status"] == answer.data["index"]["state"]
+        assert answer.data["cache_status"] in {"missing", "building"}
+        assert {row["source_tool"] for row in answer.data["results"]} == {"search_text"}
+        assert "not complete" in answer.text
+    finally:
+        maps.index.close()
+        forest.index.close()
+
+
+async def test_a_client_hears_of_each_call_while_it_waits(shop: Path) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async with gateway(shop) as call:
+        arguments = {"question": "AuthService.login"}
+        result = await call.client.call_tool("query", arguments, progress_callback=hear)
+        assert result.structured_content is not None
+        planned = [step["tool"] for step in result.structured_content["plan"]]
+    assert [message for _, _, message in told] == [*planned, "done"]
+    assert [done for done, _, _ in told] == list(range(len(planned) + 1))
+
+
 async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_other() -> None:
     told: list[tuple[float, float | None, str]] = []
 
