@@ -6,9 +6,9 @@ see are escapes, since a pack is for reading and not for writing back.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from types import MappingProxyType
 from typing import Literal, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from code_intel.chunking import language_of
 from code_intel.text import visible
@@ -124,8 +124,8 @@ def _code(name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    return quoteattr(_NO_XML.sub("?", visible(name)))
+    return f'"{escape(_NO_XML.sub("?", visible(name)))}"'
 
 
 def _xml(text: str) -> str:
-    return escape(_NO_XML.sub("?", visible(text, keep="\n\t")))
+    return escape(_NO_XML.sub("?", visible(text, keep="\n\t")), quote=False)
