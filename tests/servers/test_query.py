@@ -324,7 +324,7 @@ async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop
         assert answer.data["needs_bootstrap"]
         assert answer.data["cache_status"] == answer.data["index"]["state"]
         assert answer.data["cache_status"] in {"missing", "building"}
-        assert {row["source_tool"] for row in answer.data["results"]} == {"search_text"}
+        assert "search_text" in {row["source_tool"] for row in answer.data["results"]}
         assert "not complete" in answer.text
     finally:
         maps.index.close()
