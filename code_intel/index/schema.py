@@ -158,6 +158,11 @@ SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''
 DEFINITION_CHUNKS = """SELECT c.id FROM symbols s JOIN chunks c ON c.document_id = s.document_id
   AND s.start_line BETWEEN c.start_line AND c.end_line
   WHERE s.name = ? GROUP BY c.id ORDER BY c.priority, c.id"""
+DEFINING = """
+SELECT 1 FROM documents d WHERE d.language IN (SELECT value FROM json_each(?))
+  AND EXISTS (SELECT 1 FROM symbols s WHERE s.document_id = d.id) LIMIT 1
+"""
+
 IMPORTS = """SELECT d.path, i.target FROM imports i JOIN documents d ON d.id = i.document_id
   {} ORDER BY d.path, i.position"""
 REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"

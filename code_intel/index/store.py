@@ -155,9 +155,9 @@ class Store:
         """Return the definitions that say the same, whatever they are called; see `Symbol.body`."""
         return [Definition(*row) for row in self._db.rows(schema.SAME_BODY, (body, limit))]
 
-    def has_symbols(self) -> bool:
-        """Whether any document defines any symbol."""
-        return bool(self._db.rows("SELECT 1 FROM symbols LIMIT 1"))
+    def has_symbols(self, languages: Iterable[str]) -> bool:
+        """Whether any document in one of these languages defines any symbol."""
+        return bool(self._db.rows(schema.DEFINING, (json.dumps([*languages]),)))
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return every (path, import target as written), or those of some documents."""

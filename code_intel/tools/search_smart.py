@@ -30,6 +30,7 @@ from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.search_forest import forest_call
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
+from code_intel.tools.symbol_facts import readable
 
 
 async def search_smart(
@@ -188,7 +189,9 @@ def _from_forest(
     shown, cut = fit(found.hits, cut=found.truncated)
     known = _known(map_answer) if map_answer else None
     said = _said(known, map_answer.index) if map_answer else not_heard(silent)
-    action = after_search(session, found=any(hit.symbol for hit, _ in shown))
+    action = after_search(
+        session, found=any(hit.symbol and readable([hit.document]) for hit, _ in shown)
+    )
     data = {
         "source": "forest",
         "status": "HYPOTHESIS",

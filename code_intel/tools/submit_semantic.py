@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.session import evidence
+from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk
 
@@ -56,9 +57,12 @@ async def submit_semantic(
         )
         session = held.session
     texts = [h.text for h in session.hypotheses]
+    looks = (
+        "search_text" if session.greenfield else "find_definitions, find_references or search_text"
+    )
     message = (
-        f"{session.phase}: check {len(texts)} hypotheses with find_definitions, find_references or "
-        "search_text, then call submit_verification."
+        f"{session.phase}: check {len(texts)} hypotheses with {looks}, then call submit_verification."
+        + (f" {GREENFIELD}" if session.greenfield else "")
     )
     data = {
         "success": True,

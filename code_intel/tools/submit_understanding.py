@@ -14,6 +14,7 @@ from code_intel.tools.project_files import Files, existing_files, spelled_files
 from code_intel.tools.symbol_facts import (
     agreed_symbols,
     canonical,
+    defines_code,
     looked_at,
     readable,
     symbol_scores,
@@ -54,7 +55,7 @@ async def submit_understanding(
     async with desk.session(session_id, "submit_understanding") as held:
         defined, opened = await looked_at(desk, held.session, symbols)
         feature = held.session.own_words
-        defines = await thread(desk.forest.store.has_symbols)
+        defines = await defines_code(desk)
         facts = UnderstandingFacts(
             defined=frozenset(defined),
             opened=frozenset(opened),

@@ -12,7 +12,7 @@ from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import spelled_files
-from code_intel.tools.symbol_facts import agreed_symbols, readable, symbol_scores
+from code_intel.tools.symbol_facts import agreed_symbols, defines_code, readable, symbol_scores
 
 MOST = 50
 """Symbols that are compared with the target feature."""
@@ -105,7 +105,7 @@ async def _facts(desk: Desk, session: Session) -> evidence.VerificationFacts:
     names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[:MOST]
     feature = session.own_words
     return evidence.VerificationFacts(
-        await thread(desk.forest.store.has_symbols) and readable(session.seen_files),
+        await defines_code(desk) and readable(session.seen_files),
         frozenset(await agreed_symbols(desk, feature, names)),
         await symbol_scores(desk, feature, names),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from code_intel.chunking.languages import row_of
+from code_intel.chunking.languages import LANGUAGES, row_of
 from code_intel.errors import EmbeddingError
 from code_intel.learned.recall import fold, symbol_similarity
 from code_intel.learned.standings import standings
@@ -89,6 +89,12 @@ def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list
         fold_symbol(symbol): [Place(d.file, d.line, d.end_line) for d in rows]
         for symbol, rows in definitions.items()
     }
+
+
+async def defines_code(desk: Desk) -> bool:
+    """Whether the project defines anything in a language whose symbols the index reads; data is no code."""
+    code = [language.name for language in LANGUAGES if language.complete]
+    return await thread(desk.forest.store.has_symbols, code)
 
 
 def readable(files: Iterable[str]) -> bool:

@@ -155,6 +155,15 @@ def test_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> 
     assert len(store.definitions("login", exact=False, limit=1)) == 1
 
 
+def test_a_project_defines_something_in_the_languages_that_are_asked_for(store: Store) -> None:
+    assert not store.has_symbols(["python", "json"])
+    row = DocumentRow("settings.json", digest="d", language="json")
+    store.put_document(row, parsed("{}", symbols=[AUTH]))
+    assert store.has_symbols(["python", "json"])
+    assert not store.has_symbols(["python"])
+    assert not store.has_symbols([])
+
+
 def test_definition_chunks_are_those_in_which_the_symbol_begins(store: Store) -> None:
     late = Symbol("late", "late", "function", 2, 3)
     chunks = put(store, "a.py", "one", "two", "three", symbols=[late])
