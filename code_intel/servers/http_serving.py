@@ -5,7 +5,6 @@ Standard output stays empty; the URL is said on stderr.
 """
 
 import logging
-import os
 import signal
 import sys
 import threading
@@ -24,6 +23,7 @@ from starlette.routing import Route
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
+from code_intel.servers.ending import leave
 from code_intel.servers.http_connections import bounded
 from code_intel.servers.http_guard import HEALTH, Guard, Policy
 from code_intel.servers.protocol import ToolServer
@@ -51,10 +51,10 @@ class Stoppable(uvicorn.Server):
         """Stop, within `ENDING` seconds; at once when told twice."""
         self.code = EXITS.get(signal.Signals(sig), 0)
         if self.should_exit:
-            os._exit(self.code)
+            leave(self.code)
         # What a call cancelled now still says is no news, and what hangs is given up: all is on disk.
         logging.disable()
-        last = threading.Timer(ENDING, os._exit, (self.code,))
+        last = threading.Timer(ENDING, leave, (self.code,))
         last.daemon = True
         last.start()
         super().handle_exit(sig, frame)
@@ -77,7 +77,7 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
     except BaseException:
         logging.getLogger(__name__).exception("the server stopped")
     sys.stderr.flush()
-    os._exit(code)
+    leave(code)
 
 
 async def run(server: ToolServer, web: uvicorn.Server, policy: Policy) -> None:

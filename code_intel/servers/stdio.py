@@ -27,7 +27,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
-from code_intel import git
+from code_intel.servers.ending import leave
 from code_intel.servers.wire import take_stdin
 
 ENDING = 1.9
@@ -90,7 +90,7 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
             logging.getLogger(__name__).exception("the server stopped")
             code = 3
     sys.stderr.flush()
-    _leave(code)
+    leave(code)
 
 
 async def _run(server: Server[Any], wire: BinaryIO) -> None:
@@ -163,7 +163,7 @@ def _is_gone(error: BaseException) -> bool:
 
 
 def _interrupted(number: int, _frame: FrameType | None) -> NoReturn:
-    _leave(128 + number)
+    leave(128 + number)
 
 
 def _end_with(parent: int) -> None:
@@ -175,15 +175,10 @@ def _end_with(parent: int) -> None:
     never = threading.Event()
     while os.getppid() == parent:
         never.wait(1)
-    _leave(0)
-
-
-def _leave(code: int) -> NoReturn:
-    git.kill_all()
-    os._exit(code)
+    leave(0)
 
 
 def _end_soon() -> None:
-    last = threading.Timer(ENDING, _leave, (0,))
+    last = threading.Timer(ENDING, leave, (0,))
     last.daemon = True
     last.start()
