@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -17,6 +18,7 @@ MATCH = (
     r'{"type":"match","data":{"path":{"text":"a.py"},"lines":{"text":"def login():\n"},'
     r'"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"login"},"start":4,"end":9}]}}'
 )
+SAID = b"what a client says\n"
 EMIT = f"printf '%s\\n' '{MATCH}'"  # echo would read the escape
 FAULTS = {
     "an old version": "echo \"error: Found argument '--json' which wasn't expected\" >&2; exit 2",
@@ -190,10 +192,24 @@ async def test_a_gigabyte_of_output_is_cut(tree: Path, tmp_path: Path, unit: str
     assert await none_left(tmp_path)
 
 
-async def test_it_gets_no_input(tree: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def said() -> Iterator[int]:
+    """Make stdin a pipe in which a client has said something; its reading end."""
+    kept, (reading, writing) = os.dup(0), os.pipe()
+    os.write(writing, SAID)
+    os.close(writing)
+    os.dup2(reading, 0)
+    yield reading
+    os.dup2(kept, 0)
+    os.close(kept)
+    os.close(reading)
+
+
+async def test_it_gets_no_input(tree: Path, tmp_path: Path, said: int) -> None:
     script = f"cat > '{tmp_path}/input'; exit 1"
     await grep(tree, Question("login"), program=fake(tmp_path, script), deadline=5)
     assert (tmp_path / "input").read_bytes() == b""
+    assert os.read(said, 100) == SAID
 
 
 @pytest.mark.parametrize(
