@@ -14,7 +14,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.languages import language_named
-from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.suspicion import note_of
 
 LIMIT = 50
@@ -66,7 +66,7 @@ async def find_definitions(
                     "find_definitions",
                     symbol,
                     found=len(every) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, every),
-                    files=dict.fromkeys(d.file for d in found),
+                    files=files_shown((d.file for d in every), (d.file for d in found)),
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )

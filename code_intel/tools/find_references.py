@@ -12,7 +12,7 @@ from code_intel.tools.answers import BUDGET
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.find_definitions import MOST, Symbol
-from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
 MAX_REFERENCES = 1000
@@ -54,11 +54,12 @@ async def find_references(
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=BUDGET)
         if held is not None:
+            files = [match.file for match in found]
             step = steps.called(
                 "find_references",
                 symbol,
                 found=len(found),
-                files=dict.fromkeys(m.file for m in found[part.start : part.end]),
+                files=files_shown(files, files[part.start : part.end]),
                 symbols=(symbol,) if found and known else (),
             )
             await held.append(step)

@@ -8,12 +8,13 @@ nothing is kept for a client that never comes back (docs/decisions/0030).
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field
 
 from code_intel.errors import UsageError
+from code_intel.session.state import MOST_OPENED
 from code_intel.tools.answers import CAP, tokens
 
 T = TypeVar("T")
@@ -117,6 +118,16 @@ def page(
         kept.append(data)
     end = start + len(kept)
     return Page(kept, start, cursor_at(end, *question) if end < len(rows) else None)
+
+
+def files_shown(every: Iterable[str], shown: Iterable[str]) -> list[str]:
+    """Return the files that a session is told of: those of a page.
+
+    Where the question found more files than one call may open, all of them, so that it opens none: who asks
+    for what is everywhere has looked at nothing, page by page neither (docs/decisions/0008).
+    """
+    found = list(dict.fromkeys(every))
+    return found if len(found) > MOST_OPENED else list(dict.fromkeys(shown))
 
 
 def by_section(page: Page, sections: Sequence[str]) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
 LINES = 30
@@ -53,7 +53,8 @@ async def search_text(
         total = len(result.matches)
         part = page(result.matches, start, _match_data, *asked)
         if held is not None:
-            files = dict.fromkeys(m.file for m in result.matches[part.start : part.end])
+            every = [match.file for match in result.matches]
+            files = files_shown(every, every[part.start : part.end])
             await held.append(steps.called("search_text", pattern, found=total, files=files))
     lines = [
         f"{visible(row['file'])}:{row['line_number']}  {visible(row['line_content'].strip()[:200])}"

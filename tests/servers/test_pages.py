@@ -115,3 +115,19 @@ async def test_a_session_is_told_of_the_files_of_the_page_alone(many: Path) -> N
         shown = {row["file"] for row in pages[0]["matches"]}
         assert set(refused["unseen_files"]) == {first, last} - shown
         assert last not in shown
+
+
+async def test_what_is_everywhere_opens_no_file_page_by_page(many: Path) -> None:
+    first = "src/many/user_00_of_the_needle.py"
+    async with gateway(many) as call:
+        for tool, given in (
+            ("search_text", {"pattern": "needle", "path": "src/many", "max_results": 1000}),
+            ("find_references", {"symbol": "needle_hub"}),
+            ("find_definitions", {"symbol": "needle"}),
+        ):
+            await call("start_session", intent="MODIFY", query="fix the needle")
+            await every_page(call, tool, given)
+            refused = await call.refused(
+                "submit_understanding", symbols_identified=["needle_hub"], files_analyzed=[first]
+            )
+            assert refused["unseen_files"] == [first], tool
