@@ -1,0 +1,59 @@
+"""Projects for honest sessions: the shop with its vectors, an empty one, one in a language without a grammar."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from code_intel.cli.init import apply, setup
+from code_intel.tools.shelf import open_project
+from served import git, make_shop, settings_of
+
+COBOL = """       IDENTIFICATION DIVISION.
+       PROGRAM-ID. TAX.
+      * 消費税の計算
+       PROCEDURE DIVISION.
+       CALC-TAX.
+           COMPUTE TAX-AMOUNT = PRICE * 0.10.
+           MOVE TAX-AMOUNT TO RESULT-AMOUNT.
+       PRINT-BILL.
+           PERFORM CALC-TAX.
+           DISPLAY RESULT-AMOUNT.
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Each kind of project, indexed."""
+    folder = tmp_path_factory.mktemp("honest")
+    found = {"shop": make_shop(folder / "shop")}
+    for name, files in {
+        "empty": {},
+        "unread": {"src/tax.cbl": COBOL, "README.md": "# 税\n"},
+    }.items():
+        root = folder / name
+        for file, text in {".gitignore": "*.log\n", **files}.items():
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text, encoding="utf-8")
+        apply(setup(root))
+        git(root, "init", "-q", "-b", "main")
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "Begin")
+        found[name] = root
+    for root in found.values():
+        for shelf in open_project(settings_of(root, "faithful")):
+            shelf.index.complete()
+            shelf.index.close()
+    return found
+
+
+@pytest.fixture
+def project(projects: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A copy of the project that a session's plan names."""
+    plan = request.getfixturevalue("plan")
+    return Path(shutil.copytree(projects[plan.project], tmp_path / "it", symlinks=True))

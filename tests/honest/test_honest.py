@@ -1,0 +1,106 @@
+"""Who does what the answers say is READY in few calls, writes what was explored, and is remembered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.session.phases import Intent
+from honest.agent import Agent, named
+from honest.sessions import SESSIONS, Honest
+from projects import Caller
+from served import gateway
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+TODO = '"""Todo lists."""\n\n\ndef todo_list(file):\n    return file.read_text().splitlines()\n'
+AGAIN = 3
+"""Calls of a session that the map answers: its start, its frame, its question."""
+
+
+@pytest.mark.parametrize("plan", SESSIONS, ids=lambda plan: plan.id)
+async def test_an_honest_session_is_ready_in_few_calls_and_the_next_one_at_once(
+    plan: Honest, project: Path
+) -> None:
+    async with gateway(project, embedding="faithful") as call:
+        agent = Agent(call, plan)
+        await agent.run()
+        assert len(agent.calls) <= plan.calls, agent.story
+        status = await call("get_session_status", session_id=agent.handle)
+        assert status["ready_by"] == plan.route, agent.story
+        await writes_what_it_explored(agent, call, project)
+        if plan.writes:
+            outcome = await agent.do("record_outcome", outcome="success")
+            learned = [pair["symbol"] for pair in outcome["cached_pairs"]]
+            assert learned == ([plan.learns] if plan.again != "EXPLORATION" else [])
+            await is_remembered(call, plan)
+
+
+async def writes_what_it_explored(agent: Agent, call: Caller, project: Path) -> None:
+    """Change the file that was explored, and be kept from others."""
+    plan, handle = agent.plan, agent.handle
+    status = await call("get_session_status", session_id=handle)
+    for file in [*others(project, status["exploration"]["explored_files"]), "elsewhere/new.py"]:
+        answer = await call("check_write_target", session_id=handle, file_path=file)
+        assert not answer["allowed"], file
+        assert answer["hint"]
+    if not plan.writes:
+        return
+    answer = await call("check_write_target", session_id=handle, file_path=plan.writes)
+    assert answer["allowed"], (answer, agent.story)
+    if edit(project / plan.writes, plan.intent):
+        await looks_at_what_is_new(agent)
+
+
+async def looks_at_what_is_new(agent: Agent) -> None:
+    """Follow what was said of a file that was only announced."""
+    plan, said = agent.plan, agent.told
+    evidence = f"{plan.learns} in {plan.writes}:4 reads the todo list"
+    calls: dict[str, dict[str, Any]] = {
+        "find_definitions": {"symbol": plan.learns},
+        "add_explored_files": {"files": [plan.writes]},
+        "confirm_symbol_relevance": {"relevant_symbols": [plan.learns], "code_evidence": evidence},
+    }
+    assert named(said)[: len(calls)] == list(calls), said
+    for tool, arguments in calls.items():
+        await agent.do(tool, **arguments)
+    assert agent.refused[1:] == [], agent.story  # the first is what was short of understanding
+
+
+def others(project: Path, explored: list[str]) -> list[str]:
+    """Return the files of a project that were not explored."""
+    files = {str(path.relative_to(project)) for path in project.rglob("*.*") if path.is_file()}
+    return sorted(file for file in files - set(explored) if not file.startswith("."))
+
+
+def edit(file: Path, intent: str) -> bool:
+    """Do the work; return whether the file is new."""
+    if intent == "DELETE":
+        file.unlink()
+        return False
+    new = not file.exists()
+    text = TODO if new else file.read_text("utf-8") + "\n\n# changed\n"
+    file.write_text(text, encoding="utf-8")
+    return new
+
+
+async def is_remembered(call: Caller, plan: Honest) -> None:
+    """Ask again with the same words: the map answers where something was learned."""
+    again = Agent(call, plan)
+    await again.do("start_session", intent=plan.intent, query=plan.query)
+    await again.do("set_query_frame", **again.arguments("set_query_frame"))
+    answer = await again.do("search_smart")
+    assert again.phase == plan.again, (answer["message"], answer["guards"])
+    assert len(again.calls) == AGAIN
+    if plan.again != "EXPLORATION":
+        assert answer["results"][0]["agreement"]["symbol"] == plan.learns
+        assert plan.writes in answer["explored_files"]
+
+
+def test_every_intent_both_languages_and_both_ways_are_told() -> None:
+    assert len(SESSIONS) >= 10
+    assert {plan.intent for plan in SESSIONS} == set(Intent)
+    assert {plan.id.rpartition("-")[2] for plan in SESSIONS} == {"english", "japanese"}
+    assert {plan.route for plan in SESSIONS} == {"understanding", "verification", "question"}
+    assert {plan.again for plan in SESSIONS} >= {"READY", "VERIFICATION", "EXPLORATION"}
+    assert all(plan.calls <= (12 if plan.route == "verification" else 8) for plan in SESSIONS)
