@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from code_intel.chunking.agreement import AgreementProblem
 from code_intel.cli.devrag.codes import CODES, FAILED
+from code_intel.records import Validity
 from code_intel.servers import http_guard
 from code_intel.session.evidence import Reason
 from code_intel.session.phases import START, TRANSITIONS, Event
@@ -61,6 +62,10 @@ def transitions() -> dict[str, str]:
 
 def guards() -> set[str]:
     return {f"rule.guard.{guard.name}" for guard in GUARDS}
+
+
+def validities() -> set[str]:
+    return {f"rule.validity.{validity}" for validity in get_args(Validity)}
 
 
 def reasons() -> set[str]:

@@ -61,6 +61,7 @@ AGREEMENTS = st.builds(
 )
 
 
+@pytest.mark.covers("rule.agreement.round_trip")
 @settings(deadline=None)
 @given(AGREEMENTS)
 @example(Agreement("--- symbol: Evil", "A", evidence=("\n---\n", "```\n## x")))
@@ -188,6 +189,7 @@ def test_the_form_of_the_program_is_read() -> None:
     assert agreement.intent == "MODIFY"
 
 
+@pytest.mark.covers("rule.agreement.forms")
 @pytest.mark.parametrize("form", [SEED_FORM, SHORT_FORM, CODE_FORM])
 def test_each_form_becomes_ours_without_loss(form: str) -> None:
     assert read(render(read(form))) == canonical(read(form))
@@ -392,6 +394,7 @@ def test_text_that_could_hide_from_a_reviewer_is_made_visible() -> None:
     assert not any(hidden in text for hidden in ("\u202e", "\u200b", "<!--"))
 
 
+@pytest.mark.covers("rule.agreement.file_name")
 @pytest.mark.parametrize(
     ("one", "other"),
     [(("A/B", "S"), ("AB", "S")), (("t", "foo::bar"), ("t", "foobar")), (("a", "S"), ("A", "S"))],
@@ -407,6 +410,7 @@ def test_a_file_name_is_what_decision_0007_says() -> None:
     assert file_name("ログイン機能", "AuthService") == f"ログイン機能_AuthService-{key}.md"
 
 
+@pytest.mark.covers("rule.agreement.file_name")
 @settings(deadline=None)
 @given(TEXT, TEXT)
 @example("con.x", "A")

@@ -40,6 +40,7 @@ def test_a_missing_file_is_empty(tmp_path: Path) -> None:
     assert load(tmp_path / "learned_pairs.json") == PairsFile(exists=False)
 
 
+@pytest.mark.covers("rule.pairs.versions")
 @pytest.mark.parametrize("version", [1, 2])
 def test_both_versions_are_read_and_naive_times_become_utc(version: int) -> None:
     extra = {"agreement_file": "login_auth.md"} if version > 1 else {}
@@ -62,6 +63,7 @@ def test_an_aware_time_and_a_null_evidence_are_kept_as_they_are() -> None:
     assert (pair.learned_at, pair.code_evidence) == ("2025-01-12T14:35:00+09:00", "")
 
 
+@pytest.mark.covers("rule.pairs: versions unknown_keys")
 def test_adding_writes_version_2_and_keeps_keys_it_does_not_know(tmp_path: Path) -> None:
     path = put(
         tmp_path / "learned_pairs.json",
@@ -111,6 +113,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.covers("rule.pairs.damaged")
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED.keys())
 def test_a_damaged_file_is_moved_aside_whole(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "learned_pairs.json"
@@ -197,6 +200,7 @@ for number in range(50):
 """
 
 
+@pytest.mark.covers("rule.pairs.no_loss")
 def test_four_processes_that_add_fifty_pairs_each_lose_none(tmp_path: Path) -> None:
     path = tmp_path / "learned_pairs.json"
     processes = [

@@ -160,6 +160,7 @@ def test_an_edit_of_the_agreement_reaches_the_json(tmp_path: Path) -> None:
     assert pairs_of(settings)[KEY].extra == (("votes", 1),)
 
 
+@pytest.mark.covers("rule.pairs.both_sides")
 def test_of_edits_on_both_sides_the_agreement_s_counts(tmp_path: Path) -> None:
     settings = learned(tmp_path)
     edit_json(settings, code_evidence="json")

@@ -69,10 +69,12 @@ def status(
     )[0]
 
 
+@pytest.mark.covers("rule.validity.valid")
 def test_a_confirmed_agreement_whose_symbol_is_unchanged_is_valid_at_any_age() -> None:
     assert status() == status(days=10_000) == "valid"
 
 
+@pytest.mark.covers("rule.validity.changed")
 def test_a_changed_span_is_changed_and_one_equal_definition_is_enough() -> None:
     assert status(known=facts("d2", "d3")) == "changed"
     assert status(known=facts("d2", "d1")) == "valid"
@@ -120,16 +122,19 @@ def test_a_name_that_is_still_there_or_two_heirs_prove_no_rename() -> None:
     assert "Door.enter" in reasons[0]
 
 
+@pytest.mark.covers("rule.validity.broken")
 def test_a_symbol_gone_from_a_complete_index_is_broken() -> None:
     assert status(known=facts()) == "broken"
 
 
+@pytest.mark.covers("rule.validity.unchecked")
 def test_an_incomplete_index_proves_nothing() -> None:
     assert status(known=facts(complete=False)) == "unchecked"
     assert status(known=facts("d2", complete=False)) == "unchecked"
     assert status(known=NO_FACTS) == "unchecked"
 
 
+@pytest.mark.covers("rule.validity.expired")
 def test_without_proof_an_agreement_expires_after_thirty_days_without_use() -> None:
     unproven = replace(LOGIN, digest="")
     assert status(unproven) == "valid"
@@ -164,6 +169,7 @@ def test_whatever_the_clocks_say_a_proven_symbol_stays_valid_and_no_future_expir
         assert judge(unproven, facts("d1"), **told)[0] == "valid"  # type: ignore[arg-type]
 
 
+@pytest.mark.covers("rule.validity.unconfirmed")
 def test_what_nobody_confirmed_is_unconfirmed() -> None:
     assert status(confirmed=False) == "unconfirmed"
     assert status(confirmed=False, known=NO_FACTS) == "unconfirmed"
@@ -180,6 +186,7 @@ def test_every_reason_is_given_and_a_valid_one_has_none() -> None:
     assert judge(entry_of(LOGIN), facts("d1"), confirmed=True, now=NOW, expire_days=30)[1] == ()
 
 
+@pytest.mark.covers("rule.validity: conflict invalid")
 @pytest.mark.parametrize("problem", ["invalid", "conflict"])
 def test_an_unreadable_file_is_what_its_problem_says(problem: Problem) -> None:
     entry = Entry(Path("x.md"), None, "0", problem, "why")

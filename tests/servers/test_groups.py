@@ -26,6 +26,7 @@ async def test_a_group_that_the_setting_names_is_listed_after_the_core(shop: Pat
     assert listed == [tool.name for tool in (*CORE.tools, *MEANING.tools)]
 
 
+@pytest.mark.covers("rule.answer.unlisted")
 async def test_a_tool_that_is_not_listed_answers_when_called_by_name(shop: Path) -> None:
     async with gateway(shop) as call:
         names = [tool.name for tool in (await call.client.list_tools()).tools]

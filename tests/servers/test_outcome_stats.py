@@ -98,6 +98,7 @@ async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> Non
     assert sum(sum(row.values()) for row in found["confidence_correlation"].values()) == 1
 
 
+@pytest.mark.covers("rule.outcome.record")
 @pytest.mark.covers(
     "field.record_outcome: outcome analysis",
     "field.record_outcome.analysis: root_cause failure_point related_symbols related_files",
@@ -113,6 +114,7 @@ async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> N
     assert (record["phase_at_outcome"], record["confidence_was"]) == ("EXPLORATION", "")
 
 
+@pytest.mark.covers("rule.outcome.first")
 @pytest.mark.covers(
     "tool.record_outcome", "answer.record_outcome: cache_error cached_pairs map_updated note"
 )

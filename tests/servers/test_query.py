@@ -139,6 +139,7 @@ async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(sho
         assert error["field"] == "cursor"
 
 
+@pytest.mark.covers("rule.query.fallback")
 @pytest.mark.covers("answer.query.fallback_triggered", "answer.query.fallback_reason")
 async def test_the_forest_is_asked_only_when_nothing_is_found_and_the_map_has_missed(
     shop: Path,
@@ -167,6 +168,7 @@ async def test_hits_of_the_forest_are_hypotheses_and_evidence_for_nothing(shop: 
     assert {row["source_tool"] for row in answer["results"]} <= {"search_forest", "search_text"}
 
 
+@pytest.mark.covers("rule.query.shown")
 async def test_each_call_counts_in_the_session_as_far_as_its_places_are_shown(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "fix the login", target_feature="login")

@@ -151,6 +151,7 @@ async def test_an_unknown_handle_is_refused_by_every_tool_that_takes_one(
                 assert "root:" not in str(error)
 
 
+@pytest.mark.covers("rule.session.restart")
 @both_eras
 async def test_a_session_goes_on_in_another_connection_by_its_handle_alone(
     shop: Path, era: str

@@ -134,6 +134,7 @@ def decided(root: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.covers("rule.decision.logged")
 async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop: Path) -> None:
     async with gateway(shop) as call:
         handle = await start(call)

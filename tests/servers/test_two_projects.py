@@ -28,6 +28,7 @@ def reported(root: Path) -> list[str]:
     return [json.loads(line)["session_id"] for line in lines]
 
 
+@pytest.mark.covers("rule.learning.project")
 @pytest.mark.covers("rule.session.project", "rule.outcome.log")
 async def test_each_project_keeps_its_own_sessions_agreements_and_outcomes(
     shop: Path, office: Path, tmp_path: Path

@@ -69,6 +69,7 @@ def test_only_a_question_starts_ready(intent: Intent) -> None:
     assert started(intent).ready_by == ("question" if ready else "")
 
 
+@pytest.mark.covers("rule.allowed.intents")
 def test_three_intents_write_and_three_only_read() -> None:
     writing = {intent for intent in Intent if intent.writes}
     assert writing == {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}

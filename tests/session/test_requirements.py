@@ -298,6 +298,7 @@ def test_understanding_is_submitted_in_exploration_only() -> None:
         submit_understanding(ready, submission(), FACTS)
 
 
+@pytest.mark.covers("rule.need.never_lowered")
 def test_adding_a_fact_again_lowers_nothing() -> None:
     session = explored(low_risk())
     step, *_ = confirm_symbols(

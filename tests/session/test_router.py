@@ -41,6 +41,7 @@ def unframed(question: Asked, intent: str = "MODIFY", place: Place = HERE) -> Pl
     return plan(question, (), intent, missing=SLOTS, place=place)
 
 
+@pytest.mark.covers("rule.query.plan")
 def test_a_question_without_a_frame_is_asked_for_every_slot_in_the_order_of_its_intent() -> None:
     assert tools(unframed(EVERYTHING)) == [
         "find_definitions",
@@ -78,12 +79,14 @@ def test_the_first_call_has_the_highest_priority_and_the_last_has_one() -> None:
     assert all(step.purpose == PURPOSE[step.tool] for step in made.steps)
 
 
+@pytest.mark.covers("rule.query.plan")
 def test_a_call_is_made_once_and_counts_for_whoever_asked_first() -> None:
     slot = EVERYTHING._replace(slot="target_feature")
     made = plan(EVERYTHING, [slot], "MODIFY", missing=(), place=HERE)
     assert [step.slot for step in made.steps] == [""] * 3
 
 
+@pytest.mark.covers("rule.query.slot_words")
 def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
     slots = [
         Asked((), (("error",),), "observed_issue"),
