@@ -1,6 +1,8 @@
 """What holds for every test."""
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -19,3 +21,24 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CODE_INTEL_STATE_DIR", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One shop with its words indexed, for whoever copies it."""
+    from served import make_shop  # most tests need no server
+
+    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
+@pytest.fixture(scope="session")
+def embedded_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop with its vectors as well, so that no test waits for a model to make them again."""
+    from code_intel.tools.shelf import open_project
+    from served import settings_of
+
+    root = Path(shutil.copytree(indexed_shop, tmp_path_factory.mktemp("embedded") / "shop"))
+    for shelf in open_project(settings_of(root, "faithful")):
+        shelf.index.complete()
+        shelf.index.close()
+    return root

@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.cli.init import apply, setup
 from code_intel.tools.shelf import open_project
-from served import git, make_shop, settings_of
+from served import git, settings_of
 
 COBOL = """       IDENTIFICATION DIVISION.
        PROGRAM-ID. TAX.
@@ -28,15 +28,14 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def projects(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Each kind of project, indexed."""
-    folder = tmp_path_factory.mktemp("honest")
-    found = {"shop": make_shop(folder / "shop")}
+    found = {"shop": embedded_shop}
     for name, files in {
         "empty": {},
         "unread": {"src/tax.cbl": COBOL, "README.md": "# 税\n"},
     }.items():
-        root = folder / name
+        root = tmp_path_factory.mktemp("honest") / name
         for file, text in {".gitignore": "*.log\n", **files}.items():
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             (root / file).write_text(text, encoding="utf-8")
@@ -44,11 +43,10 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         git(root, "init", "-q", "-b", "main")
         git(root, "add", "-A")
         git(root, "commit", "-qm", "Begin")
-        found[name] = root
-    for root in found.values():
         for shelf in open_project(settings_of(root, "faithful")):
             shelf.index.complete()
             shelf.index.close()
+        found[name] = root
     return found
 
 
