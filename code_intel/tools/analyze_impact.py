@@ -27,6 +27,7 @@ from code_intel.tools.deps_closure import UNFOLLOWED, UNREAD, document_of
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.paging import Cursor, Page, by_section, page, start_of
+from code_intel.tools.source_file import called_by_project
 from code_intel.tools.suspicion import flags_of, note_of
 
 SECTIONS = ("must_verify", "should_verify")
@@ -139,7 +140,7 @@ def _targets(desk: Desk, asked: Sequence[str]) -> Targets:
     named = dict.fromkeys(_document(desk, path) for path in asked)
     freshen(desk, named)
     known = {name: row for name in named if (row := store.document(name)) is not None}
-    unknown = [_relative(desk, name) for name in named if name not in known]
+    unknown = [called_by_project(desk, name) for name in named if name not in known]
     if not known:
         raise NotFoundError(
             f"The index has none of these files: {', '.join(unknown)[:300]}.",
@@ -151,11 +152,11 @@ def _targets(desk: Desk, asked: Sequence[str]) -> Targets:
         found, truncated = importers(graph_of(store, bases(desk.forest.config)), known)
     languages = dict.fromkeys(row.language for row in known.values() if not follows(row.language))
     inside = {
-        _relative(desk, path): node._replace(via=_relative(desk, node.via))
+        called_by_project(desk, path): node._replace(via=called_by_project(desk, node.via))
         for path, node in found.items()
     }
     return Targets(
-        [_relative(desk, name) for name in known],
+        [called_by_project(desk, name) for name in known],
         list(known),
         store.defined_in(known),
         inside,
@@ -172,12 +173,6 @@ def _document(desk: Desk, path: str) -> str:
         raise UsageError(
             error.message, code=error.error, hint=error.hint, details={"field": "target_files"}
         ) from None
-
-
-def _relative(desk: Desk, document: str) -> str:
-    """Return a document as the project calls it."""
-    real = desk.forest.config.folder / document
-    return real.relative_to(desk.root).as_posix() if real.is_relative_to(desk.root) else document
 
 
 async def _mentions(desk: Desk, names: Sequence[str]) -> Matches:

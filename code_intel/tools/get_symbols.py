@@ -19,6 +19,7 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.languages import READ, language_named
 from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.source_file import called_by_index
 from code_intel.tools.suspicion import flags_of, note_of
 
 LOOKED_AT = 200
@@ -114,7 +115,7 @@ def _defined(
     """
     store, real = desk.forest.store, desk.root / below
     if real.is_file():
-        name = _document(desk, below)
+        name = called_by_index(desk, below)
         freshen(desk, [name])
         if store.document(name) is None:
             raise NotFoundError(
@@ -126,7 +127,7 @@ def _defined(
     desk.forest.poke()
     names = _documents(desk, below)
     known = frozenset(names)
-    read = (_document(desk, name) for name in listed if language_of(name) in READ)
+    read = (called_by_index(desk, name) for name in listed if language_of(name) in READ)
     new = [name for name in read if name not in known]
     if freshen(desk, [*new[:LOOKED_AT], *names[:LOOKED_AT]]):
         names = _documents(desk, below)
@@ -136,12 +137,6 @@ def _defined(
         if len(found) > MOST:
             return found[:MOST], True
     return found, False
-
-
-def _document(desk: Desk, name: str) -> str:
-    """Return how the index calls a file of the project."""
-    real, folder = desk.root / name, desk.forest.config.folder
-    return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
 
 
 def _documents(desk: Desk, below: str) -> list[str]:

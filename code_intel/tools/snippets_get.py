@@ -8,14 +8,14 @@ from code_intel.chunking.spans import Lines
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.snippets import Snippet, lines_of, snippet
 from code_intel.index.rows import spelling, spells
-from code_intel.records import Definition, Symbol
+from code_intel.records import Symbol
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, CAP, tokens
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
-from code_intel.tools.source_file import Opened, open_source
+from code_intel.tools.source_file import Opened, called_by_project, open_source
 from code_intel.tools.suspicion import flags_of, note_of
 
 OTHERS = 10
@@ -102,14 +102,14 @@ def _opened(desk: Desk, path: str, symbol: str) -> tuple[Opened, Symbol | None, 
             found = store.definitions(symbol, exact=True, limit=OTHERS + 1)
         if not found:
             raise _undefined(symbol, "the index")
-        path = _relative(desk, found[0])
+        path = called_by_project(desk, found[0].file)
     opened = open_source(desk, path)
     asked = spelling(symbol)
     here = [s for s in opened.symbols if spells(asked, s.qualified, opened.path)]
     named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
     if named is None:
         raise _undefined(symbol, opened.path)
-    places = (f"{_relative(desk, d)}:{d.line}" for d in found)
+    places = (f"{called_by_project(desk, d.file)}:{d.line}" for d in found)
     shown = f"{opened.path}:{named.start_line}"
     return opened, named, [place for place in places if place != shown][:OTHERS]
 
@@ -120,12 +120,6 @@ def _undefined(symbol: str, where: str) -> NotFoundError:
         hint="Ask find_definitions for its spelling, or give path and lines.",
         details={"field": "symbol"},
     )
-
-
-def _relative(desk: Desk, definition: Definition) -> str:
-    real = desk.forest.config.folder / definition.file
-    inside = real.is_relative_to(desk.root)
-    return real.relative_to(desk.root).as_posix() if inside else definition.file
 
 
 def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int) -> tuple[int, int]:

@@ -85,9 +85,7 @@ def open_source(desk: Desk, path: str, field: str = "path", language_path: str =
 
 def _differences(desk: Desk, name: str, data: bytes) -> tuple[str, ...]:
     """Say how the index differs from the file, and bring it up to date."""
-    folder = desk.forest.config.folder
-    real = desk.root / name
-    document = real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
+    document = called_by_index(desk, name)
     known = desk.forest.store.document(document)
     if known is None:
         return (UNKNOWN,)
@@ -95,3 +93,15 @@ def _differences(desk: Desk, name: str, data: bytes) -> tuple[str, ...]:
         return ()
     freshen(desk, [document])
     return (STALE,)
+
+
+def called_by_index(desk: Desk, name: str) -> str:
+    """Return how the index calls a file that is named relative to the project."""
+    real, folder = desk.root / name, desk.forest.config.folder
+    return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
+
+
+def called_by_project(desk: Desk, document: str) -> str:
+    """Return a document's name relative to the project; as it is where it lies outside."""
+    real = desk.forest.config.folder / document
+    return real.relative_to(desk.root).as_posix() if real.is_relative_to(desk.root) else document

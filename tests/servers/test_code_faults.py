@@ -218,7 +218,7 @@ SWAPPED: dict[str, dict[str, Any]] = {
     "snippets_get": {"path": "src/swap/a.py"},
     "analyze_impact": {"target_files": ["src/swap/a.py"]},
 }
-ROUNDS = 30
+ROUNDS = 20
 
 
 @contextmanager
