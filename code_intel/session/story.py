@@ -166,6 +166,11 @@ def _framed(data: Data) -> Iterator[Words]:
 def _confirmed(data: Data) -> Iterator[Words]:
     names = _some(plain(item["name"]) for item in data["symbols"])
     yield "confirmed", f"{names} for the target feature: {plain(data['evidence'])}"
+    if unsure := [plain(item["name"]) for item in data["symbols"] if item.get("unsure")]:
+        yield (
+            "risk",
+            f"{plain(data['risk'])} at the least: the feature's name does not surely mean {_some(unsure)}",
+        )
 
 
 def _map_answered(data: Data) -> Iterator[Words]:
@@ -200,7 +205,9 @@ def _understood(data: Data) -> Iterator[Words]:
 
 def _supposed(data: Data) -> Iterator[Words]:
     texts = [f"“{plain(item['text'])}” ({item['confidence']})" for item in data["hypotheses"]]
-    yield "supposed", f"{_some(texts, '; ')}, because of {plain(data['reason'])}"
+    lacked = _some((plain(item) for item in data.get("missing", ())), "; ")
+    why = f"{plain(data['reason'])} ({lacked})" if lacked else plain(data["reason"])
+    yield "supposed", f"{_some(texts, '; ')}, because of {why}"
 
 
 def _settled(data: Data) -> Iterator[Words]:

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from code_intel.session import evidence, short_circuit, steps
 from code_intel.session.evidence import Answer, Evidence
 from code_intel.session.phases import Event, Intent, Phase
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import apply
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import Record, Session, Step
 from code_intel.session.story import TELLERS, Line, Story, duration, tell, woven
 from code_intel.text import hidden_character
 from planted import pieces, planted
-from session.sessions import FACTS, FILES, KNOWN, map_facts, submission
+from session.sessions import FACTS, FILES, KNOWN, SYMBOLS, map_facts, submission
 
 QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。"
 FRAME = ("target_feature", "observed_issue", "desired_action")
@@ -111,7 +112,13 @@ def test_the_long_way_is_told_as_it_was() -> None:
         ),
         ("doubted", "symbols_identified: 1/3; files_analyzed: 1/2; existing_patterns: 0/1"),
         ("phase", "EXPLORATION → SEMANTIC after 5 min"),
-        ("supposed", "“AuthService checks it” (high), because of context_fragmented"),
+        (
+            "supposed",
+            (
+                "“AuthService checks it” (high), because of context_fragmented "
+                "(symbols_identified: 1/3; files_analyzed: 1/2; existing_patterns: 0/1)"
+            ),
+        ),
         ("phase", "SEMANTIC → VERIFICATION after 1 min"),
         ("found", "search_text AuthService: 2 in src/auth.py"),
         ("confirmed", "“AuthService checks it” by search_text AuthService: it is called there"),
@@ -303,3 +310,17 @@ def test_whatever_a_journal_holds_is_told_without_failing(
 
 def told_of(records: Iterable[Record]) -> list[tuple[str, str]]:
     return said(tell(records))
+
+
+def test_a_confirmation_that_raised_the_risk_says_why() -> None:
+    writer = Writer().framed()
+    confirmed = confirm_symbols(
+        writer.session, SYMBOLS[:1], "AuthService だ", defined=SYMBOLS, scores={SYMBOLS[0]: 0.4}
+    )
+    writer.add(confirmed.step)
+    told = writer.told()
+    assert told[-2][0] == "confirmed"
+    assert told[-1] == (
+        "risk",
+        "MEDIUM at the least: the feature's name does not surely mean AuthService",
+    )

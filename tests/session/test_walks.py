@@ -99,7 +99,11 @@ MOVES: dict[str, Callable[[Session], Iterable[Step | None]]] = {
 
 
 ASKED = ["frame", "issue", "action", "definitions", "references"]
-BEGINNINGS = ([], ASKED, [*ASKED, "understand little", "suppose", "definitions"])
+BEGINNINGS: tuple[list[str], ...] = (
+    [],
+    ASKED,
+    [*ASKED, "understand little", "suppose", "definitions"],
+)
 """Where walks begin: at the start, before a submission, before a verification."""
 WALKS = st.builds(
     list.__add__,
