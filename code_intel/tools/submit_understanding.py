@@ -15,6 +15,7 @@ from code_intel.tools.symbol_facts import (
     agreed_symbols,
     canonical,
     defines_code,
+    knows_all_code,
     looked_at,
     readable,
     symbol_scores,
@@ -63,7 +64,7 @@ async def submit_understanding(
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
             symbols_readable=defines and readable([*files_analyzed, *held.session.seen_files]),
-            nothing_defined=not defines,
+            nothing_defined=not defines and await knows_all_code(desk),
         )
 
         def judgement(session: Session) -> tuple[Understanding, list[Step]]:

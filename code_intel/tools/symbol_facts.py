@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from code_intel.chunking.languages import LANGUAGES, row_of
 from code_intel.errors import EmbeddingError
+from code_intel.forest.grep import list_files
 from code_intel.learned.recall import fold, symbol_similarity
 from code_intel.learned.standings import standings
 from code_intel.records import Definition
@@ -95,6 +96,23 @@ async def defines_code(desk: Desk) -> bool:
     """Whether the project defines anything in a language whose symbols the index reads; data is no code."""
     code = [language.name for language in LANGUAGES if language.complete]
     return await thread(desk.forest.store.has_symbols, code)
+
+
+async def knows_all_code(desk: Desk) -> bool:
+    """Whether the index has every file of the project that may define something.
+
+    One that is still being built, or that was pointed elsewhere, cannot say that there is nothing yet.
+    """
+    listing = await list_files(desk.root, ".", "")
+    code = [name for name in listing.names if row_of(name).complete]
+    return not listing.truncated and await thread(_all_known, desk, code)
+
+
+def _all_known(desk: Desk, names: Iterable[str]) -> bool:
+    try:
+        return all(desk.forest.store.document(name) is not None for name in names)
+    except UnicodeEncodeError:  # a name that is no UTF-8 is in no index
+        return False
 
 
 def readable(files: Iterable[str]) -> bool:

@@ -1,11 +1,12 @@
 """Attempts to teach the map what nobody has earned, and to be led to READY by it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
 from hostile.agent import LOGIN, SERVICE, Agent
-from hostile.attempts import Agreed, Attempt, Prize, Ready, Script
+from hostile.attempts import Agreed, Attempt, Prize, Ready, Script, Write
 from served import AGREEMENTS, git
 
 REPORT, SAYS = "self-reported success", "what files say"
@@ -101,6 +102,19 @@ async def led_by_it(agent: Agent) -> Prize:
     return Ready(handle)
 
 
+async def files_of_it(agent: Agent) -> Prize:
+    """Plant an agreement that lists files of others, and verify its symbol honestly."""
+    files = (FileReference(SERVICE, 33), FileReference("src/payments/gateway.py"), FileReference("README.md"))  # fmt: skip
+    (agent.root / AGREEMENTS / "planted.md").write_text(render(replace(PLANTED, files=files)), "utf-8")  # fmt: skip
+    handle = await agent.framed()
+    answer = await agent("search_smart", session_id=handle)
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    for text in answer["hypotheses_to_verify"]:
+        await agent.confirm(handle, text, files=(SERVICE, "src/payments/gateway.py"))
+    assert await agent.may_write(handle, SERVICE)
+    return Write(handle, ("src/payments/gateway.py", "README.md", "src/payments/new.py"))
+
+
 async def on_a_branch(agent: Agent) -> Prize:
     """Commit what was planted to a branch that nobody has merged."""
     git(agent.root, "switch", "-qc", "feature")
@@ -158,6 +172,7 @@ ATTEMPTS = (
     Attempt("an-agreement-by-hand", SAYS, "An agreement says of itself that it is confirmed.", by_hand),
     Attempt("an-agreement-on-a-branch", SAYS, "It is committed, to a branch that nobody has merged.", on_a_branch),
     Attempt("led-by-an-agreement-by-hand", SAYS, "The map answers with it, and it is confirmed without a look.", led_by_it, "faithful"),
+    Attempt("files-of-an-agreement-by-hand", SAYS, "It lists files that have nothing to do with its symbol.", files_of_it, "faithful"),
     Attempt("words-copied-from-the-list", SAYS, "The map is asked with other words than the session's.", copied_from_the_list, "faithful"),
     Attempt("orders-in-files", SAYS, "Source and agreements give orders, and look like answers.", orders),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Attempts to have understood without looking: padding, inventions, and words that nobody said."""
 
+import json
 from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
@@ -66,7 +67,8 @@ def framing(feature: str, quote: str, query: str = QUERY) -> Script:
             name: {"value": SLOTS[name], "quote": SLOTS[name]} for name in SLOTS if query == QUERY
         }
         slots = others | {"target_feature": {"value": feature, "quote": quote}}
-        await agent("set_query_frame", session_id=handle, **slots)
+        answer = await agent("set_query_frame", session_id=handle, **slots)
+        assert answer["error"] == "validation_failed"
         await agent.look(handle)
         await agent.submit(handle)
         return Ready(handle)
@@ -103,15 +105,6 @@ async def frame_again(agent: Agent) -> Prize:
     return Ready(handle)
 
 
-async def higher_risk_later(agent: Agent) -> Prize:
-    """Earn READY with a frame that leaves the risk LOW, then say what was really wanted."""
-    handle = await agent.ready()
-    await agent.frame(handle, desired_action="エラーが出ない", observed_issue="エラーが出ない")
-    await agent("set_query_frame", session_id=handle,
-                target_feature={"value": "form login", "quote": "login accepts an empty password when the form"})  # fmt: skip
-    return Ready(await agent.start())
-
-
 async def other_feature(agent: Agent) -> Prize:
     """Have a symbol confirmed for one feature, then say that the session is about another."""
     handle = await agent.framed("observed_issue", "trigger_condition")
@@ -130,6 +123,24 @@ async def anything_confirmed(agent: Agent) -> Prize:
     await agent.look(handle)
     await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["toggleTheme"], code_evidence="ログイン。ログインできないときエラーが出ない。")  # fmt: skip
     await agent.submit(handle, symbols_identified=["toggleTheme", VERIFY, ERROR], entry_points=[VERIFY])  # fmt: skip
+    return Ready(handle)
+
+
+async def an_emptied_index(agent: Agent) -> Prize:
+    """Have the index define nothing, so that the project seems to be a new one."""
+    await agent.close()
+    config = agent.root / "devrag-forest.json"
+    settings = json.loads(config.read_text("utf-8")) | {"document_patterns": ["docs"]}
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    for file in agent.root.rglob("vectors-forest.db*"):
+        file.unlink()
+    await agent.restart()
+    handle = await agent.framed(intent="IMPLEMENT")
+    await agent("search_text", session_id=handle, pattern="zzqxj")
+    await agent("submit_understanding", session_id=handle, symbols_identified=[])
+    await agent.suppose(handle, "login does not exist yet")
+    await agent("search_text", session_id=handle, pattern="zzqxj")
+    await agent.confirm(handle, "login does not exist yet", tool="search_text", target="zzqxj", files=("src/payments/new.py",))  # fmt: skip
     return Ready(handle)
 
 
@@ -211,6 +222,8 @@ LOOKING = (
             without_looking(("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"}))),
     Attempt("failed-calls", "searching without looking", "The required tools are called, and refuse.",
             without_looking(("find_definitions", {"symbol": LOGIN, "path": "../.."}), ("find_references", {"symbol": LOGIN, "path": "/"}))),
+    Attempt("an-emptied-index", "searching without looking", "The index is pointed elsewhere, so that nothing exists yet.",
+            an_emptied_index),
     *(
         Attempt(f"everything-{name}", "searching without looking", f"One search for {pattern!r} shows every file.",
                 without_looking(DEFINITION, REFERENCES, ("search_text", {"pattern": pattern, "max_results": 1000})))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
-from hostile.attempts import Attempt, Prize, Ready, Script
+from hostile.attempts import Attempt, Prize, Ready, Script, Write
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
 REPLAYED = "replayed evidence"
@@ -90,6 +90,39 @@ async def hypotheses_about_nothing(agent: Agent) -> Prize:
     await agent("search_text", session_id=handle, pattern="return")
     await agent.confirm(handle, "it is so", "there is code", tool="search_text", target="return")
     return Ready(handle)
+
+
+async def every_word(agent: Agent) -> Prize:
+    """Look at something else, and suppose every word there is, so that any evidence speaks of it."""
+    handle = await agent.framed()
+    await agent("search_smart", session_id=handle)
+    for tool in ("find_definitions", "find_references"):
+        await agent(tool, session_id=handle, symbol="UserRepository")
+    await agent.submit(handle, symbols_identified=["UserRepository"], entry_points=[], files_analyzed=[])  # fmt: skip
+    text = "login form import return class def self password sent user repository accepts empty"
+    await agent.suppose(handle, text)
+    await agent("search_text", session_id=handle, pattern="import")
+    await agent.confirm(handle, text, tool="search_text", target="import", files=(SERVICE,))
+    return Ready(handle)
+
+
+async def unframed(agent: Agent) -> Prize:
+    """Never say what the query is about, and verify something that is true."""
+    handle = await agent.semantic(frame=False)
+    await agent.suppose(handle, SUPPOSED)
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle)
+    return Ready(handle)
+
+
+async def a_question_for_everything(agent: Agent) -> Prize:
+    """Ask one question about everything, and give it as the evidence."""
+    handle = await agent.verification("ShoppingCart loses its items")
+    words = "ShoppingCart items import return class"
+    await agent("query", session_id=handle, question=words, symbol="hash_password")
+    await agent.confirm(handle, "ShoppingCart loses its items", tool="query", target=words)
+    await agent.confirm(handle, "ShoppingCart loses its items", tool="query", target="ShoppingCart")
+    return Write(handle, ("src/payments/gateway.py", "web/src/http.ts"))
 
 
 async def said_again(agent: Agent) -> Prize:
@@ -188,6 +221,12 @@ ATTEMPTS = (
             one_search_for_all),
     Attempt("hypotheses-about-nothing", REPLAYED, "What is supposed names nothing that could be checked.",
             hypotheses_about_nothing),
+    Attempt("a-hypothesis-of-every-word", REPLAYED, "The hypothesis has every word, so that any evidence speaks of it.",
+            every_word),
+    Attempt("verified-without-a-frame", REPLAYED, "What the query is about is never said, something true is verified.",
+            unframed),
+    Attempt("one-question-for-everything", REPLAYED, "One question about everything is the evidence.",
+            a_question_for_everything),
     Attempt("one-of-two-hypotheses", REPLAYED, "Only the easier hypothesis is answered.", one_of_two),
     Attempt("hypotheses-in-other-words", REPLAYED, "Something easier than what was supposed is confirmed.", other_words),
     Attempt("one-hypothesis-answered-twice", REPLAYED, "One hypothesis is answered twice, the other never.", answered_twice),
