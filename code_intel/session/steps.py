@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from code_intel.errors import PhaseError, SessionError, UsageError
-from code_intel.session.frame import Frame, merge, validate_frame
+from code_intel.errors import PhaseError, RequirementError, SessionError, UsageError
+from code_intel.session.frame import Frame, SlotSource, merge, validate_frame
 from code_intel.session.phases import LOOK, Event, Phase
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
@@ -133,12 +133,22 @@ def called(
     )
 
 
-def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]) -> Step:
+def add_explored(
+    session: Session, files: Iterable[str], existing: Iterable[str], code: Iterable[str] = ()
+) -> Step:
     """Add files to what may be written in READY: existing ones that this session has looked at.
+
+    Args:
+        session: The session.
+        files: What to add.
+        existing: Those of them that exist.
+        code: Those of them whose symbols the index reads. Whoever came to READY by files without symbols
+            has to say which symbol is meant before code is opened.
 
     Raises:
         PhaseError: The session is not in READY.
         UsageError: No file, or one that does not exist or that `Session.seen_files` lacks.
+        RequirementError: Code, in a session that knows no symbol.
     """
     if session.phase is not Phase.READY:
         raise PhaseError(
@@ -156,6 +166,17 @@ def add_explored(session: Session, files: Iterable[str], existing: Iterable[str]
             else "files is empty.",
             hint=f"Look at the file with {LOOK} first.",
             details={"field": "files", "refused": refused},
+        )
+    known = any(symbol.source is SlotSource.FACT for symbol in session.symbols)
+    if any(code) and session.intent.writes and not (known or session.planned_files):
+        raise RequirementError(
+            "This session knows no symbol of the code yet.",
+            hint="Call confirm_symbol_relevance with the symbol that carries out the target feature, then "
+            "add_explored_files again.",
+            details={
+                "missing_requirements": ["nl_symbol_mapping: no symbol is known"],
+                "current_phase": session.phase.value,
+            },
         )
     return Step(Event.EXPLORED, {"files": files})
 

@@ -10,6 +10,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_source
 from code_intel.tools.project_files import Files, existing_files, spelled_files
+from code_intel.tools.symbol_facts import readable
 
 
 async def add_explored_files(
@@ -28,7 +29,10 @@ async def add_explored_files(
     existing = await thread(existing_files, desk.root, files)
     await refresh_source(desk, [plain_path(file) for file in existing])
     async with desk.session(session_id, "add_explored_files") as held:
-        await held.decide(lambda session: (None, [steps.add_explored(session, files, existing)]))
+        code = [file for file in existing if readable([file])]
+        await held.decide(
+            lambda session: (None, [steps.add_explored(session, files, existing, code)])
+        )
         session = held.session
     message = f"Explored now: {', '.join(session.explored_files)}."
     data = {

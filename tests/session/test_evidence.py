@@ -466,3 +466,31 @@ def test_a_reason_is_kept_with_what_was_missing() -> None:
     step = submit_semantic(session, [(FIRST, "high")], "no_definition_found")
     assert step.data["reason"] == "no_definition_found"
     assert step.data["missing"] == ["symbols_identified: 2/3"]
+
+
+@pytest.mark.covers("rule.evidence.code_opened")
+def test_ready_by_files_without_symbols_opens_no_code_before_a_symbol_is_known() -> None:
+    said = "README.md に ログイン の説明がある"
+    session = after(
+        low_risk(), steps.called("search_text", "ログイン", found=1, files=["README.md"])
+    )
+    facts = UnderstandingFacts(existing_files=frozenset({"README.md"}), symbols_readable=False)
+    claim = Submission((), (), ("README.md",))
+    session = after(session, submit_understanding(session, claim, facts).step)
+    session = after(session, submit_semantic(session, [(said, "high")], "architecture_unknown"))
+    look = steps.called("search_text", "ログイン", found=1, files=["README.md"])
+    session = after(session, look)
+    proof = Evidence("search_text", "ログイン", "一行", ("README.md",))
+    unread = VerificationFacts(symbols_readable=False)
+    answers = [Answer(said, "confirmed", proof)]
+    session = after(session, submit_verification(session, answers, unread).step)
+    assert (session.phase, session.explored_files) == (Phase.READY, ("README.md",))
+    session = after(session, steps.called("search_text", "login", found=1, files=["src/auth.py"]))
+    code = ["src/auth.py"]
+    with pytest.raises(RequirementError) as caught:
+        steps.add_explored(session, code, code, code)
+    assert caught.value.hint.startswith("Call confirm_symbol_relevance")
+    step, *_ = confirm_symbols(session, ["AuthService"], "AuthService だ", defined=["AuthService"])
+    known = after(session, step)
+    assert steps.add_explored(known, code, code, code).data["files"] == code
+    assert steps.add_explored(session, code, code).data["files"] == code  # a file without symbols
