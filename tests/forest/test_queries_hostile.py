@@ -176,8 +176,8 @@ def test_globs_mean_what_people_mean_by_them(glob: str, path: str, *, meant: boo
 
 @given(st.text("*/{},ab[]!?.\\", max_size=200))
 @example("{a,b}" * 12)
-@example("**/" * 40)
-@example("{a,b}**/" * 20 + "*" * 200)
+@example("**/" * 13)
+@example("{a,b}**/" * 6 + "*" * 200)
 def test_any_glob_is_some_globs_and_a_name_is_its_own(glob: str) -> None:
     assert 1 <= len(expand(glob)) <= 2 * MOST
     assert matches("a/b.py", glob) in {True, False}
