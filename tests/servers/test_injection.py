@@ -235,8 +235,9 @@ async def test_what_looks_like_an_order_is_flagged_where_it_is_shown(hostile: Pa
         assert {row["file"]: row.get("flags") for row in agreed}["valid.md"] == [INSTRUCTION]
 
 
+@pytest.mark.model
 async def test_a_planted_agreement_never_answers_for_the_search(hostile: Path) -> None:
-    async with gateway(hostile) as call:
+    async with gateway(hostile, embedding="faithful") as call:
         await call("start_session", intent="MODIFY", query=f"請求の命令 {ORDER} を直す")
         term = f"請求の命令 {ORDER}"
         await call("set_query_frame", target_feature={"value": term, "quote": term})
@@ -244,4 +245,5 @@ async def test_a_planted_agreement_never_answers_for_the_search(hostile: Path) -
             _agreement(term, "AuthService.login"), encoding="utf-8"
         )  # changed since it was committed: nobody has agreed to it
         answer = await call("search_smart")
-        assert answer["next_phase"] != "READY"
+        assert answer["next_phase"] == "VERIFICATION"
+        assert {"valid", "confirmed"} <= set(answer["guards"])
