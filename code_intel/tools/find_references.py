@@ -12,6 +12,7 @@ from code_intel.tools.answers import BUDGET
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.find_definitions import MOST, Symbol
+from code_intel.tools.languages import type_named
 from code_intel.tools.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.suspicion import flags_of, note_of
 
@@ -42,7 +43,11 @@ async def find_references(
     start = start_of(cursor, symbol, path, language)
     name = symbol.strip().rstrip("()").replace("::", ".").rpartition(".")[2] or symbol
     question = Question(
-        name, literal=True, path=path, file_type=language, max_results=MAX_REFERENCES + DEFINED
+        name,
+        literal=True,
+        path=path,
+        file_type=type_named(language),
+        max_results=MAX_REFERENCES + DEFINED,
     )
     async with desk.perhaps(session_id, "find_references") as held:
         matches = await _grep(desk, question)

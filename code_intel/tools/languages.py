@@ -19,8 +19,7 @@ def language_named(language: str, field: str = "language") -> str:
 
 def row_named(language: str, field: str = "language") -> Language:
     """Return the row of a language; errors as in `language_named`."""
-    asked = language.strip().lower().removeprefix(".")
-    row = _NAMES.get(asked) or row_of(f"x.{asked}")
+    row = _row(language)
     if row is PLAIN:
         raise UsageError(
             f"{field}: no language is called {language[:80]!r}.",
@@ -28,3 +27,14 @@ def row_named(language: str, field: str = "language") -> Language:
             details={"field": field, "languages": list(READ)},
         )
     return row
+
+
+def type_named(language: str) -> str:
+    """Return what ripgrep calls a language; a name that is none of ours stays: ripgrep knows more of them."""
+    row = _row(language)
+    return row.name if row.name in READ else language
+
+
+def _row(language: str) -> Language:
+    asked = language.strip().lower().removeprefix(".")
+    return _NAMES.get(asked) or row_of(f"x.{asked}")

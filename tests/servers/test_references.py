@@ -65,7 +65,8 @@ async def test_a_line_that_is_no_utf_8_costs_no_other_its_place(shop: Path) -> N
         ("python", {"src/twin.py"}),
         ("Go", {"src/twin.go"}),
         ("ts", {"web/src/twin.ts"}),
-        ("", {"src/twin.py", "src/twin.go", "web/src/twin.ts"}),
+        (".rs", {"src/twin.rs"}),
+        ("", {"src/twin.py", "src/twin.go", "web/src/twin.ts", "src/twin.rs"}),
     ],
 )
 async def test_a_language_narrows_definitions_and_uses_alike(
@@ -74,10 +75,11 @@ async def test_a_language_narrows_definitions_and_uses_alike(
     (shop / "src" / "twin.py").write_text("def twin_of():\n    twin_of()\n", "utf-8")
     (shop / "src" / "twin.go").write_text("package a\nfunc twin_of() {\n twin_of()\n}\n", "utf-8")
     (shop / "web/src/twin.ts").write_text("function twin_of() {\n  twin_of()\n}\n", "utf-8")
+    (shop / "src" / "twin.rs").write_text("fn twin_of() {\n  twin_of()\n}\n", "utf-8")
     async with gateway(shop) as call:
         every = await call("find_definitions", symbol="twin_of")
-        assert every["total"] == 3
+        assert every["total"] == 4
         defined = await call("find_definitions", symbol="twin_of", language=language)
         assert {row["file"] for row in defined["definitions"]} == files
-        used = await call("find_references", symbol="twin_of", language=language.lower())
+        used = await call("find_references", symbol="twin_of", language=language)
         assert {row["file"] for row in used["references"]} == files
