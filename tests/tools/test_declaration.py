@@ -168,7 +168,7 @@ def test_what_cannot_be_meant_is_refused_by_name(given: dict[str, Any], field: s
     assert "Traceback" not in json.dumps(error)
 
 
-NO_NUMBERS = (
+NO_NUMBERS: tuple[object, ...] = (
     math.nan,
     math.inf,
     -math.inf,
