@@ -222,6 +222,8 @@ LOOKING = (
             without_looking(("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"}))),
     Attempt("failed-calls", "searching without looking", "The required tools are called, and refuse.",
             without_looking(("find_definitions", {"symbol": LOGIN, "path": "../.."}), ("find_references", {"symbol": LOGIN, "path": "/"}))),
+    Attempt("everything-by-outline", "searching without looking", "One list of all symbols stands for all files.",
+            without_looking(DEFINITION, REFERENCES, ("get_symbols", {"path": "."}), ("search_files", {"pattern": "**/*"}))),
     Attempt("an-emptied-index", "searching without looking", "The index is pointed elsewhere, so that nothing exists yet.",
             an_emptied_index),
     *(
