@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,10 +29,13 @@ TRUNKS = ("main", "master", "trunk")
 
 
 _running: "set[subprocess.Popen[bytes]]" = set()
+_starting = threading.RLock()
+"""Held while a git is started: until that is over, nobody knows what to end."""
 
 
 def kill_all() -> None:
-    """End what is still being asked: for a process that is about to end without its threads."""
+    """End what is still being asked, and let nobody ask any more: for a process that is about to end."""
+    _starting.acquire(timeout=STEP)
     for process in tuple(_running):
         process.kill()
 
@@ -42,17 +46,18 @@ def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | No
     Raises:
         TimeoutError: It took longer than `deadline` seconds.
     """
-    try:
-        process = subprocess.Popen(
-            ["git", "-C", str(folder), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
-    except OSError:
-        return None
-    _running.add(process)
+    with _starting:
+        try:
+            process = subprocess.Popen(
+                ["git", "-C", str(folder), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        except OSError:
+            return None
+        _running.add(process)
     with process:
         try:
             answer = _answer(process, deadline)
