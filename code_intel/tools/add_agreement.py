@@ -38,7 +38,9 @@ async def add_agreement(
     agreement = await drafted(desk, nl_term, symbol, code_evidence, related_files)
     learned: Learned = await thread(learn, desk.settings, agreement, confirmed=False)
     map_sync = await refresh_map(desk, learned.agreement_file)
-    message = f"{'Added' if learned.created else 'Updated'}: {nl_term} → {symbol} (unconfirmed)."
+    pair = {"nl_term": learned.pair.nl_term, "symbol": learned.pair.symbol}
+    said = " → ".join(pair.values())
+    message = f"{'Added' if learned.created else 'Updated'}: {said} (unconfirmed)."
     if not agreement.digest:
         message += (
             f" {symbol} is not defined in the index; the agreement is listed as broken until it is."
@@ -47,7 +49,7 @@ async def add_agreement(
         "success": True,
         "agreement_file": learned.agreement_file.name,
         "created": learned.created,
-        "pair": {"nl_term": nl_term, "symbol": symbol},
+        "pair": pair,
         "symbol_defined": bool(agreement.digest),
         **map_sync.data,
         "message": message,
