@@ -1,10 +1,11 @@
 """Agreements page by page, field by field; the other lists of several pages are tried in `servers`."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from served import gateway
+from served import AGREEMENTS, gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -49,5 +50,6 @@ async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> No
         "learned_at": row["learned_at"],
     }
     assert row["file"].startswith("login_3_AuthService.login-")
-    assert row["reasons"]
-    assert row["learned_at"][:3] == "202"
+    assert (shop / AGREEMENTS / row["file"]).exists()
+    assert "nobody has confirmed" in row["reasons"][0].lower()
+    assert datetime.fromisoformat(row["learned_at"]).tzinfo

@@ -59,13 +59,18 @@ async def test_a_question_is_answered_by_a_plan_that_is_told_and_recorded(shop: 
         "params": {"symbol": "shipping_fee"},
     }
     assert answer["step_outputs"][0] == {"tool": "find_definitions", "found": 1}
+    assert [step["tool"] for step in answer["step_outputs"]] == [
+        step["tool"] for step in answer["plan"]
+    ]
     assert {step.get("slot") for step in others} == {None}
     assert {"trigger_condition", "observed_issue"} <= {step.get("slot") for step in slots["plan"]}
     assert "shipping_fee" in answer["reasoning"]
     made = answer["decision_log"][0]
     assert made.keys() == {"decision", "what", "why"}
     assert made["decision"] == "plan_made"
-    assert "find_definitions shipping_fee" in made["what"]
+    assert made["what"].startswith("find_definitions shipping_fee, search_text ")
+    skipped = [row["what"] for row in answer["decision_log"] if row["decision"] == "step_skipped"]
+    assert skipped == [row["what"] for row in answer["decision_log"][1:]] != []
     assert made["why"] == answer["reasoning"]
     assert answer["results"][0] == {
         "file_path": SHIPPING,

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.chunking.languages import KINDS
+from code_intel.tools.languages import READ
 from contract.journeys import begin
 from served import gateway
 
@@ -27,6 +29,7 @@ FEE = {
     "field.get_symbols: path kind language cursor session_id",
     "answer.get_symbols: path symbols total truncated next_cursor message index",
     "row.symbol: name file line kind scope language flags",
+    "error.invalid_argument.kinds",
 )
 async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
     (shop / "src" / "lots.py").write_text("X_1 = 1\n" + "def f():\n    pass\n" * 400, "utf-8")
@@ -73,7 +76,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
         (odd,) = (await call("get_symbols", path=f"src/{ORDERS}.py"))["symbols"]
         assert odd["flags"] == ["instruction-like text"]
         wrong = await call.refused("get_symbols", path=CART, kind="verb")
-        assert (wrong["field"], "function" in wrong["kinds"]) == ("kind", True)
+        assert (wrong["field"], wrong["kinds"]) == ("kind", list(KINDS))
 
 
 @pytest.mark.covers(
@@ -83,7 +86,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
     "answer.analyze_structure: truncated next_cursor",
     "row.outlined: name type start_line end_line signature parameters flags",
     "row.summary: total_functions total_classes total_imports total_exports total_other total_lines",
-    "error.invalid_argument: fields kinds languages",
+    "error.invalid_argument: fields languages",
 )
 async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -142,9 +145,7 @@ async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
         both = await call.refused("analyze_structure", file_path=SHIPPING, code="x")
         assert both["fields"] == ["file_path", "code"]
         mute = await call.refused("analyze_structure", code="x = 1")
-        assert (mute["field"], "python" in mute["languages"]) == ("language", True)
-        kinds = (await call.refused("get_symbols", path=CART, kind="verb"))["kinds"]
-        assert "class" in kinds
+        assert (mute["field"], mute["languages"]) == ("language", list(READ))
 
 
 @pytest.mark.covers(
@@ -274,17 +275,15 @@ async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) ->
         assert test == {
             "file": "tests/test_cart.py",
             "test": True,
-            "why": test["why"],
-            "symbols": test["symbols"],
+            "why": [f"imports {cart}", "mentions CartItem, ShoppingCart, add_item"],
+            "symbols": ["CartItem", "ShoppingCart", "add_item", "total"],
             "lines": [3, 7, 8, 9, 10],
         }
-        assert test["why"][0] == f"imports {cart}"
-        assert {"CartItem", "ShoppingCart"} <= set(test["symbols"])
         assert answer["summary"] == {
             "must_verify": len(answer["must_verify"]),
             "should_verify": len(answer["should_verify"]),
             "direct_importers": 1,
-            "indirect_importers": answer["summary"]["indirect_importers"],
+            "indirect_importers": 0,
             "users_of_symbols": 3,
             "tests": 1,
         }
