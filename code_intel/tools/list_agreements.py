@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from code_intel.chunking.agreement_body import encodable
+from code_intel.errors import UsageError
 from code_intel.learned.standings import Standing, standings
 from code_intel.records import Validity
+from code_intel.text import visible
 from code_intel.tools.answers import files_data, within
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
@@ -29,6 +31,12 @@ async def list_agreements(
     Shows also what is not served: files with merge conflicts, unreadable ones, and agreements whose
     symbol is gone.
     """
+    if cursor and not cursor.endswith(".md"):
+        raise UsageError(
+            "cursor belongs to no answer of list_agreements.",
+            hint="Pass next_cursor of the answer before, or leave cursor out.",
+            details={"field": "cursor"},
+        )
     everything = await thread(
         partial(standings, desk.settings, desk.forest, repair=not desk.forest.readonly)
     )
@@ -43,6 +51,8 @@ async def list_agreements(
         "next_cursor": shown[-1] if len(rest) > len(shown) else None,
     }
     lines = [_line(places[place]) for place in shown]
+    if data["next_cursor"]:
+        lines.append(f"… {len(rest) - len(shown)} more: call again with cursor={visible(shown[-1])}")
     return Answer(data, "\n".join(lines) or "No agreements yet; record_outcome writes them.")
 
 

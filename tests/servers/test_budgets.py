@@ -137,3 +137,21 @@ async def test_a_file_of_any_name_spoils_no_answer(shop: Path, era: str) -> None
         await call("find_definitions", symbol="needle_in_latin")
         await call("find_references", symbol="needle_in_latin")
         await call("get_session_status")
+
+
+async def test_a_cursor_of_nobodys_is_refused_and_a_real_one_is_told_in_words_too(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        for number in range(3):
+            await call(
+                "add_agreement", nl_term=f"term {number}", symbol="Cart", code_evidence="it sums"
+            )
+        first = await call.client.call_tool("list_agreements", {"limit": 2})
+        assert first.structured_content is not None
+        cursor = first.structured_content["next_cursor"]
+        assert f"1 more: call again with cursor={cursor}" in str(first.content)
+        assert len((await call("list_agreements", cursor=cursor))["agreements"]) == 1
+        for strange in ("zzz", " ", "0", "\u3000"):
+            error = await call.refused("list_agreements", cursor=strange)
+            assert (error["error"], error["field"]) == ("invalid_argument", "cursor")
