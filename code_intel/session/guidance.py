@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from code_intel.session.phases import LOOK, NEXT_STEP, Phase, allowed_tools
+from code_intel.session.phases import LOOK, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
 from code_intel.session.state import MOST_OPENED, Session
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -30,7 +30,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 """How each kind of missing requirement is supplied, the tools first that all others need."""
 
-_READ_ONLY = "Answer from what was found; more is found with search_smart and " + LOOK + "."
 _UNFRAMED = "Call set_query_frame, so that the session knows its target feature. "
 VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
 _CORROBORATE = (
@@ -61,7 +60,7 @@ GREENFIELD = (
 def next_step(session: Session) -> str:
     """Return what the session does next, in a sentence or two."""
     if session.phase is Phase.READY and not session.intent.writes:
-        return _READ_ONLY
+        return READ_ONLY_STEP
     if session.phase is Phase.READY and session.planned_files and not session.explored_files:
         return _PLANNED
     if session.phase is Phase.VERIFICATION and session.greenfield:

@@ -124,12 +124,8 @@ UNGATED = (
     "get_outcome_stats",
     "add_agreement",
     "list_agreements",
-    "add_explored_files",
 )
-"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code.
-
-`add_explored_files` has its effect in READY; elsewhere it says how files are opened there.
-"""
+"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code."""
 
 _FINDERS = (
     "query",
@@ -186,6 +182,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "search_map",
             "search_smart",
             "search_forest",
+            "add_explored_files",
             "revert_to_exploration",
         ),
     }
@@ -194,6 +191,9 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
 
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
 """Rows of `ALLOWED` that open only once the map has missed in this session (seed 004 §4.3)."""
+
+LOOK = "find_definitions, find_references or search_text (path=…)"
+"""The tools that look at a file, as hints name them."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
@@ -211,8 +211,17 @@ NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
 )
 """What a session in each phase does next, in one sentence; `guidance.next_step` knows the session."""
 
-LOOK = "find_definitions, find_references or search_text (path=…)"
-"""The tools that look at a file, as hints name them."""
+READ_ONLY_STEP = f"Answer from what was found; more is found with search_smart and {LOOK}."
+"""The same for a session in READY whose intent never writes."""
+
+OPENED_BY: Mapping[Phase, str] = MappingProxyType(
+    {
+        Phase.EXPLORATION: "List the files in files_analyzed of submit_understanding.",
+        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION evidence names the files.",
+        Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
+    }
+)
+"""How files are opened before READY, where add_explored_files opens more."""
 
 
 class Gated(Protocol):
@@ -221,6 +230,10 @@ class Gated(Protocol):
     @property
     def phase(self) -> Phase:
         """The current phase."""
+
+    @property
+    def intent(self) -> Intent:
+        """What the session is for."""
 
     @property
     def map_missed(self) -> bool:
@@ -274,9 +287,20 @@ def check_allowed(session: Gated, tool: str, offered: Container[str] | None = No
     raise PhaseError(
         f"{tool} is not allowed in {session.phase}"
         + (" before the map has been asked." if waits else "."),
-        hint="Call search_map or search_smart first." if waits else NEXT_STEP[session.phase],
+        hint=_instead(session, tool),
         details={
             "current_phase": session.phase.value,
             "allowed_tools": list(allowed_tools(session, offered)),
         },
     )
+
+
+def _instead(session: Gated, tool: str) -> str:
+    """Return what to do where a tool is forbidden."""
+    if (session.phase, tool) in AFTER_MAP_MISS:
+        return "Call search_map or search_smart first."
+    if tool == "add_explored_files":
+        return OPENED_BY[session.phase]
+    if session.phase is Phase.READY and not session.intent.writes:
+        return READ_ONLY_STEP
+    return NEXT_STEP[session.phase]

@@ -4,12 +4,11 @@ Events that need a judgement come from requirements, evidence, relevance and sho
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from code_intel.errors import PhaseError, RequirementError, SessionError, UsageError
+from code_intel.errors import RequirementError, SessionError, UsageError
 from code_intel.session.frame import Frame, SlotSource, merge, validate_frame
-from code_intel.session.phases import LOOK, Event, Phase
+from code_intel.session.phases import LOOK, Event, Phase, check_allowed
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
@@ -19,15 +18,6 @@ MOST_RESULTS = 5  # results kept of a search in map or forest
 _LONGEST_TARGET = 500
 _MAP_MOVES = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
 OUTCOMES = ("success", "failure", "partial")
-
-_OPENED_BY: Mapping[Phase, str] = MappingProxyType(
-    {
-        Phase.EXPLORATION: "List the files in files_analyzed of submit_understanding.",
-        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION evidence names the files.",
-        Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
-    }
-)
-"""How files are opened before READY, by phase."""
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
@@ -150,12 +140,7 @@ def add_explored(
         UsageError: No file, or one that does not exist or that `Session.seen_files` lacks.
         RequirementError: Code, in a session that knows no symbol.
     """
-    if session.phase is not Phase.READY:
-        raise PhaseError(
-            f"Files are added in READY; the session is in {session.phase}.",
-            hint=_OPENED_BY[session.phase],
-            details={"current_phase": session.phase.value},
-        )
+    check_allowed(session, "add_explored_files")
     good = session.seen_files & {session.relative(file) for file in existing}
     files = list(dict.fromkeys(map(session.relative, files)))
     refused = [file for file in files if file not in good]

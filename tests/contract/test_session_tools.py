@@ -395,13 +395,14 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
         },
         "VERIFICATION": {*finders, "submit_verification", "revert_to_exploration"},
         "READY": {
-            *finders, "search_map", "search_smart", "search_forest", "revert_to_exploration",
+            *finders, "search_map", "search_smart", "search_forest", "add_explored_files",
+            "revert_to_exploration",
         },
     }  # fmt: skip
     ungated = {
         "start_session", "set_query_frame", "get_session_status", "validate_symbol_relevance",
         "confirm_symbol_relevance", "check_write_target", "record_outcome", "add_agreement",
-        "list_agreements", "add_explored_files",
+        "list_agreements",
     }  # fmt: skip
     ways: dict[str, Any] = {
         "EXPLORATION": None,

@@ -11,6 +11,7 @@ from code_intel.session.guidance import next_step
 from code_intel.session.phases import (
     ALLOWED,
     NEXT_STEP,
+    READ_ONLY_STEP,
     START,
     TRANSITIONS,
     UNGATED,
@@ -92,6 +93,19 @@ def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
     assert "submit_understanding" in error["allowed_tools"]
     assert "submit_verification" not in error["allowed_tools"]
     assert "submit_understanding" in error["hint"]
+
+
+def test_a_session_that_only_reads_is_told_of_no_edit() -> None:
+    session = low_risk(Intent.QUESTION)._replace(phase=Phase.READY)
+    with pytest.raises(PhaseError) as caught:
+        check_allowed(session, "submit_understanding")
+    assert caught.value.hint == READ_ONLY_STEP
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_files_are_opened_by_a_call_of_their_own_in_ready_alone(phase: Phase) -> None:
+    session = low_risk()._replace(phase=phase)
+    assert ("add_explored_files" in allowed_tools(session)) == (phase is Phase.READY)
 
 
 @pytest.mark.covers("rule.allowed.after_map_miss")
