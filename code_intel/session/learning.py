@@ -93,13 +93,5 @@ def _dotted(symbol: str) -> str:
 
 
 def _earned(session: Session) -> tuple[str, ...]:
-    return tuple(
-        symbol.name
-        for symbol in session.symbols
-        if symbol.confirmed and looked_up(session, symbol.name)
-    )
-
-
-def looked_up(session: Session, symbol: str) -> bool:
-    """Whether a call of this session was about the symbol: it named it, or found little else."""
-    return session.corroborated(symbol)
+    found = session.corroborated_symbols
+    return tuple(s.name for s in session.symbols if s.confirmed and s.name in found)

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError, UsageError
-from code_intel.session.learning import looked_up
 from code_intel.session.phases import Event
 from code_intel.session.risk import Risk, assess_risk, higher
 from code_intel.session.state import Session, Step
@@ -206,7 +205,7 @@ def _lack(
 ) -> tuple[str, str] | None:
     """Return what a band asks for and was not shown, and how to show it; None when all was."""
     said = f"its likeness to the target feature is {band.name}" if band.name else "nothing measured"
-    if band.found and not looked_up(session, name):
+    if band.found and not session.corroborated(name):
         return (
             f"{said}, and no call of this session has looked it up",
             f"Look {name} up with find_definitions",

@@ -14,7 +14,7 @@ from code_intel.session.guidance import GREENFIELD, UNREADABLE, hint_for
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.risk import Risk
-from code_intel.session.state import FOREST_TOOLS, Session, Step
+from code_intel.session.state import FOREST_TOOLS, Call, Session, Step
 from code_intel.session.submission import (
     LEAST_NAME,
     Submission,
@@ -223,14 +223,18 @@ def slot_evidenced(session: Session, slot: str) -> bool:
         return True
     if any(_speaks_of(filled, symbol.evidence) for symbol in confirmed):
         return True
-    for call in session.calls:
-        if not call.counts or not (call.slot == slot or _speaks_of(filled, call.target)):
-            continue
-        if call.tool in SLOT_TOOLS:
-            return True
-        if call.tool in FOREST_TOOLS and any(map(session.corroborated, call.symbols)):
-            return True
-    return False
+    found = session.corroborated_symbols
+    return any(
+        call.counts
+        and (call.tool in SLOT_TOOLS or _proves(call, found))
+        and (call.slot == slot or _speaks_of(filled, call.target))
+        for call in session.calls
+    )
+
+
+def _proves(call: Call, corroborated: frozenset[str]) -> bool:
+    """Whether a search of the forest has suggested what was then found in the code."""
+    return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
 def _slots_asked(session: Session, need: Need) -> list[str]:
@@ -279,13 +283,11 @@ def _known(session: Session, submission: Submission, facts: UnderstandingFacts) 
     """Return the symbols that count: defined in our index, and not the forest's word alone."""
     defined, opened = (set(map(fold_symbol, each)) for each in (facts.defined, facts.opened))
     guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
-    guessed -= opened
+    guessed -= opened | session.corroborated_symbols
     return tuple(
         name
         for name in names(submission)
-        if name in defined
-        and len(name) >= LEAST_NAME
-        and (name not in guessed or session.corroborated(name))
+        if name in defined and len(name) >= LEAST_NAME and name not in guessed
     )
 
 

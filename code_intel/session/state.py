@@ -247,12 +247,17 @@ class Session(NamedTuple):
         honest = call.tool == "find_references" and call.ok
         return honest and name in self._found({"find_definitions"})
 
-    def corroborated(self, symbol: str) -> bool:
-        """Whether find_definitions or find_references found `symbol` in this session.
+    @property
+    def corroborated_symbols(self) -> frozenset[str]:
+        """What find_definitions or find_references found in this session; whoever asks for many asks once.
 
         `login` is found with `AuthService.login`, not the other way round.
         """
-        return symbol in self._found(CORROBORATING)
+        return self._found(CORROBORATING)
+
+    def corroborated(self, symbol: str) -> bool:
+        """Whether `symbol` is one of `corroborated_symbols`."""
+        return symbol in self.corroborated_symbols
 
     def _found(self, tools: Container[str]) -> frozenset[str]:
         """Return the symbols that calls of `tools` have found, with and without their scopes."""

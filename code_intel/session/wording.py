@@ -5,6 +5,7 @@ script has its own idea of a word. Rules and examples: docs/decisions/0008 and t
 and refused pairs in tests/session.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -97,6 +98,7 @@ def is_cjk(text: str) -> bool:
     return bool(re.search(_CJK, text))
 
 
+@functools.lru_cache(1024)  # each call of a session is compared with each slot, again and again
 def content_words(text: str) -> frozenset[str]:
     """Return the folded words of `text` that carry meaning.
 

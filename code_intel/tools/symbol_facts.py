@@ -79,8 +79,8 @@ async def looked_at(
     """
     found = await definitions_of(desk, symbols)
     files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
-    seen, opened = session.seen_files, session.opened_files
-    looked = [s for s in files if session.corroborated(fold_symbol(s)) or files[s] & seen]
+    seen, opened, known = session.seen_files, session.opened_files, session.corroborated_symbols
+    looked = [s for s in files if fold_symbol(s) in known or files[s] & seen]
     return looked, [s for s in files if files[s] & opened]
 
 
