@@ -114,8 +114,7 @@ class Agent:
         return await self("set_query_frame", session_id=handle, **given)
 
     async def look(self, handle: str) -> None:
-        """Look at the login as an honest agent does."""
-        await self("search_smart", session_id=handle)
+        """Look at the login as an honest agent does that knows its name."""
         await self("find_definitions", session_id=handle, symbol=LOGIN)
         await self("find_definitions", session_id=handle, symbol=VERIFY)
         await self("find_references", session_id=handle, symbol=LOGIN)

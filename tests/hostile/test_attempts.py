@@ -25,7 +25,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *teaching.ATTEMPTS,
     *timing.ATTEMPTS,
 )
-OVER_PIPES = {"anew-in-every-phase", "every-word-on-disk", "two-servers"}
+OVER_PIPES = {"anew-in-every-phase", "two-servers"}
 """Those that are tried with real processes, too: what they are about outlives one."""
 
 

@@ -231,13 +231,9 @@ LOOKING = (
                 without_looking(DEFINITION, REFERENCES, ("search_text", {"pattern": pattern, "max_results": 1000})))
         for name, pattern in {
             "by-a-dot": ".",
-            "by-classes": r"\w\w",
-            "by-nothing": "(login)?",
             "by-nested-nothing": "((login))?",
-            "by-no-times": "(?:login){0}",
             "by-a-named-dot": "(?P<login>.)",
             "by-a-flag": "(?s-u:..)",
-            "by-a-property": r"\p{Letter}",
             "by-a-comment": "(?x). # login",
             "by-alternatives": "login|.",
         }.items()
