@@ -18,6 +18,14 @@ AGAIN = 3
 """Calls of a session that the map answers: its start, its frame, its question."""
 
 
+@pytest.mark.covers(
+    "transition.START.QUESTION",
+    "transition.EXPLORATION.understood",
+    "transition.EXPLORATION.doubted",
+    "transition.SEMANTIC.supposed",
+    "transition.VERIFICATION.verified",
+    "rule.need.greenfield",
+)
 @pytest.mark.parametrize("plan", SESSIONS, ids=lambda plan: plan.id)
 async def test_an_honest_session_is_ready_in_few_calls_and_the_next_one_at_once(
     plan: Honest, project: Path

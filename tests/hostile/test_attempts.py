@@ -56,6 +56,7 @@ async def test_an_attempt_wins_nothing_from_processes_either(
         assert all(refusal.names_a_legal_step for refusal in agent.refusals)
 
 
+@pytest.mark.covers("transition.EXPLORATION.understood", "tool.check_write_target")
 async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
     indexed_shop: Path, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
         assert agent.refusals == []
 
 
+@pytest.mark.covers("transition.VERIFICATION.verified", "rule.evidence.own_hypothesis")
 async def test_the_same_verified_honestly_is_ready_and_may_write(
     indexed_shop: Path, tmp_path: Path
 ) -> None:
