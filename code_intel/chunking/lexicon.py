@@ -31,11 +31,16 @@ def english(query: str) -> list[tuple[str, ...]]:
 
     Names and English words stand for themselves. Empty for a question without Japanese.
     """
+    return [words for _, words in terms(query)]
+
+
+def terms(query: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the same words, each with the term of the question that they are for."""
     text = unicodedata.normalize("NFKC", query)
     if not _JAPANESE.search(text):
         return []
     known = dictionary()
-    return [found for term in _terms(text) if (found := known.get(term, (term,)))]
+    return [(term, words) for term in _terms(text) if (words := known.get(term, (term,)))]
 
 
 def unread(query: str) -> list[str]:

@@ -1,13 +1,14 @@
 """What a text asks of the code, in any language: the symbols it names, and its words, the most telling first.
 
 How much a word says is asked of the index: the fewer chunks have it, the more. Words it does not have come last.
+Japanese is read in the English of code, and stays as it is where code has none of that English but was named in Japanese.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
 from code_intel.chunking.languages import language_of
-from code_intel.chunking.lexicon import english, unread
+from code_intel.chunking.lexicon import english, terms, unread
 from code_intel.chunking.words import LONGEST, STOP_WORDS, query_words, stem
 from code_intel.forest.files import search_files
 from code_intel.forest.question import read
@@ -33,7 +34,12 @@ def asked_of(store: Store, text: str, *, symbol: str = "", slot: str = "") -> As
         slot: Whose words these are.
     """
     said = read_words(text, symbol)
-    return Asked(said.names, tuple(sorted(said.words, key=lambda row: _says(store, row))), slot)
+    asked = {words: term for term, words in terms(text)}
+    words = [
+        row if row not in asked or _says(store, row) <= COMMON else (asked[row],)
+        for row in said.words
+    ]
+    return Asked(said.names, tuple(sorted(words, key=lambda row: _says(store, row))), slot)
 
 
 def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:

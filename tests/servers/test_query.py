@@ -63,6 +63,19 @@ async def test_a_japanese_question_is_asked_in_the_english_of_the_code(shop: Pat
     assert answer["results"][0]["symbol_name"] == "AuthService.login"
 
 
+async def test_code_that_is_named_in_japanese_is_asked_for_in_japanese(shop: Path) -> None:
+    file = shop / "src" / "画面.py"
+    file.write_text("def 領収書(利用者):\n    return 利用者.挨拶()\n", "utf-8")
+    async with gateway(shop) as call:
+        answer = await call("query", question="領収書はどこでログインを確かめますか")
+    asked = [step["params"].get("symbol") for step in answer["plan"]]
+    assert "領収書" in asked
+    assert "login" in asked  # the code says that in English
+    found = {(row["file_path"], row["symbol_name"]) for row in answer["results"]}
+    assert {("src/画面.py", "領収書"), ("src/auth/service.py", "AuthService.login")} <= found
+    assert not answer["fallback_triggered"]
+
+
 async def test_results_are_surest_first_and_each_place_comes_once(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("query", question="AuthService login logout verify_password token")
