@@ -221,7 +221,10 @@ async def _call(
         arguments, unknown = tool.arguments(given)
         return _success(_noting(await offer.invoke(tool, arguments, call), unknown))
     except CodeIntelError as error:
-        return _failure(error.as_dict())
+        told = error.as_dict()
+        # Who misspells a name hears of another that is missing: both are said.
+        told["message"] = " ".join(filter(None, (told["message"], _ignored(tool.unknown(given)))))
+        return _failure(told)
     except Exception as error:
         logger.exception("%s failed", tool.name)
         return _failure(
@@ -235,11 +238,15 @@ async def _call(
 
 def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
     """Say in the answer which arguments were ignored."""
+    return answer.noting(_ignored(unknown)) if unknown else answer
+
+
+def _ignored(unknown: tuple[str, ...]) -> str:
+    """Return which arguments were ignored, in a sentence; empty when none was."""
     if not unknown:
-        return answer
+        return ""
     names = [visible(name[:LONGEST_NAME]) for name in unknown[:MOST_NAMES]]
-    note = f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
-    return answer.noting(note)
+    return f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
 
 
 MOST_NAMES, LONGEST_NAME = 10, 60

@@ -38,7 +38,7 @@ _CORROBORATE = (
     "with what they have found."
 )
 _NOTHING_FOUND = (
-    "Nothing here defines a symbol: look for words of the code with search_text, then call "
+    "No symbol was found: ask search_text and find_definitions in words of the code, then call "
     "submit_understanding with what is there."
 )
 _PLANNED = (

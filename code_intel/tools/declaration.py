@@ -116,7 +116,6 @@ class Tool:
         """
         _check_size(given)
         fields = self.model.model_fields
-        unknown = tuple(sorted(name for name in given if name not in fields))
         known = {
             name: _coerce(value, fields[name].annotation)
             for name, value in given.items()
@@ -131,7 +130,11 @@ class Tool:
             checked = self.model.model_validate(masked_data(known) | kept)
         except ValidationError as error:
             raise _usage(self, error) from None
-        return {name: getattr(checked, name) for name in fields}, unknown
+        return {name: getattr(checked, name) for name in fields}, self.unknown(given)
+
+    def unknown(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of arguments that the tool does not have."""
+        return tuple(sorted(name for name in given if name not in self.model.model_fields))
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

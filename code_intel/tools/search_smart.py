@@ -145,7 +145,7 @@ def _steps(noted: Step, step: Step | None) -> list[Step]:
 def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session | None) -> Answer:
     shown, cut = fit(answer.hits, cut=answer.truncated)
     phase = session.phase if session else judged.verdict.phase
-    message = "A previous success answers this; the forest was not asked."
+    message = "An agreement answers this; the forest was not asked."
     guards = list(judged.verdict.failed)
     if session and fold(words) != fold(session.own_words):
         message += (

@@ -116,7 +116,7 @@ async def test_a_hit_answers_moves_the_phase_and_says_what_keeps_it_from_more(
             "status": "PREVIOUS_SUCCESS",
             "query": TERM,
             "results": hit["results"],
-            "message": "A previous success answers this; the forest was not asked.",
+            "message": "An agreement answers this; the forest was not asked.",
             "next_action": hit["next_action"],
             "next_phase": "READY",
             "guards": [],
