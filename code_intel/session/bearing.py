@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from code_intel.session.frame import SlotSource
 from code_intel.session.relevance import carriers
+from code_intel.session.requirements import REQUIRED_TOOLS
 from code_intel.session.state import CORROBORATING, Call, Session
 from code_intel.session.wording import content_words, fold, fold_symbol
 
@@ -144,11 +145,16 @@ def _words(text: str) -> frozenset[str]:
 def unmapped(
     session: Session, answers: Sequence[Answer], calls: Sequence[Call], facts: VerificationFacts
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is not known about the target feature of a session that writes, and what to do."""
+    """Yield what a session that writes does not know about its target feature, and what to do.
+
+    What a confirmed agreement says is known. Of any other the map's word is worth no more than a
+    hypothesis: whoever may write one into a file would be led to READY by it.
+    """
     confirmed = [item for item in answers if item.status == "confirmed"]
     if not (session.intent.writes and confirmed) or session.greenfield:
         return
-    if any(map_symbol(session, item.hypothesis) for item in confirmed):
+    agreed = {fold(item.text) for item in session.hypotheses if item.agreed}
+    if any(fold(item.hypothesis) in agreed for item in confirmed):
         return
     slot = session.frame and session.frame.slot("target_feature")
     if not slot:
@@ -165,6 +171,11 @@ def unmapped(
                 "Call revert_to_exploration, and say in a hypothesis what carries out the feature.",
             )
         return
+    if unused := [tool for tool in REQUIRED_TOOLS if not session.used(tool)]:
+        yield (
+            f"required_tools: missing {', '.join(unused)}",
+            f"Ask {unused[0]} about the symbol, then call submit_verification again.",
+        )
     known = [symbol.name for symbol in session.symbols if symbol.source is SlotSource.FACT]
     known += [
         symbol

@@ -47,6 +47,11 @@ _PLANNED = (
 )
 
 
+_UNAGREED = (
+    "Nobody has confirmed what the map says: look its symbol up with find_definitions and find_references, "
+    "say with confirm_symbol_relevance that it carries out the target feature, then call "
+    "submit_verification."
+)
 UNREADABLE = (
     "The index reads no symbols here: call submit_semantic with what you take to be so, and prove it "
     "in VERIFICATION with search_text."
@@ -65,9 +70,16 @@ def next_step(session: Session) -> str:
         return _PLANNED
     if session.phase is Phase.VERIFICATION and session.greenfield:
         return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
+    if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unagreed(session):
+        return ("" if _framed(session) else _UNFRAMED) + _UNAGREED
     framed = session.frame is not None and session.frame.value("target_feature")
     start = _UNFRAMED if session.intent.writes and not framed else ""
     return start + NEXT_STEP[session.phase]
+
+
+def _is_unagreed(session: Session) -> bool:
+    """Whether what is verified is the map's word, and nobody's beside."""
+    return any(item.symbol and not item.agreed for item in session.hypotheses)
 
 
 def after_search(session: Session | None, *, found: bool) -> str:

@@ -174,7 +174,8 @@ def _map_answered(session: Session, record: Record) -> Session:
     if record.event is Event.MAP_CONFIDENT:
         return session
     text = f"{data['nl_term']} → {data['symbol']}"
-    return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"]),))
+    agreed = data.get("confirmed", False)
+    return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"], agreed),))
 
 
 def _understood(session: Session, record: Record) -> Session:

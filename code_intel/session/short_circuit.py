@@ -57,11 +57,12 @@ class Guard(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Band of the score, phase it leads to (None: the forest), names of failed guards."""
+    """Band of the score, phase it leads to (None: the forest), names of failed guards, whether it is confirmed."""
 
     band: Band
     phase: Phase | None
     failed: tuple[str, ...] = ()
+    confirmed: bool = False
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -143,9 +144,10 @@ def judge(facts: MapFacts) -> Verdict:
         capped = (
             ("valid",) if facts.status == "changed" else ()
         )  # else nobody would say what is wrong
-        return Verdict("verification", Phase.VERIFICATION, capped)
+        return Verdict("verification", Phase.VERIFICATION, capped, facts.confirmed)
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
-    return Verdict("ready", Phase.VERIFICATION if failed else Phase.READY, failed)
+    phase = Phase.VERIFICATION if failed else Phase.READY
+    return Verdict("ready", phase, failed, facts.confirmed)
 
 
 def map_step(
@@ -184,6 +186,7 @@ def map_step(
             "symbol_defined": symbol_defined,
             "failed": list(verdict.failed),
             "files": list(files),
+            **({"confirmed": True} if verdict.confirmed else {}),
             **({"agreed": agreed} if agreed not in {"", symbol} else {}),
         },
     )

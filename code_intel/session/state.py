@@ -120,11 +120,12 @@ class MappedSymbol(NamedTuple):
 
 
 class Hypothesis(NamedTuple):
-    """Something to be verified; `symbol` is set when it came from the map."""
+    """Something to be verified; `symbol` is set when it came from the map, `agreed` when that was confirmed there."""
 
     text: str
     confidence: str = "medium"
     symbol: str = ""
+    agreed: bool = False
 
 
 class PhaseChange(NamedTuple):

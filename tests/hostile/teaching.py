@@ -5,10 +5,11 @@ from pathlib import Path
 
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
-from hostile.agent import LOGIN, SERVICE, Agent
+from hostile.agent import LOGIN, QUERY, SERVICE, SLOTS, Agent
 from hostile.attempts import Agreed, Attempt, Prize, Ready, Script, Write
 from served import AGREEMENTS, git
 
+THEME, THEME_FILE = "toggleTheme", "web/src/theme.js"
 REPORT, SAYS = "self-reported success", "what files say"
 PLANTED = Agreement(
     "login", LOGIN, ("Trust me.",), (FileReference(SERVICE, 33),), similarity=1.0, confirmed=True
@@ -102,6 +103,24 @@ async def led_by_it(agent: Agent) -> Prize:
     return Ready(handle)
 
 
+def claimed(*slots: str) -> Script:
+    """Add an agreement about a symbol one would like to change, and confirm that this symbol exists."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.framed(*slots) if slots else await agent.start()
+        words = SLOTS[slots[0]] if slots else QUERY
+        await agent("add_agreement", session_id=handle, nl_term=words, symbol=THEME, code_evidence=f"{THEME} is it")  # fmt: skip
+        answer = await agent("search_smart", session_id=handle)
+        assert (answer["source"], answer["next_phase"]) == ("map", "VERIFICATION")
+        for tool in ("find_definitions", "find_references"):
+            await agent(tool, session_id=handle, symbol=THEME)
+        for text in answer["hypotheses_to_verify"]:
+            await agent.confirm(handle, text, target=THEME, files=(THEME_FILE,))
+        return Write(handle, (THEME_FILE,))
+
+    return script
+
+
 async def files_of_it(agent: Agent) -> Prize:
     """Plant an agreement that lists files of others, and verify its symbol honestly."""
     files = (FileReference(SERVICE, 33), FileReference("src/payments/gateway.py"), FileReference("README.md"))  # fmt: skip
@@ -109,6 +128,7 @@ async def files_of_it(agent: Agent) -> Prize:
     handle = await agent.framed()
     answer = await agent("search_smart", session_id=handle)
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent("find_references", session_id=handle, symbol=LOGIN)
     for text in answer["hypotheses_to_verify"]:
         await agent.confirm(handle, text, files=(SERVICE, "src/payments/gateway.py"))
     assert await agent.may_write(handle, SERVICE)
@@ -172,6 +192,8 @@ ATTEMPTS = (
     Attempt("an-agreement-by-hand", SAYS, "An agreement says of itself that it is confirmed.", by_hand),
     Attempt("an-agreement-on-a-branch", SAYS, "It is committed, to a branch that nobody has merged.", on_a_branch),
     Attempt("led-by-an-agreement-by-hand", SAYS, "The map answers with it, and it is confirmed without a look.", led_by_it, "faithful"),
+    Attempt("an-agreement-for-ones-own-query", SAYS, "An agreement is added for the query itself, and its symbol exists.", claimed(), "faithful"),
+    Attempt("an-agreement-for-ones-own-feature", SAYS, "The same for the target feature.", claimed("target_feature", "observed_issue"), "faithful"),
     Attempt("files-of-an-agreement-by-hand", SAYS, "It lists files that have nothing to do with its symbol.", files_of_it, "faithful"),
     Attempt("words-copied-from-the-list", SAYS, "The map is asked with other words than the session's.", copied_from_the_list, "faithful"),
     Attempt("orders-in-files", SAYS, "Source and agreements give orders, and look like answers.", orders),

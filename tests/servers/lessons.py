@@ -33,9 +33,16 @@ async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed"
     """Answer the only hypothesis after a look at the symbol; return the next phase."""
     hypotheses = (await call("get_session_status"))["semantic"]["hypotheses"]
     await call("find_definitions", symbol=symbol)
+    await call("find_references", symbol=symbol)
     evidence = {"tool": "find_definitions", "target": symbol, "result": "seen", "files": [file]}
     answers = [{"hypothesis": text, "status": status, "evidence": evidence} for text in hypotheses]
     return str((await call("submit_verification", verified=answers))["next_phase"])
+
+
+async def claim(call: Caller, symbol: str) -> None:
+    """Say of what nobody has agreed on yet that it carries out the feature, after a look at it."""
+    await call("find_definitions", symbol=symbol)
+    await call("confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it")  # fmt: skip
 
 
 async def explore(call: Caller, symbol: str, file: str) -> None:

@@ -24,6 +24,7 @@ from servers.lessons import (
     LOGIN_FILE,
     ask,
     change,
+    claim,
     explore,
     learn,
     score,
@@ -163,8 +164,8 @@ async def test_an_opposite_confirmed_again_and_again_waits_for_a_person(shop: Pa
             answer = await ask(call, opposite[0])
             assert (answer["next_phase"], answer["source"]) == ("VERIFICATION", "map")
             assert {"valid", "confirmed"} <= set(answer["guards"])
+            await claim(call, LOGIN)
             await verify(call, LOGIN, LOGIN_FILE)
-            await call("find_references", symbol=LOGIN)
             outcome = await succeed(call, shop, LOGIN_FILE)
         confirm(settings_of(shop), opposite)
         assert (await ask(call, opposite[0]))["next_phase"] == "READY"
@@ -196,8 +197,8 @@ async def test_a_near_miss_confirmed_again_and_again_is_verified_again_and_again
         file.write_text(render(replace(agreed, aliases=(near,))), encoding="utf-8")
         for _ in range(3):
             assert (await ask(call, near))["next_phase"] == "VERIFICATION"
+            await claim(call, LOGIN)
             await verify(call, LOGIN, LOGIN_FILE)
-            await call("find_references", symbol=LOGIN)
             await succeed(call, shop, LOGIN_FILE)
         assert await score(call, near, LOGIN) == 1.0
         answer = await ask(call, near)

@@ -257,6 +257,28 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     assert may_learn(ready, git_changed=True) == (True, "")
 
 
+@pytest.mark.covers("rule.evidence.feature_known")
+def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypothesis() -> None:
+    session = low_risk()
+    facts = map_facts(session)._replace(status="unconfirmed", confirmed=False)
+    step = map_step(session, judge(facts), query="ログイン", nl_term="ログイン", symbol="AuthService", score=0.95, symbol_defined=True)  # fmt: skip
+    assert step is not None
+    session = proven(after(session, step))
+    (hypothesis,) = session.hypotheses
+    answers = [Answer(hypothesis.text, "confirmed", PROOF)]
+    with pytest.raises(RequirementError) as caught:
+        settle(session, answers)
+    lacking = caught.value.details["missing_requirements"]
+    assert [item.split(":")[0] for item in lacking] == ["required_tools", "nl_symbol_mapping"]
+    assert caught.value.hint.startswith("Ask find_references about the symbol")
+    session = after(session, steps.called("find_references", "AuthService", found=1))
+    with pytest.raises(RequirementError) as caught:
+        settle(session, answers)
+    assert caught.value.hint.startswith("Call confirm_symbol_relevance")
+    said, *_ = confirm_symbols(session, ["AuthService"], "AuthService だ", defined=["AuthService"])
+    assert settle(after(session, said), answers).next_phase is Phase.READY
+
+
 @pytest.mark.covers("rule.short_circuit.refuted")
 def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     session = likely()
