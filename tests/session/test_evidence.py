@@ -267,16 +267,16 @@ def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypo
     (hypothesis,) = session.hypotheses
     answers = [Answer(hypothesis.text, "confirmed", PROOF)]
     with pytest.raises(RequirementError) as caught:
-        settle(session, answers)
+        submit_verification(session, answers)
     lacking = caught.value.details["missing_requirements"]
     assert [item.split(":")[0] for item in lacking] == ["required_tools", "nl_symbol_mapping"]
     assert caught.value.hint.startswith("Ask find_references about the symbol")
     session = after(session, steps.called("find_references", "AuthService", found=1))
     with pytest.raises(RequirementError) as caught:
-        settle(session, answers)
+        submit_verification(session, answers)
     assert caught.value.hint.startswith("Call confirm_symbol_relevance")
     said, *_ = confirm_symbols(session, ["AuthService"], "AuthService だ", defined=["AuthService"])
-    assert settle(after(session, said), answers).next_phase is Phase.READY
+    assert submit_verification(after(session, said), answers).next_phase is Phase.READY
 
 
 @pytest.mark.covers("rule.short_circuit.refuted")
