@@ -26,7 +26,6 @@ Kind = Literal[
 ]
 
 _LONGEST = 300  # characters of what was decided, and of why: a line each
-
 _PATIENCE = 1.0  # seconds: a call waits no longer to be explained
 
 
@@ -51,7 +50,7 @@ class Decision(NamedTuple):
         return {"decision": self.kind, "what": _line(self.what), "why": _line(self.why)}
 
 
-_LOG = LogFile("decisions")
+_LOG = LogFile("decisions", flushed=False)
 
 
 def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:

@@ -30,9 +30,10 @@ class Log(NamedTuple):
 
 
 class LogFile(NamedTuple):
-    """One log by its name."""
+    """One log by its name; `flushed` says whether what is appended must outlive a crash of the machine."""
 
     name: str
+    flushed: bool = True
 
     @property
     def file(self) -> str:
@@ -61,7 +62,8 @@ class LogFile(NamedTuple):
                 handle = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
                 try:
                     os.write(handle, b"\n" + lines if _is_torn(handle) else lines)
-                    os.fsync(handle)
+                    if self.flushed:
+                        os.fsync(handle)
                 finally:
                     os.close(handle)
             except OSError as error:
