@@ -160,8 +160,11 @@ def transaction(
     expire_hours: float = 0,
     clock: Clock = utc_now,
     timeout: float = 5.0,
+    seen: Session | None = None,
 ) -> Iterator[Transaction]:
     """Hold a session's lock: load, decide, append. An error inside the block writes nothing.
+
+    `seen` is the session as it was loaded before: it is not read again if its head has stayed the same.
 
     Raises:
         SessionError: As `load`.
@@ -170,8 +173,9 @@ def transaction(
     """
     key = parse(handle)
     with heads.held(place, key.name, timeout) as held:
-        session = _owned(_replayed(place, key.name, held.head), key)
-        _check_age(session, expire_hours, clock())
+        same = seen is not None and (seen.name, seen.seq) == (key.name, held.head.seq)
+        session = seen if seen and same else _replayed(place, key.name, held.head)
+        _check_age(_owned(session, key), expire_hours, clock())
         work = Transaction(session, held.head.digest, clock)
         yield work
         if lines := work.pending():
@@ -184,9 +188,10 @@ def append(
     *steps: Step,
     expire_hours: float = 0,
     clock: Clock = utc_now,
+    seen: Session | None = None,
 ) -> Session:
-    """Append steps in a transaction of their own; raises what `transaction` raises."""
-    with transaction(place, handle, expire_hours=expire_hours, clock=clock) as held:
+    """Append steps in a transaction of their own; arguments and errors as in `transaction`."""
+    with transaction(place, handle, expire_hours=expire_hours, clock=clock, seen=seen) as held:
         return held.append(*steps)
 
 

@@ -163,7 +163,9 @@ class Held:
 
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
-        self.session = await thread(journal.append, self.desk.sessions, self.handle, *steps)
+        self.session = await thread(
+            journal.append, self.desk.sessions, self.handle, *steps, seen=self.session
+        )
         return self.session
 
     async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
@@ -173,7 +175,8 @@ class Held:
         """
 
         def work() -> T:
-            with journal.transaction(self.desk.sessions, self.handle) as held:
+            sessions, seen = self.desk.sessions, self.session
+            with journal.transaction(sessions, self.handle, seen=seen) as held:
                 phases.check_allowed(held.session, self.tool, self.desk.offered or None)
                 verdict, steps = judgement(held.session)
                 self.session = held.append(*steps)

@@ -165,6 +165,29 @@ def test_steps_of_a_transaction_see_each_other(place: Place) -> None:
     assert len(journal.load(place, handle).calls) == 2
 
 
+def test_what_was_loaded_before_stands_for_the_journal_while_its_head_is_the_same(
+    place: Place,
+) -> None:
+    session, handle = new(place)
+    call = steps.called("search_text", "login")
+    beside = journal.append(place, handle, call)
+    after = journal.append(place, handle, call, seen=session)  # it went on meanwhile
+    assert after == journal.load(place, handle)
+    assert len(after.calls) == len(beside.calls) + 1
+    assert journal.append(place, handle, call, seen=after) == journal.load(place, handle)
+
+
+def test_what_was_loaded_before_opens_no_other_session(place: Place) -> None:
+    session, handle = new(place)
+    other = journal.create(place, Intent.QUESTION, "what?")
+    call = steps.called("search_text", "login")
+    assert journal.append(place, other.handle, call, seen=session).query == "what?"
+    forged = f"{session.name}_{'0' * 32}"
+    with pytest.raises(SessionError):
+        journal.append(place, forged, call, seen=session)
+    assert journal.load(place, handle) == session
+
+
 def test_one_holder_at_a_time(place: Place) -> None:
     _, handle = new(place)
     with (
