@@ -8,6 +8,7 @@ from code_intel.session import evidence
 from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk
+from code_intel.tools.symbol_facts import defines_code, readable
 
 HINT = (
     "A confirmation counts when its evidence was asked for something that the hypothesis names, by a call "
@@ -57,9 +58,8 @@ async def submit_semantic(
         )
         session = held.session
     texts = [h.text for h in session.hypotheses]
-    looks = (
-        "search_text" if session.greenfield else "find_definitions, find_references or search_text"
-    )
+    symbols = await defines_code(desk) and readable(session.seen_files)
+    looks = "find_definitions, find_references or search_text" if symbols else "search_text"
     message = (
         f"{session.phase}: check {len(texts)} hypotheses with {looks}, then call submit_verification."
         + (f" {GREENFIELD}" if session.greenfield else "")
