@@ -89,7 +89,7 @@ async def test_a_journal_that_is_not_what_was_written_is_refused_by_name(shop: P
         assert file.read_bytes() != whole
 
 
-@pytest.mark.covers("error.no_active_session.field", "error.no_active_session")
+@pytest.mark.covers("error.no_active_session")
 async def test_a_handle_that_is_none_is_refused(shop: Path) -> None:
     async with gateway(shop) as call:
         for handle in ("session_20250101_000000_00000000", "../x", ""):

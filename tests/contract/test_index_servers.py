@@ -306,10 +306,10 @@ async def test_a_sync_counts_what_it_did(shop: Path) -> None:
         "deleted": 1,
         "unchanged": 20,
         "failed": 0,
-        "skipped": answer["skipped"],
+        "skipped": 0,
         "masked": 1,
         "failures": {},
-        "warnings": answer["warnings"],
+        "warnings": [],
         "index": {**answer["index"], "state": "fresh", "files": 22},
     }
     assert again | {"skipped": 0, "warnings": [], "index": {}} == {

@@ -104,8 +104,17 @@ async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path
             "submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE]
         )
         assert untried["error"] == "requirements_missing"
-        tools = "required_tools: missing find_definitions, find_references"
-        assert tools in untried["missing_requirements"]
+        *counts, mapping, unverified = untried["missing_requirements"]
+        assert counts == [
+            "symbols_identified: 0/3",
+            "entry_points: 0/1",
+            "files_analyzed: 0/2",
+            "existing_patterns: 0/1",
+            f"files_seen: {SERVICE} returned by no call",
+            "required_tools: missing find_definitions, find_references",
+        ]
+        assert mapping.startswith("nl_symbol_mapping: ")
+        assert unverified == f"unverified_symbols: {LOGIN}"
         assert (untried["consistency_errors"], untried["unseen_files"]) == ([], [SERVICE])
         await look(call)
         assert untried["consistency_hint"] == ""
@@ -172,7 +181,12 @@ async def test_hypotheses_are_taken_with_a_reason_that_fits(shop: Path) -> None:
             "architecture_unknown",
             "context_fragmented",
         ]
-        assert "symbols_identified: 1/3" in wrong["missing_requirements"]
+        assert wrong["missing_requirements"] == [
+            "symbols_identified: 1/3",
+            "entry_points: 0/1",
+            "files_analyzed: 1/2",
+            "existing_patterns: 0/1",
+        ]
         unsure = await call.refused(
             "submit_semantic",
             hypotheses=[{"text": SUPPOSED, "confidence": "absolute"}],
@@ -260,7 +274,13 @@ async def test_evidence_that_the_log_does_not_bear_out_settles_nothing(shop: Pat
         assert made_up["error"] == "requirements_missing"
         assert "no successful find_definitions call" in made_up["missing_requirements"][0]
         assert made_up["hypotheses_to_verify"] == [SUPPOSED]
-        assert {"find_definitions", "find_references", "search_text"} <= set(made_up["valid_tools"])
+        assert made_up["valid_tools"] == [
+            "find_definitions",
+            "find_references",
+            "search_text",
+            "analyze_structure",
+            "query",
+        ]
         await call("find_definitions", symbol="shipping_fee")
         assert "error" in await call.refused("submit_verification", verified=answered())
         await call("find_definitions", symbol="no_such_symbol")
@@ -352,7 +372,7 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
             symbols_identified=[LOGIN],
             symbols=["nope"],
         )
-        assert answer | {"cached_matches": []} == {
+        assert answer == {
             "session_id": session,
             "target_feature": "login",
             "symbols_count": 2,
@@ -382,6 +402,8 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
             "undefined_symbols": ["nope"],
         }
         assert "login" in answer["validation_prompt"]
+        assert "naming each symbol" in answer["response_schema"]["code_evidence"]
+        assert answer["cache_note"].startswith("No agreement pairs")
         assert "confirm_symbol_relevance" in answer["action_required"]
         assert (await call.refused("validate_symbol_relevance", target_feature="login"))[
             "field"
@@ -411,6 +433,7 @@ async def test_with_a_model_symbols_are_ranked_by_their_calibrated_similarity(
         assert 1 >= first["similarity"] > second["similarity"] >= 0
         assert (first["band"], second["band"]) == ("high", "low")
         assert first["asks"] != second["asks"]
+        assert (first["risk_adjustment"], second["risk_adjustment"]) == (None, None)
         assert answer["cached_matches"] == []
         await call("set_query_frame", target_feature=FRAME["target_feature"])
         confirmed = await call("confirm_symbol_relevance", **CONFIRMED)

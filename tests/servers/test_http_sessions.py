@@ -158,6 +158,7 @@ async def test_there_are_no_prompts_and_resources_and_none_are_declared(
         )
 
 
+@pytest.mark.covers("error.no_active_session.field")
 async def test_without_a_connection_the_session_must_be_named(shared: Served) -> None:
     async with client(shared.port, MODERN) as call:
         session = await begin(call)
