@@ -52,6 +52,10 @@ _UNAGREED = (
     "say with confirm_symbol_relevance that it carries out the target feature, then call "
     "submit_verification."
 )
+FOUND = (
+    "Calls have found what understanding needs: unless done, say with confirm_symbol_relevance what "
+    "carries out the target feature, then call submit_understanding with what was found."
+)
 UNREADABLE = (
     "The index reads no symbols here: call submit_semantic with what you take to be so, and prove it "
     "in VERIFICATION with search_text."

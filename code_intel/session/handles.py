@@ -67,7 +67,9 @@ def parse(text: str) -> Handle:
     if found is None:
         raise SessionError(f"{text[:_SHOWN]!a} is no session id.")
     if found[2] is None:
-        raise unknown(found[1])
+        raise SessionError(
+            f"{found[1]} is the name of a session; the session_id that start_session returned is longer."
+        )
     return Handle(found[1], found[2])
 
 

@@ -23,11 +23,16 @@ CONDITIONS: tuple[Condition, ...] = (
         "what it found is learned by a session that changes something",
     ),
     Condition(
+        lambda session, _: session.ready_by != "map",
+        "READY was not reached by understanding or verification, but by an agreement",
+        "that one counts as used, another one takes submit_understanding",
+    ),
+    Condition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached by understanding or verification",
-        "an agreement that led here counts as used, another one takes submit_understanding",
+        "get_session_status says what leads there",
     ),
     Condition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from code_intel.session.frame import SLOTS, SlotSource
-from code_intel.session.requirements import REQUIRED_TOOLS, need_for, slot_evidenced
+from code_intel.session.requirements import REQUIRED_TOOLS, need_for, slot_evidenced, slots_asked
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 
@@ -36,16 +36,22 @@ def progress(session: Session) -> tuple[Progress, ...]:
         if call.tool == "find_definitions" and call.counts
         for symbol in call.symbols
     }
-    evidenced = sum(slot_evidenced(session, slot) for slot in need.slots)
+    slots = slots_asked(session, need)
+    evidenced = sum(slot_evidenced(session, slot) for slot in slots)
     rows = (
         Progress("symbols_identified", len(found), need.symbols),
         Progress("entry_points", None, need.entry_points),
         Progress("files_analyzed", len(session.seen_files), need.files),
         Progress("existing_patterns", None, need.patterns),
         Progress("required_tools", sum(map(session.used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)),
-        Progress("slot_evidence", evidenced, len(need.slots)),
+        Progress("slot_evidence", evidenced, len(slots)),
     )
     return tuple(row for row in rows if row.need)
+
+
+def is_found(session: Session) -> bool:
+    """Whether calls have found all that they can; what is left is to say it."""
+    return all(row.have is None or row.have >= row.need for row in progress(session))
 
 
 def needed(session: Session) -> str:
@@ -58,14 +64,15 @@ def needed(session: Session) -> str:
         "pattern": need.patterns,
     }
     things = [f"{count} {name}{'s'[: count - 1]}" for name, count in counts.items() if count]
-    evidence = f" and evidence for {' and '.join(need.slots)}" if need.slots else ""
+    slots = slots_asked(session, need)
+    evidence = f" and evidence for {' and '.join(slots)}" if slots else ""
     return f"Understanding takes {', '.join(things)}{evidence}."
 
 
 def slots_so_far(session: Session) -> dict[str, dict[str, Any]]:
     """Return of each slot its value, how far that may be trusted, whether evidence is needed and there."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
-    needed = need_for(session.intent, session.risk).slots
+    needed = slots_asked(session, need_for(session.intent, session.risk))
     return {
         name: {
             "value": filled[name].value if name in filled else None,

@@ -34,6 +34,7 @@ __all__ = [
     "missing",
     "need_for",
     "slot_evidenced",
+    "slots_asked",
     "submit_understanding",
 ]
 
@@ -188,12 +189,12 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
     )
     lacking = [f"{key}: {have}/{wanted}" for key, have, wanted in rows if have < wanted]
     if unseen := _unseen(session, submission, facts):
-        lacking.append(f"files_seen: {', '.join(map(shown, unseen))} returned by no call")
+        lacking.append(f"files_seen: {', '.join(map(shown, unseen))} looked at by no call")
     if unused := _unused_tools(session, facts):
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
         f"slot_evidence: {slot} not evidenced"
-        for slot in _slots_asked(session, need)
+        for slot in slots_asked(session, need)
         if not slot_evidenced(session, slot)
     ]
     if not _feature_named(session, known, facts):
@@ -237,7 +238,7 @@ def _proves(call: Call, corroborated: frozenset[str]) -> bool:
     return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
-def _slots_asked(session: Session, need: Need) -> list[str]:
+def slots_asked(session: Session, need: Need) -> list[str]:
     """Return the slots that must be evidenced: the target feature, and what else the frame has.
 
     What the query does not say can have no evidence; that it is open is what has raised the risk.

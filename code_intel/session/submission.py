@@ -131,7 +131,10 @@ def _stray_entries(submission: Submission, facts: UnderstandingFacts) -> Iterato
     del facts
     for entry in submission.entry_points:
         if not names_one(entry, submission.symbols_identified):
-            yield f"entry_points: {shown(entry)} names none of symbols_identified"
+            yield (
+                f"entry_points: {shown(entry)} names none of symbols_identified; list the symbol in "
+                "both, or in neither"
+            )
 
 
 def _loose_patterns(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:

@@ -180,13 +180,15 @@ def _caseless(path: Path) -> str:
 
 _LOOK_AND_ADD = f"look at the file with {LOOK}, then call add_explored_files."
 
-UNUSABLE = Rule("path_outside_root", lambda _: True, "Name a file inside the project.")
+UNUSABLE = Rule(
+    "path_outside_root", lambda _: True, "Call check_write_target with a file inside the project."
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
         "read_only_intent",
         lambda target: not target.session.intent.writes,
-        "This session only reads; start one with intent IMPLEMENT, MODIFY or DELETE to write.",
+        "This session only reads; to write, call start_session with intent IMPLEMENT, MODIFY or DELETE.",
     ),
     Rule("not_ready", lambda target: target.session.phase is not Phase.READY),
     Rule("path_outside_root", _is_outside, UNUSABLE.hint),
@@ -215,7 +217,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "new_files_not_allowed",
         lambda target: _is_new(target) and not target.allow_new,
-        "Only existing files may be written here.",
+        "There is no such file: call check_write_target with one that exists, or with allow_new_files to "
+        "create it.",
     ),
     Rule(
         "folder_not_explored",

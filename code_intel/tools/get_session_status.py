@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from code_intel.session import phases
-from code_intel.session.guidance import next_step, recovery_options
-from code_intel.session.progress import progress, slots_so_far
+from code_intel.session.guidance import FOUND, next_step, recovery_options
+from code_intel.session.progress import is_found, progress, slots_so_far
 from code_intel.session.short_circuit import explained
 from code_intel.session.state import Session
 from code_intel.tools.answers import BUDGET, bounded, tokens
@@ -46,11 +46,17 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
             {"tool": option.tool, "purpose": option.purpose}
             for option in recovery_options(session, offered)
         ],
-        "next_step": next_step(session),
+        "next_step": _next(session),
     }
     told = _short(_record(session)) | {"guards": guards, "upstreams": states}
     left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
     return _answer(session, fixed | bounded(told, left), states, guards)
+
+
+def _next(session: Session) -> str:
+    """Return what comes next; who has found everything is not sent to look again."""
+    exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
+    return FOUND if exploring and is_found(session) else next_step(session)
 
 
 def _failed(session: Session) -> list[str]:

@@ -37,14 +37,19 @@ async def test_the_status_says_what_is_needed_and_what_was_found_so_far(shop: Pa
         needs = {row["key"]: (row["have"], row["need"]) for row in before["requirements"]}
         assert needs["symbols_identified"] == (0, 5)
         assert needs["required_tools"] == (0, 2)
-        assert needs["slot_evidence"] == (0, 2)
+        assert needs["slot_evidence"] == (0, 1)  # the query says no issue: it can have no evidence
         assert before["slot_evidence"]["target_feature"] == {
             "value": "login",
             "source": "FACT",
             "required": True,
             "evidenced": False,
         }
-        assert before["slot_evidence"]["observed_issue"]["value"] is None
+        assert before["slot_evidence"]["observed_issue"] == {
+            "value": None,
+            "source": "UNRESOLVED",
+            "required": False,
+            "evidenced": False,
+        }
         await call("find_definitions", symbol="AuthService.login")
         await call("find_references", symbol="login")
         after = await call("get_session_status")

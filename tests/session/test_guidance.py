@@ -12,6 +12,7 @@ from code_intel.session import evidence, requirements, steps
 from code_intel.session.evidence import Answer, Evidence, Reason
 from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
+    FOUND,
     GREENFIELD,
     OPTIONS,
     REMEDIES,
@@ -30,8 +31,9 @@ from code_intel.session.phases import (
     allowed_tools,
     check_allowed,
 )
-from code_intel.session.progress import progress, slots_so_far
+from code_intel.session.progress import is_found, needed, progress, slots_so_far
 from code_intel.session.requirements import Submission, UnderstandingFacts
+from code_intel.session.risk import Risk
 from code_intel.session.state import Hypothesis, Session
 from code_intel.tools.table import CORE
 from session.sessions import FACTS, after, explored, framed, low_risk, started, submission
@@ -134,7 +136,7 @@ def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD]
+    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD, FOUND]
     + [option.tool for option in OPTIONS],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
@@ -165,6 +167,7 @@ def test_progress_never_needs_what_the_intent_and_risk_do_not(session: Session) 
 def test_progress_counts_what_calls_have_found() -> None:
     session = low_risk()
     before = {row.key: row.have for row in progress(session)}
+    assert not is_found(session)
     assert before == {
         "symbols_identified": 0,
         "entry_points": None,
@@ -175,6 +178,17 @@ def test_progress_counts_what_calls_have_found() -> None:
     session = after(explored(session), steps.called("find_definitions", "nonsense"))
     now = {row.key: row.have for row in progress(session)}
     assert (now["symbols_identified"], now["files_analyzed"], now["required_tools"]) == (1, 4, 2)
+    assert not is_found(session)
+    found = steps.called("find_definitions", "log", found=3, symbols=["login", "logout", "log_all"])
+    assert is_found(after(session, found))
+
+
+def test_of_what_the_query_does_not_say_no_evidence_is_asked() -> None:
+    session = framed(started(), target_feature="ログイン", desired_action="直してほしい")
+    assert session.risk is Risk.HIGH
+    assert needed(session).endswith("evidence for target_feature.")
+    required = {name for name, slot in slots_so_far(session).items() if slot["required"]}
+    assert required == {"target_feature"}
 
 
 def test_what_the_halves_returned_last_is_replayed_and_kept_small() -> None:

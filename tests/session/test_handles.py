@@ -59,7 +59,6 @@ def test_a_name_without_its_secret_opens_nothing(place: Place) -> None:
     _, others = journal.create(place, Intent.MODIFY, QUERY)
     secret = parse(text).secret
     wrong = [
-        session.name,
         Handle(session.name, "0" * 32).text,
         Handle(session.name, secret[::-1]).text,
         Handle(session.name, parse(others).secret).text,
@@ -111,6 +110,13 @@ def test_no_text_is_a_handle_by_chance(text: str) -> None:
     with pytest.raises(SessionError) as caught:
         parse(text)
     assert caught.value.error == "no_active_session"
+
+
+def test_a_name_is_no_handle_and_whoever_passes_it_is_told_so() -> None:
+    name = "session_20260102_030406_0000000a"  # of a session that is not there: nothing is given away
+    with pytest.raises(SessionError, match="the name of a session") as caught:
+        parse(name)
+    assert "start_session" in caught.value.hint
 
 
 def test_people_read_a_session_by_its_name_and_change_nothing(place: Place) -> None:

@@ -374,7 +374,7 @@ def test_a_file_counts_when_a_call_has_returned_it_among_few(call: Step, *, open
     if not opens:
         assert verdict.missing == (
             "files_analyzed: 1/2",
-            "files_seen: src/late.py returned by no call",
+            "files_seen: src/late.py looked at by no call",
         )
         for tool in ("find_definitions", "find_references", "search_text (path="):
             assert tool in verdict.hint
