@@ -1,4 +1,4 @@
-"""List sessions, the last used first: what for, in which phase, still open or not.
+"""List sessions, the last used first: what for, in which phase, how it ended, or else whether it is still open.
 
 Exits 1 when there is none.
 """
@@ -51,8 +51,12 @@ def _data(one: Listed) -> dict[str, Any]:
     }
 
 
+def _ended(one: Listed) -> str:
+    return one.outcome or one.state
+
+
 def _line(one: Listed) -> str:
     used = datetime.fromisoformat(one.used_at).astimezone()
     said = plain(one.query) if one.intent else "its journal is not what was acknowledged"
-    stands = f"{one.intent or '-':<12}{one.phase or '-':<13}{one.state:<9}"
+    stands = f"{one.intent or '-':<12}{one.phase or '-':<13}{_ended(one):<9}"
     return f"{one.name}  {used:%Y-%m-%d %H:%M}  {stands}{cut(said, _QUERY_COLUMNS)}"

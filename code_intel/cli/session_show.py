@@ -96,7 +96,9 @@ def _meant(place: Place, text: str) -> str:
             f"No session is called {plain(text)[:_SHOWN]}."
             if names
             else "There are no sessions yet.",
-            hint="`code-intel session list --all` lists them.",
+            hint="`code-intel session list --all` lists them."
+            if names
+            else "An agent begins one with start_session.",
             details={"field": "id"},
         )
     if len(found) > 1:
@@ -161,10 +163,11 @@ def _text(name: str, state: str, story: Story, left_out: int, rows: int) -> Iter
     if session is None:
         yield f"{name}: {state}"
     else:
-        yield f"{name}: {session.intent}, {session.phase}, {state}"
+        ends = [state, *(item.outcome for item in session.outcomes[-1:])]
+        yield f"{name}: {session.intent}, {session.phase}, {', '.join(ends)}"
         began, used = map(datetime.fromisoformat, (session.started_at, session.updated_at))
         took = duration((used - began).total_seconds())
-        yield f"{began.astimezone():%Y-%m-%d %H:%M:%S}, {took}, {len(session.calls)} calls, risk {session.risk}"
+        yield f"{began.astimezone():%Y-%m-%d %H:%M:%S}, {took}, calls: {len(session.calls)}, risk {session.risk}"
         yield ""
     for number, line in enumerate(story.lines):
         if number == FIRST and left_out:

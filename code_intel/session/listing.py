@@ -1,10 +1,10 @@
 """The sessions of a project for people: listed, and the oldest deleted.
 
-A list replays nothing: of a journal's lines it reads hash and event, and what the first one says.
+A list replays nothing: of a journal's lines it reads hash and event, and what the first one and the last outcome say.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import files, heads
-from code_intel.session.chain import broken, check, record
+from code_intel.session.chain import Line, broken, check, record
 from code_intel.session.handles import NAME
 from code_intel.session.heads import Place
-from code_intel.session.phases import START, Intent, Phase, advance
+from code_intel.session.phases import START, Event, Intent, Phase, advance
 
 KEPT = 1000  # journals of a project; the least recently used go first
 State = Literal["open", "expired", "broken"]
@@ -42,6 +42,7 @@ class Listed(NamedTuple):
         used_at: When its last step was taken, likewise; of a broken one when its file was written.
         steps: How many steps it has.
         why: What is wrong with a broken one.
+        outcome: How it ended, as was said last; empty before that.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Listed(NamedTuple):
     used_at: str
     steps: int
     why: str = ""
+    outcome: str = ""
 
 
 def list_sessions(
@@ -120,6 +122,7 @@ def _read(place: Place, file: JournalFile, hours: float, now: datetime) -> Liste
     try:
         said = record(file.path, 1, lines[0]).data
         intent, query = Intent(said["intent"]), str(said["query"])
+        outcome = _outcome(file.path, lines)
         if (said["name"], said["project"]) != (file.name, place.project):
             raise broken(file.path, "it is the journal of another session")
     except (KeyError, TypeError, ValueError) as error:
@@ -127,6 +130,13 @@ def _read(place: Place, file: JournalFile, hours: float, now: datetime) -> Liste
     phase = START[intent]
     for line in lines[1:]:
         phase = advance(phase, line.event)
-    state: State = "expired" if is_expired(lines[-1].at, hours, now) else "open"
+    began, used = lines[0].at, lines[-1].at
+    state: State = "expired" if is_expired(used, hours, now) else "open"
     first = query.strip().splitlines()[0] if query.strip() else ""
-    return Listed(file.name, state, intent, phase, first, lines[0].at, lines[-1].at, len(lines))
+    return Listed(file.name, state, intent, phase, first, began, used, len(lines), outcome=outcome)
+
+
+def _outcome(path: Path, lines: Sequence[Line]) -> str:
+    numbered = reversed(list(enumerate(lines, 1)))
+    ends = (record(path, number, line) for number, line in numbered if line.event is Event.OUTCOME)
+    return next((str(end.data["outcome"]) for end in ends), "")

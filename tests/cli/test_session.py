@@ -93,7 +93,9 @@ def test_the_last_used_session_is_listed_first_without_its_secret(place: Place, 
 
 def test_a_project_without_sessions_says_what_begins_one(run: Run) -> None:
     assert "an agent begins one with start_session" in run("list", code=1)
-    assert "There are no sessions yet." in run("show", "last", code=1)
+    said = run("show", "last", code=1)
+    assert "There are no sessions yet." in said
+    assert "start_session" in said
 
 
 def test_only_the_newest_are_listed_unless_all_are_asked_for(place: Place, run: Run) -> None:
@@ -116,6 +118,13 @@ def test_expired_and_broken_sessions_are_listed_as_such(place: Place, run: Run) 
     assert (broken["state"], broken["intent"], broken["phase"]) == ("broken", None, None)
     assert "line 1" in broken["why"]
     assert "its journal is not what was acknowledged" in run("list")
+
+
+def test_what_has_ended_is_listed_and_told_with_its_outcome(place: Place, run: Run) -> None:
+    started = begin(place)
+    journal.append(place, started.handle, steps.outcome("partial", {}))
+    assert "EXPLORATION  partial " in run("list")
+    assert run("show", "last").splitlines()[0].endswith("EXPLORATION, open, partial")
 
 
 def test_a_session_is_found_by_its_name_its_beginning_its_handle_or_as_the_last(

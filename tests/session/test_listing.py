@@ -43,6 +43,7 @@ def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place
         "2026-01-02T03:04:08+00:00",
         2,
         "",
+        "",
     )
     for one in found:
         session = journal.inspect(place, one.name)
@@ -51,6 +52,14 @@ def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place
             session.seq,
             session.updated_at,
         )
+
+
+def test_a_list_says_how_a_session_ended_as_was_said_last(place: Place) -> None:
+    _, handle = journal.create(place, Intent.MODIFY, QUERY)
+    journal.append(place, handle, steps.outcome("failure", {}))
+    journal.append(place, handle, steps.outcome("partial", {}), LOOK)
+    (one,) = list_sessions(place)
+    assert (one.state, one.outcome) == ("open", "partial")
 
 
 def test_the_phase_of_a_list_is_the_one_that_replaying_gives(place: Place) -> None:
