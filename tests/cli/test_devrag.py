@@ -1,6 +1,7 @@
 """The program `devrag` as its users and their scripts call it: every command, flag, answer and code."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -14,7 +15,7 @@ from code_intel.cli.devrag import COMMANDS, MISSING, line, main
 from code_intel.cli.devrag.codes import FAILED, OPERATIONAL
 from code_intel.cli.main import parser_of
 from code_intel.errors import UsageError
-from projects import Project
+from projects import BIN, Project
 
 Devrag = Callable[..., dict[str, Any]]
 GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
@@ -258,9 +259,34 @@ def test_every_error_has_devrags_code_and_its_exit_code(
     assert (error["code"] in OPERATIONAL) == (code == 1)
 
 
+def test_a_server_that_cannot_start_says_so_to_people_and_nothing_to_its_client(
+    place: Path,
+) -> None:
+    (place / "broken.json").write_text("{\n  nope\n}", encoding="utf-8")
+    (place / "gpu.json").write_text(
+        '{"compute": {"device": "gpu", "fallback_to_cpu": false}}', encoding="utf-8"
+    )
+    before = sorted(place.rglob("*"))
+    for words, code, said in (
+        (("--config", "broken.json"), 2, b"broken.json is not JSON"),
+        (("serve", "--config", "broken.json"), 2, b"broken.json is not JSON"),
+        (("serve", "--config", "gpu.json"), 1, b"fallback_to_cpu"),
+    ):
+        ended = subprocess.run(
+            [BIN / "devrag", *words],
+            check=False,
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
+        assert (ended.returncode, ended.stdout) == (code, b"")
+        assert said in ended.stderr
+    assert sorted(place.rglob("*")) == before
+
+
 def test_bad_json_names_its_place(place: Path, devrag: Devrag) -> None:
     (place / "config.json").write_text('{\n  "chunk_size": 5,\n}', encoding="utf-8")
-    for words in (("sync",), ("search", "ferry"), ()):
+    for words in (("sync",), ("search", "ferry")):
         assert "line 3, column 1" in devrag(*words, code=2)["message"]
     assert sorted(path.name for path in place.iterdir()) == ["config.json", "documents"]
 
@@ -367,7 +393,7 @@ def test_a_gpu_that_must_be_there_is_missed_before_anything_is_computed(
     (place / "config.json").write_text(
         '{"compute": {"device": "gpu", "fallback_to_cpu": false}}', encoding="utf-8"
     )
-    for words in (("sync",), ("serve",), ("search", "ferry")):
+    for words in (("sync",), ("search", "ferry")):
         error = devrag(*words, code=1)
         assert error["code"] == "init_failed"
         assert "fallback_to_cpu" in error["hint"]

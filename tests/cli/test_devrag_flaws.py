@@ -283,7 +283,7 @@ async def test_a_server_answers_at_once_and_never_calls_home(
 def test_bad_json_indexes_nothing_and_makes_nothing(place: Path, devrag: Devrag) -> None:
     (place / "config.json").write_text('{"documents_dir": "./other",', encoding="utf-8")
     before = sorted(place.rglob("*"))
-    for words in (("sync",), ("status",), ()):
+    for words in (("sync",), ("status",)):
         error = devrag(*words, code=2)
         assert error["code"] == "invalid_config"
         assert "line 1, column" in error["message"]

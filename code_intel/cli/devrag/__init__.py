@@ -2,7 +2,8 @@
 
 `devrag [--config PATH] [COMMAND …]`; flags may stand in any place; without a command it serves on stdin
 and stdout. Answers are JSON, `{"status": "ok", "data": …}` or `{"status": "error", "error": …}`, unless
-`--output text`. Exit codes: 1 when something failed, 2 when the line or the configuration is wrong.
+`--output text`. Exit codes: 1 when something failed, 2 when the line or the configuration is wrong. A server
+that cannot start says so on stderr alone.
 """
 
 import importlib
@@ -70,7 +71,8 @@ def main(argv: Sequence[str]) -> int:
 
     def tell(error: CodeIntelError) -> None:
         failed.append(code_of(error, line.command) in OPERATIONAL)
-        print(json.dumps(masked_data(refusal(error, line.command)), ensure_ascii=False))
+        if line.command != "serve":  # a client reads the protocol there, and nothing else
+            print(json.dumps(masked_data(refusal(error, line.command)), ensure_ascii=False))
 
     code = bounded(work, tell, "devrag")
     return 1 if any(failed) else code
