@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from code_intel.errors import UsageError
+
 MOST = 64
 """Plain globs that one is taken for; nobody writes as many."""
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -26,11 +28,9 @@ def expand(glob: str) -> tuple[str, ...]:
     found, waiting = [glob], [glob.removeprefix("./")]
     while waiting and len(found) + len(waiting) < MOST:
         plain = _STARS.sub("**", waiting.pop(0))
-        choice = _CHOICE.search(plain)
         head, any_folder, tail = plain.partition("**/")
-        if choice:
-            before, after = plain[: choice.start()], plain[choice.end() :]
-            waiting += [f"{before}{part}{after}" for part in choice[1].split(",")]
+        if chosen := _alternatives(plain):
+            waiting += chosen
         elif any_folder:
             waiting += [f"{head}*/{tail}", f"{head}{tail}"]
         else:
@@ -38,33 +38,43 @@ def expand(glob: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *waiting]))
 
 
-def selector(glob: str) -> Callable[[str], bool]:
+def selector(glob: str, field: str = "pattern") -> Callable[[str], bool]:
     """Return whether a path is meant by `glob`: `*.py` at any depth, `src/*.py` right below `src`.
 
     `*`, `?` and `[…]` stay within a folder, `**` is any number of folders, a glob that ends in `/` means
     all that is below; a path of the very letters of the glob is meant, too.
 
     Raises:
-        ValueError: Its braces stand for too many globs.
+        UsageError: Its braces stand for too many globs; names `field`.
     """
-    plain = tuple(_parts(each) for each in _chosen(glob))
+    plain = tuple(_parts(each) for each in _chosen(glob, field))
     return lambda path: path == glob or any(_fits(path.split("/"), parts) for parts in plain)
 
 
-def _chosen(glob: str) -> list[str]:
+def _chosen(glob: str, field: str) -> list[str]:
     """Return the globs without braces that one stands for."""
     found, waiting = [], [glob]
     while waiting:
         plain = waiting.pop()
-        choice = _CHOICE.search(plain)
-        if choice is None:
-            found.append(plain)
-        else:
-            before, after = plain[: choice.start()], plain[choice.end() :]
-            waiting += [f"{before}{part}{after}" for part in choice[1].split(",")]
+        chosen = _alternatives(plain)
+        waiting += chosen
+        found += [] if chosen else [plain]
         if len(found) + len(waiting) > MOST:
-            raise ValueError(f"stands for more than {MOST} globs")
+            raise UsageError(
+                f"{field} stands for more than {MOST} globs.",
+                hint="Ask with fewer alternatives in braces.",
+                details={"field": field},
+            )
     return found
+
+
+def _alternatives(glob: str) -> list[str]:
+    """Return a glob with each choice of its first braces; nothing where it has none."""
+    choice = _CHOICE.search(glob)
+    if choice is None:
+        return []
+    before, after = glob[: choice.start()], glob[choice.end() :]
+    return [f"{before}{part}{after}" for part in choice[1].split(",")]
 
 
 def _parts(glob: str) -> tuple[str, ...]:

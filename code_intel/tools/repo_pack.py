@@ -60,10 +60,11 @@ async def repo_pack(
     """
     asked = (path, format, tuple(include), tuple(exclude))
     first = place_of(cursor, *asked)
-    wanted = _selectors(include, "include"), _selectors(exclude, "exclude")
+    wanted = [selector(glob, "include") for glob in include]
+    unwanted = [selector(glob, "exclude") for glob in exclude]
     async with desk.perhaps(session_id, "repo_pack") as held:
         listing = await list_files(desk.root, path)
-        sizes, generated = await thread(_chosen, desk, listing.names, path, *wanted)
+        sizes, generated = await thread(_chosen, desk, listing.names, path, wanted, unwanted)
         made = await thread(_page, desk, format, list(sizes), path, first, begins=not cursor)
         if held is not None:
             files = [piece.name for piece in made.pieces]
@@ -235,17 +236,6 @@ def _entries(names: Sequence[str]) -> list[str]:
 def _row(piece: Piece) -> dict[str, Any]:
     lines = {"file": piece.name, "start_line": piece.first, "end_line": piece.last}
     return lines | flags_of(piece.text, piece.name)
-
-
-def _selectors(globs: Sequence[str], field: str) -> list[Callable[[str], bool]]:
-    try:
-        return [*map(selector, globs)]
-    except ValueError as error:
-        raise UsageError(
-            f"repo_pack: {field} {error}.",
-            hint="Ask with fewer alternatives in braces.",
-            details={"field": field},
-        ) from None
 
 
 def _is_wanted(

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.errors import UsageError
 from code_intel.forest.globs import selector
 from code_intel.forest.grep import DEADLINE, base_of, list_files, still_there
 from code_intel.index.reading import utf8_name
@@ -43,7 +42,7 @@ async def search_files(
     know what a file is called; files_search finds by what is in it. Returns the paths by name; that a file
     is listed here does not count as having looked at it.
     """
-    wanted = _wanted(pattern)
+    wanted = selector(pattern)
     start = start_of(cursor, pattern, path, file_type)
     async with desk.perhaps(session_id, "search_files") as held:
         listing = await list_files(desk.root, path, file_type)
@@ -75,17 +74,6 @@ async def search_files(
         )
         lines.append(data["message"])
     return Answer(data, "\n".join([*lines, *notes]))
-
-
-def _wanted(pattern: str) -> Callable[[str], bool]:
-    try:
-        return selector(pattern)
-    except ValueError as error:
-        raise UsageError(
-            f"search_files: pattern {error}.",
-            hint="Ask with fewer alternatives in braces.",
-            details={"field": "pattern"},
-        ) from None
 
 
 def _found(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.errors import UsageError
 from code_intel.forest.globs import selector
 
 MEANT = {
@@ -58,5 +59,5 @@ def test_a_glob_made_to_explode_is_quick(bomb: str) -> None:
 
 
 def test_too_many_alternatives_are_refused() -> None:
-    with pytest.raises(ValueError, match="more than 64"):
-        selector("{a,b}" * 12)
+    with pytest.raises(UsageError, match="include stands for more than 64"):
+        selector("{a,b}" * 12, "include")
