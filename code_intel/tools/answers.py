@@ -188,6 +188,11 @@ def definition_data(definition: Definition) -> dict[str, Any]:
     }
 
 
+def definition_line(row: Mapping[str, Any]) -> str:
+    """Return a row that says where something is defined as one line."""
+    return f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
+
+
 def index_data(index: Freshness) -> dict[str, Any]:
     """Return the `index` field of every search answer."""
     return {

@@ -1,5 +1,6 @@
 """Tool `deps_closure`."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -27,12 +28,13 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.paging import Cursor, Page, page, start_of
-from code_intel.tools.suspicion import flags_of, note_of
+from code_intel.tools.suspicion import flags_of
 
 LOOKED_AT = 50
 """Files of an answer that are brought up to date before it is given."""
 PACKAGES = 50
 LINES = 40
+ARROWS = {"outbound": "→", "inbound": "←"}
 UNFOLLOWED = (
     "Imports of {language} are not followed to files: that nothing is listed proves nothing."
 )
@@ -144,15 +146,13 @@ def _node_data(node: Node) -> dict[str, Any]:
     return data | flags_of(node.path)
 
 
+def _line(row: Mapping[str, Any]) -> str:
+    via = "" if row["depth"] == 1 else f"  via {visible(row['via'])}"
+    return f"{row['depth']} {ARROWS[row['direction']]} {visible(row['path'])}{via}"
+
+
 def _text(name: str, found: Closure, part: Page, data: dict[str, Any]) -> str:
-    lines = [note_of(data["nodes"])] if note_of(data["nodes"]) else []
-    arrows = {"outbound": "→", "inbound": "←"}
-    for node in found.nodes[part.start : part.end][:LINES]:
-        via = "" if node.depth == 1 else f"  via {visible(node.via)}"
-        lines.append(f"{node.depth} {arrows[node.direction]} {visible(node.path)}{via}")
-    if len(part.rows) > LINES:
-        lines.append(f"… {len(part.rows) - LINES} more in `nodes`.")
-    lines += part.rest(len(found.nodes))
+    lines = part.lines(_line, "nodes", len(found.nodes), LINES)
     if found.truncated:
         lines.append(
             "There are more: ask with a larger limit or a smaller max_depth, or for one of these."

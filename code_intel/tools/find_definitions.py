@@ -8,14 +8,12 @@ from code_intel.forest.grep import Question, confined, grep
 from code_intel.learned.validity import lookup_name
 from code_intel.records import Definition
 from code_intel.session import steps
-from code_intel.text import visible
-from code_intel.tools.answers import definition_data, index_data, index_text
+from code_intel.tools.answers import definition_data, definition_line, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.languages import language_named
 from code_intel.tools.paging import Cursor, files_shown, page, start_of
-from code_intel.tools.suspicion import note_of
 
 LIMIT = 50
 """Definitions of one answer."""
@@ -70,12 +68,7 @@ async def find_definitions(
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )
-    lines = [f"{visible(d.file)}:{d.line}  {d.kind} {visible(d.qualified)}" for d in found[:LINES]]
-    if note := note_of(part.rows):
-        lines.insert(0, note)
-    if len(found) > LINES:
-        lines.append(f"… {len(found) - LINES} more in `definitions`.")
-    lines += part.rest(len(every))
+    lines = part.lines(definition_line, "definitions", len(every), LINES)
     text = "\n".join(lines) or f"No definition of {symbol} in the index; try another spelling."
     data = {
         "symbol": symbol,

@@ -1,5 +1,6 @@
 """Tool `find_references`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.find_definitions import MOST, Symbol
 from code_intel.tools.languages import type_named
 from code_intel.tools.paging import Cursor, files_shown, page, start_of
-from code_intel.tools.suspicion import flags_of, note_of
+from code_intel.tools.suspicion import flags_of
 
 MAX_REFERENCES = 1000
 """References that are found at the most; of a name with more, no page would be read anyway."""
@@ -68,15 +69,7 @@ async def find_references(
                 symbols=(symbol,) if found and known else (),
             )
             await held.append(step)
-    lines = [
-        f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
-        for row in part.rows[:LINES]
-    ]
-    if note := note_of(part.rows):
-        lines.insert(0, note)
-    if len(part.rows) > LINES:
-        lines.append(f"… {len(part.rows) - LINES} more in `references`.")
-    lines += part.rest(len(found))
+    lines = part.lines(_line, "references", len(found), LINES)
     if more and part.next_cursor is None:
         lines.append("There is more: narrow with path or language.")
     data = {
@@ -112,6 +105,10 @@ async def _grep(desk: Desk, question: Question) -> Matches:
             hint=error.hint,
             details={**error.details, "field": _FIELDS[field]},
         ) from None
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
 
 
 def _reference_data(match: Match) -> dict[str, Any]:

@@ -12,15 +12,14 @@ from code_intel.forest.grep import confined, list_files
 from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
-from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, index_data, index_text
+from code_intel.tools.answers import BUDGET, definition_line, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import freshen
 from code_intel.tools.languages import READ, language_named
 from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.source_file import called_by_index
-from code_intel.tools.suspicion import flags_of, note_of
+from code_intel.tools.suspicion import flags_of
 
 LOOKED_AT = 200
 """Files of a folder that are brought up to date before it answers; the indexer sees to the others."""
@@ -73,14 +72,7 @@ async def get_symbols(
         **part.data(more=more),
         "index": index_data(index),
     }
-    lines = [note_of(part.rows)] if note_of(part.rows) else []
-    lines += [
-        f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
-        for row in part.rows[:LINES]
-    ]
-    if len(part.rows) > LINES:
-        lines.append(f"… {len(part.rows) - LINES} more in `symbols`.")
-    lines += [*part.rest(len(found)), *([MORE] if more else [])]
+    lines = part.lines(definition_line, "symbols", len(found), LINES) + ([MORE] if more else [])
     if not found:
         data["message"] = _missed(path, every)
         lines.append(data["message"])

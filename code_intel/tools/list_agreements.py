@@ -52,7 +52,9 @@ async def list_agreements(
     }
     lines = [_line(places[place]) for place in shown]
     if data["next_cursor"]:
-        lines.append(f"… {len(rest) - len(shown)} more: call again with cursor={visible(shown[-1])}")
+        lines.append(
+            f"… {len(rest) - len(shown)} more: call again with cursor={visible(shown[-1])}"
+        )
     return Answer(data, "\n".join(lines) or "No agreements yet; record_outcome writes them.")
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.session.state import MOST_OPENED
 from code_intel.tools.answers import CAP, tokens
+from code_intel.tools.suspicion import note_of
 
 T = TypeVar("T")
 
@@ -51,6 +52,15 @@ class Page(NamedTuple):
             "truncated": more or self.next_cursor is not None,
             "next_cursor": self.next_cursor,
         }
+
+    def lines(self, line: Callable[[Any], str], field: str, total: int, most: int) -> list[str]:
+        """Return the page as text: a word on flagged rows, the first `most`, and where the others are.
+
+        `field` has all rows of the page; `total` is what the question found.
+        """
+        more = [f"… {len(self.rows) - most} more in `{field}`."] if len(self.rows) > most else []
+        note = [found] if (found := note_of(self.rows)) else []
+        return [*note, *map(line, self.rows[:most]), *more, *self.rest(total)]
 
     def rest(self, total: int) -> list[str]:
         """Return the line that says how to get what comes after this page, if anything does."""

@@ -1,5 +1,6 @@
 """Tool `search_text`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,7 +11,7 @@ from code_intel.text import visible
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.paging import Cursor, files_shown, page, start_of
-from code_intel.tools.suspicion import flags_of, note_of
+from code_intel.tools.suspicion import flags_of
 
 LINES = 30
 """Matches that are shown as text, too."""
@@ -56,15 +57,7 @@ async def search_text(
             every = [match.file for match in result.matches]
             files = files_shown(every, every[part.start : part.end])
             await held.append(steps.called("search_text", pattern, found=total, files=files))
-    lines = [
-        f"{visible(row['file'])}:{row['line_number']}  {visible(row['line_content'].strip()[:200])}"
-        for row in part.rows[:LINES]
-    ]
-    if note := note_of(part.rows):
-        lines.insert(0, note)
-    if len(part.rows) > LINES:
-        lines.append(f"… {len(part.rows) - LINES} more in `matches`.")
-    lines += part.rest(total)
+    lines = part.lines(_line, "matches", total, LINES)
     if result.truncated and part.next_cursor is None:
         lines.append("There is more: narrow with path or file_type, or raise max_results.")
     if not total:
@@ -80,6 +73,11 @@ async def search_text(
         data["warnings"] = [result.note]
         lines.append(result.note)
     return Answer(data, "\n".join(lines))
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    place = f"{visible(row['file'])}:{row['line_number']}"
+    return f"{place}  {visible(row['line_content'].strip()[:200])}"
 
 
 def _match_data(match: Match) -> dict[str, Any]:
