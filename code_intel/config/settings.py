@@ -81,7 +81,7 @@ SETTINGS = (
         "Branch whose agreements are merged; empty: the remote's default, else `main`, `master`.",
         in_file=False,
     ),
-    Setting("session_hours", 24, "Hours after its last event until a session expires."),
+    Setting("session_hours", 24, "Hours after its last event until a session expires; 0: never."),
     Setting(
         "idle_minutes", 5, "Minutes without a question until the model is dropped from memory."
     ),
@@ -284,8 +284,11 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
         names = tuple(value) if isinstance(value, list | tuple) else (value,)
         require(file, row.name, not isinstance(value, str), "a list of names")
         return _bounded(row, names, str(file))
-    require(file, row.name, type(value) is type(row.default), f"a {type(row.default).__name__}")
+    require(file, row.name, type(value) is type(row.default), _KINDS[type(row.default)])
     return _bounded(row, value, str(file))
+
+
+_KINDS = {bool: "true or false", int: "a whole number", str: "a text"}
 
 
 def _misplaced(given: Mapping[str, Any]) -> list[str]:
@@ -307,9 +310,9 @@ def _parse(row: Setting, text: str, variable: str) -> object:
         if isinstance(row.default, int):
             return _bounded(row, int(text), variable, UNSET.format(variable))
     except (KeyError, ValueError):
-        expected = type(row.default).__name__
+        expected = _KINDS[type(row.default)]
         raise ConfigError(
-            f"{variable} is {text[:100]!r}; expected a {expected}.", hint=UNSET.format(variable)
+            f"{variable} is {text[:100]!r}; expected {expected}.", hint=UNSET.format(variable)
         ) from None
     return _bounded(row, text, variable, UNSET.format(variable))
 

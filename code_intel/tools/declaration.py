@@ -232,6 +232,8 @@ def _usage(tool: Tool, error: ValidationError) -> UsageError:
     problem = ": " + first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         problem = " is required"
+    elif first["type"] == "model_type":
+        problem = " is an object"  # pydantic would name the class
     return UsageError(
         f"{tool.name}: {where}{problem}.",
         hint=f"Correct {where} and call {tool.name} again.",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.errors import UsageError
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import after_search, next_step
@@ -50,6 +51,12 @@ async def search_smart(
     """
     session, handle = await look(desk, session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")
+    if not words:
+        raise UsageError(
+            "There is nothing to ask: no query was given, and no session has words of its own.",
+            hint="Call search_smart with a query, or with the session_id that start_session returned.",
+            details={"field": "query"},
+        )
     check_query(words)
     since = time.monotonic()
     answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))

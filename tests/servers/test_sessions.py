@@ -289,6 +289,10 @@ async def test_unknown_arguments_are_ignored_with_a_warning(shop: Path, era: str
         answer = await call("find_definitions", symbol="Cart", zeta=1)
         assert answer["definitions"]
         assert answer["warnings"] == ["Ignored unknown arguments: zeta."]
+        refused = await call.refused("set_query_frame", target_feature="login")
+        assert refused["message"] == "set_query_frame: target_feature is an object."
+        refused = await call.refused("search_smart")
+        assert "session_id" in refused["hint"]
         refused = await call.refused("find_definitions", symbols="Cart")
         assert refused["field"] == "symbol"
         assert refused["message"].endswith("Ignored unknown arguments: symbols.")
