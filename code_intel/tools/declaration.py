@@ -133,8 +133,12 @@ class Tool:
         return {name: getattr(checked, name) for name in fields}, self.unknown(given)
 
     def unknown(self, given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the names of arguments that the tool does not have."""
-        return tuple(sorted(name for name in given if name not in self.model.model_fields))
+        """Return the names of arguments that the tool does not have.
+
+        `session_id` is passed to every tool, as start_session says; one that needs no session ignores it.
+        """
+        known = {*self.model.model_fields, "session_id"}
+        return tuple(sorted(name for name in given if name not in known))
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -289,6 +289,7 @@ async def test_unknown_arguments_are_ignored_with_a_warning(shop: Path, era: str
         answer = await call("find_definitions", symbol="Cart", zeta=1)
         assert answer["definitions"]
         assert answer["warnings"] == ["Ignored unknown arguments: zeta."]
+        assert "warnings" not in await call("list_agreements", session_id="whose ever")
         refused = await call.refused("set_query_frame", target_feature="login")
         assert refused["message"] == "set_query_frame: target_feature is an object."
         refused = await call.refused("search_smart")
