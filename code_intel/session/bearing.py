@@ -9,7 +9,7 @@ from code_intel.session.frame import SlotSource
 from code_intel.session.relevance import carriers
 from code_intel.session.requirements import REQUIRED_TOOLS
 from code_intel.session.state import CORROBORATING, Call, Session
-from code_intel.session.wording import content_words, fold, fold_symbol
+from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
 
 
 class Evidence(NamedTuple):
@@ -194,4 +194,4 @@ def unmapped(
 
 def bare_name(symbol: str) -> str:
     """Return a symbol's own name, folded, without its scopes."""
-    return fold(fold_symbol(symbol)).replace("::", ".").rpartition(".")[2]
+    return fold(symbol_parts(symbol)[-1])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
-from code_intel.session.wording import fold_symbol
+from code_intel.session.wording import symbol_parts
 
 
 class Condition(NamedTuple):
@@ -94,7 +94,7 @@ def chose_another(session: Session, symbol: str) -> bool:
 
 
 def _dotted(symbol: str) -> str:
-    return fold_symbol(symbol).replace("::", ".") + "."
+    return ".".join((*symbol_parts(symbol), ""))
 
 
 def _earned(session: Session) -> tuple[str, ...]:

@@ -13,7 +13,13 @@ from code_intel.errors import SessionError, UsageError
 from code_intel.session.phases import Event
 from code_intel.session.risk import Risk, assess_risk, higher
 from code_intel.session.state import Session, Step
-from code_intel.session.wording import content_words, fold, fold_symbol, says_something
+from code_intel.session.wording import (
+    content_words,
+    fold,
+    fold_symbol,
+    says_something,
+    symbol_parts,
+)
 
 UNMEASURED = 0.7  # confidence of a confirmed symbol whose likeness nobody measured
 _LONGEST_TEXT = 2000  # characters of evidence
@@ -221,7 +227,7 @@ def _lack(
 def _names(evidence: str, name: str, places: Sequence[Place]) -> bool:
     """Whether evidence names a symbol as a whole identifier, or a line of it in its file."""
     said = fold(evidence)
-    bare = re.escape(fold(re.split(r"[.:#]+", name)[-1]))
+    bare = re.escape(fold(symbol_parts(name)[-1]))
     if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", said):
         return True
     for place in places:

@@ -6,7 +6,6 @@ interpreter start and `dataclasses` alone costs a third of it (docs/decisions/00
 """
 
 import os
-import re
 from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -15,7 +14,7 @@ from code_intel.session.frame import Frame, SlotSource, display_width
 from code_intel.session.paths import plain_path
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
-from code_intel.session.wording import fold_symbol, says_something
+from code_intel.session.wording import fold_symbol, says_something, symbol_parts
 
 CORROBORATING = frozenset({"find_definitions", "find_references"})
 FOREST_TOOLS = (
@@ -80,10 +79,10 @@ class Call(NamedTuple):
         """Whether it succeeded, and asked for more than a fragment that is found everywhere."""
         if not self.ok or not says_something(self.target, pattern=self.tool == "search_text"):
             return False
-        name = re.split(r"[.:#]+", fold_symbol(self.target))[-1]
+        name = symbol_parts(self.target)[-1]
         if self.tool not in CORROBORATING or display_width(name) >= _FRAGMENT:
             return True
-        return name in {fold_symbol(symbol).rpartition(".")[2] for symbol in self.symbols}
+        return name in {symbol_parts(symbol)[-1] for symbol in self.symbols}
 
     @property
     def counts(self) -> bool:
@@ -98,8 +97,8 @@ class Call(NamedTuple):
         """
         if not self.counts or len(self.symbols) <= FEW:
             return self.symbols if self.counts else ()
-        name = re.split(r"[.:#]+", fold_symbol(self.target))[-1]
-        return tuple(symbol for symbol in self.symbols if name in re.split(r"[.:#]+", symbol))
+        name = symbol_parts(self.target)[-1]
+        return tuple(symbol for symbol in self.symbols if name in symbol_parts(symbol))
 
     @property
     def opens(self) -> tuple[str, ...]:
@@ -244,7 +243,7 @@ class Session(NamedTuple):
         )
 
     def _is_unused(self, call: Call) -> bool:
-        name = fold_symbol(call.target).replace("::", ".")
+        name = ".".join(symbol_parts(call.target))
         honest = call.tool == "find_references" and call.ok
         return honest and name in self._found({"find_definitions"})
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.session.paths import plain_path
-from code_intel.session.wording import fold, fold_symbol, says_something
+from code_intel.session.wording import fold, fold_symbol, says_something, symbol_parts
 from code_intel.text import hidden_character
 
 LEAST_NAME = 2  # characters; a shorter symbol is contained in everything
@@ -77,7 +77,7 @@ def names(submission: Submission) -> tuple[str, ...]:
 def names_one(entry: str, names: tuple[str, ...]) -> bool:
     """Whether an entry point, `auth.login()` or `AuthService.login`, speaks of one of `names`."""
     parts = [fold(part) for part in re.split(r"[.(:/#\s]+", entry)]
-    words = [fold(word) for name in names for word in re.split(r"[.:#]+", name)]
+    words = [fold(word) for name in names for word in symbol_parts(name)]
     return any(
         part in word or word in part
         for part in parts
@@ -90,7 +90,7 @@ def names_one(entry: str, names: tuple[str, ...]) -> bool:
 def starts_at(entry: str, name: str) -> bool:
     """Whether an entry point is a symbol: it has the symbol's own name, or its scope's, as a whole."""
     parts = {fold(part) for part in re.split(r"[.(:/#\s]+", entry)}
-    return any(fold(part) in parts for part in re.split(r"[.:#]+", name) if len(part) >= LEAST_NAME)
+    return any(fold(part) in parts for part in symbol_parts(name) if len(part) >= LEAST_NAME)
 
 
 def shown(text: str) -> str:

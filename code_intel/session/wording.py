@@ -79,6 +79,11 @@ def fold_symbol(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().split("(", 1)[0].strip()
 
 
+def symbol_parts(name: str) -> list[str]:
+    """Return a symbol's scopes and its own name, folded: `Auth::login()` and `Auth.login` are the same."""
+    return re.split(r"[.:#]+", fold_symbol(name))
+
+
 def says_something(text: str, *, pattern: bool = False) -> bool:
     """Whether `text` asks for something: it has two word characters.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from code_intel.session.router import Planned
 from code_intel.session.state import FEW, MOST_OPENED
-from code_intel.session.wording import fold_symbol
+from code_intel.session.wording import symbol_parts
 from code_intel.tools.answers import tokens
 from code_intel.tools.suspicion import flags_of
 
@@ -56,8 +56,8 @@ class Output(NamedTuple):
             return list(shown)
         if self.step.tool != "find_definitions":
             return []
-        name = _parts(str(self.step.params["symbol"]))[-1]
-        return [finding for finding in shown if _parts(finding.symbol_name)[-1] == name]
+        name = symbol_parts(str(self.step.params["symbol"]))[-1]
+        return [finding for finding in shown if symbol_parts(finding.symbol_name)[-1] == name]
 
 
 class Finding(NamedTuple):
@@ -123,12 +123,8 @@ class _Sure(NamedTuple):
 
 
 def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
-    asked, found = _parts(str(output.step.params["symbol"])), _parts(str(row["name"]))
+    asked, found = symbol_parts(str(output.step.params["symbol"])), symbol_parts(str(row["name"]))
     return found[-len(asked) :] == asked
-
-
-def _parts(symbol: str) -> list[str]:
-    return fold_symbol(symbol).replace("::", ".").split(".")
 
 
 SURE: tuple[_Sure, ...] = (
