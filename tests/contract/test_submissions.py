@@ -104,15 +104,15 @@ async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path
             "submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE]
         )
         assert untried["error"] == "requirements_missing"
-        *counts, mapping, unverified = untried["missing_requirements"]
+        *counts, unseen, tools, mapping, unverified = untried["missing_requirements"]
         assert counts == [
             "symbols_identified: 0/3",
             "entry_points: 0/1",
             "files_analyzed: 0/2",
             "existing_patterns: 0/1",
-            f"files_seen: {SERVICE} returned by no call",
-            "required_tools: missing find_definitions, find_references",
         ]
+        assert unseen.startswith(f"files_seen: {SERVICE} ")
+        assert tools == "required_tools: missing find_definitions, find_references"
         assert mapping.startswith("nl_symbol_mapping: ")
         assert unverified == f"unverified_symbols: {LOGIN}"
         assert (untried["consistency_errors"], untried["unseen_files"]) == ([], [SERVICE])
