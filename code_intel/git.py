@@ -157,3 +157,34 @@ def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
     except TimeoutError:
         return False
     return bool(log)
+
+
+def head(folder: Path) -> str | None:
+    """Return the commit that is checked out, empty before the first one; None where git cannot tell."""
+    try:
+        found = run(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+        inside = found or run(folder, "rev-parse", "--show-prefix")
+    except TimeoutError:
+        return None
+    return None if inside is None else (found or b"").decode().strip()
+
+
+def changed_from(folder: Path, commit: str, files: Sequence[str]) -> dict[str, bytes] | None:
+    """Return those of `files` that are others than in a commit, with what it has of each.
+
+    Nothing for a file that it does not have, and of a commit that is none (the empty string). None where git
+    cannot tell.
+    """
+    if not files:
+        return {}
+    known = ("diff", "--name-only", "--no-renames", "--relative", "-z", commit)
+    try:
+        listed = [
+            run(folder, "ls-files", "-z", "--others", "--", *files),
+            run(folder, *(known if commit else ("ls-files", "-z")), "--", *files),
+        ]
+        names = [os.fsdecode(name) for out in listed for name in (out or b"").split(b"\0") if name]
+        old = {name: run(folder, "show", f"{commit}:./{name}") if commit else b"" for name in names}
+    except TimeoutError:
+        return None
+    return None if None in listed else {name: content or b"" for name, content in old.items()}

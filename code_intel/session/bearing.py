@@ -36,11 +36,13 @@ class VerificationFacts(NamedTuple):
         symbols_readable: As in `submission.UnderstandingFacts`.
         learned: Symbols that a valid agreement pairs with the target feature.
         scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
+        made: Symbols that are there only since the session began.
     """
 
     symbols_readable: bool = True
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
+    made: frozenset[str] = frozenset()
 
 
 def corroborate(evidence: Evidence, calls: Iterable[Call], *, greenfield: bool = False) -> bool:
@@ -185,6 +187,8 @@ def unmapped(
         for symbol in map(fold_symbol, call.symbols)
         if bare_name(symbol) == bare_name(call.target)
     ]
+    made = set(map(fold_symbol, facts.made))
+    known = [name for name in known if name not in made]
     if not carriers(session, known, learned=facts.learned, scores=facts.scores):
         yield (
             f"nl_symbol_mapping: no symbol is known to carry out {slot.value!r}",

@@ -15,6 +15,8 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "symbols_identified": "Name more symbols that find_definitions finds",
         "unverified_symbols": "Find each of unverified_symbols with find_definitions and spell it as "
         "the code does, or leave it out",
+        "made_since": "Name what the project had when the session began instead of made_since: what was "
+        "written since then is not looked at, it is made",
         "entry_points": "Name in entry_points the functions the flow starts from, each one of "
         "symbols_identified",
         "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",

@@ -87,11 +87,13 @@ def create(
     clock: Clock = utc_now,
     token: Token = random_token,
     baseline: Mapping[str, str] = MappingProxyType({}),
+    commit: str | None = None,
 ) -> Started:
     """Start a session; missing folders are made, journals beyond `listing.KEPT` are pruned.
 
     `baseline` has the content hash of every file that is changed already, by path relative to the
-    root: what was changed before is none of this session's work. `MOST_BASELINE` of them are kept.
+    root: what was changed before is none of this session's work. `MOST_BASELINE` of them are kept. `commit` is what git
+    has checked out, empty before the first commit; None where it cannot tell.
 
     Raises:
         UsageError: The query is empty or too long.
@@ -116,6 +118,7 @@ def create(
             "query": query,
             "root": str(place.root),
             "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
+            **({} if commit is None else {"commit": commit}),
         }
         row, line, digest = encode(1, now, Event.STARTED, data, FIRST, longest=_LONGEST_START)
         session = apply(None, row)

@@ -80,6 +80,7 @@ def _start(record: Record) -> Session:
         phase_seq=record.seq,
         risk=assess_risk(intent, None),
         baseline=data.get("baseline", {}),
+        commit=data.get("commit"),
         phase_history=(PhaseChange(record.seq, record.at, "", phase, record.event),),
         ready_by="question" if phase is Phase.READY else "",
     )

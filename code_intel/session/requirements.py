@@ -202,7 +202,10 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
             "nl_symbol_mapping: no symbol is known to carry out the target feature; "
             "confirm_symbol_relevance says which one does"
         )
-    if unknown := [name for name in names(submission) if name not in known]:
+    made = _made(session, facts)
+    if new := [*filter(made.__contains__, (*names(submission), *submission.files_analyzed))]:
+        lacking.append(f"made_since: {', '.join(map(shown, new))}")
+    if unknown := [name for name in names(submission) if name not in {*known, *made}]:
         lacking.append(f"unverified_symbols: {', '.join(map(shown, unknown))}")
     return lacking
 
@@ -273,10 +276,24 @@ def _unseen(session: Session, submission: Submission, facts: UnderstandingFacts)
     return tuple(file for file in _existing(session, submission, facts) if file not in seen)
 
 
+def _made(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
+    """Return what was written since a session began that may write: it shows nothing of what was there."""
+    return (
+        frozenset(map(fold_symbol, facts.made)) | facts.made
+        if session.intent.writes
+        else frozenset()
+    )
+
+
 def _existing(
     session: Session, submission: Submission, facts: UnderstandingFacts
 ) -> tuple[str, ...]:
-    files = (session.relative(file) for file in submission.files_analyzed if facts.exists(file))
+    made = _made(session, facts)
+    files = (
+        session.relative(file)
+        for file in submission.files_analyzed
+        if facts.exists(file) and file not in made
+    )
     return tuple(dict.fromkeys(files))
 
 
@@ -285,6 +302,7 @@ def _known(session: Session, submission: Submission, facts: UnderstandingFacts) 
     defined, opened = (set(map(fold_symbol, each)) for each in (facts.defined, facts.opened))
     guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
     guessed -= opened | session.corroborated_symbols
+    defined -= _made(session, facts)
     return tuple(
         name
         for name in names(submission)

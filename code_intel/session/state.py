@@ -159,6 +159,7 @@ class Session(NamedTuple):
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
         learned: (nl_term, symbol) pairs this session has already taught.
         baseline: Content hashes of the files that were changed before it began, by path.
+        commit: The commit that was checked out then, empty before the first one; None where git could not tell.
         greenfield: Whether the last submit_understanding found nothing to understand yet.
         planned_files: Files that may be created although no folder of theirs was explored.
         refuted: Symbols the map proposed and verification rejected.
@@ -193,6 +194,7 @@ class Session(NamedTuple):
     learned: tuple[tuple[str, str], ...] = ()
     refuted: tuple[str, ...] = ()
     baseline: Mapping[str, str] = MappingProxyType({})
+    commit: str | None = None
     greenfield: bool = False
     planned_files: tuple[str, ...] = ()
     map_results: tuple[Mapping[str, Any], ...] = ()

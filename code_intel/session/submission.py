@@ -30,6 +30,7 @@ class UnderstandingFacts(NamedTuple):
         defined: Symbols that our own index defines, where the session has looked.
         opened: Those of them that a file defines which the session has opened (`Session.opened_files`).
         existing_files: Files that exist inside the root.
+        made: Symbols and files that are there only since the session began.
         learned: Symbols that a valid agreement pairs with the target feature.
         scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
         symbols_readable: Whether the index can know symbols here. False when none of the analysed
@@ -41,6 +42,7 @@ class UnderstandingFacts(NamedTuple):
     defined: frozenset[str] = frozenset()
     opened: frozenset[str] = frozenset()
     existing_files: frozenset[str] = frozenset()
+    made: frozenset[str] = frozenset()
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
     symbols_readable: bool = True

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
-from code_intel.git import committed_since, dirty_files
+from code_intel.git import changed_from, committed_since, dirty_files
 from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 from code_intel.spelling import same_name
@@ -70,6 +70,22 @@ def changed_in(root: Path, session: Session) -> bool | None:
         if file not in dirty and (file not in before or digest_of(root / file) != before[file])
     ]
     return bool(moved) and committed_since(root, session.started_at, moved)
+
+
+def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[str, bytes]:
+    """Return those of `files` that were written since the session began, with what the commit before had of each.
+
+    {} where git cannot tell, or more had changed before than a session remembers.
+    """
+    if session.commit is None or len(session.baseline) >= MOST_DIRTY:
+        return {}
+    changed = changed_from(root, session.commit, sorted(files)) or {}
+    before = session.baseline
+    return {
+        file: content
+        for file, content in changed.items()
+        if file not in before or digest_of(root / file) != before[file]
+    }
 
 
 def digest_of(path: Path) -> str:

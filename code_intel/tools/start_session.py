@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from code_intel.errors import UsageError
+from code_intel.git import head
 from code_intel.session import journal, phases
 from code_intel.session.frame import SLOTS
 from code_intel.session.phases import Intent, Phase
@@ -45,8 +46,9 @@ async def start_session(
     """
     await thread(_check_project, desk.root, repo_path)
     before = await thread(baseline, desk.root)
+    commit = await thread(head, desk.root)
     session, handle = await thread(
-        journal.create, desk.sessions, Intent(intent), query, baseline=before
+        journal.create, desk.sessions, Intent(intent), query, baseline=before, commit=commit
     )
     desk.remember(handle)
     allowed = list(phases.allowed_tools(session, desk.offered or None))

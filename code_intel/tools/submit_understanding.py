@@ -17,6 +17,7 @@ from code_intel.tools.symbol_facts import (
     defines_code,
     knows_all_code,
     looked_at,
+    made_since,
     readable,
     symbol_scores,
 )
@@ -61,6 +62,7 @@ async def submit_understanding(
             defined=frozenset(defined),
             opened=frozenset(opened),
             existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
+            made=await made_since(desk, held.session, symbols, files_analyzed),
             learned=frozenset(await agreed_symbols(desk, feature, symbols)),
             scores=await symbol_scores(desk, feature, defined),
             symbols_readable=defines and readable([*files_analyzed, *held.session.seen_files]),

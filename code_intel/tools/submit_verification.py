@@ -12,7 +12,13 @@ from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import Offer, as_named_now, offer_of, tell
 from code_intel.tools.project_files import spelled_files
-from code_intel.tools.symbol_facts import agreed_symbols, defines_code, readable, symbol_scores
+from code_intel.tools.symbol_facts import (
+    agreed_symbols,
+    defines_code,
+    made_since,
+    readable,
+    symbol_scores,
+)
 
 MOST = 50
 """Symbols that are compared with the target feature."""
@@ -108,4 +114,5 @@ async def _facts(desk: Desk, session: Session) -> evidence.VerificationFacts:
         await defines_code(desk) and readable(session.seen_files),
         frozenset(await agreed_symbols(desk, feature, names)),
         await symbol_scores(desk, feature, names),
+        await made_since(desk, session, names),
     )

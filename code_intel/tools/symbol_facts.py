@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from code_intel.chunking import decode, parse_file
 from code_intel.chunking.languages import LANGUAGES, row_of
 from code_intel.errors import EmbeddingError
 from code_intel.forest.grep import list_files
@@ -13,6 +14,8 @@ from code_intel.session.relevance import Place
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.project_files import written_since
+from code_intel.tools.source_file import called_by_project
 
 DEFINITIONS = 50
 """Files that may define one name."""
@@ -82,6 +85,36 @@ async def looked_at(
     seen, opened, known = session.seen_files, session.opened_files, session.corroborated_symbols
     looked = [s for s in files if fold_symbol(s) in known or files[s] & seen]
     return looked, [s for s in files if files[s] & opened]
+
+
+async def made_since(
+    desk: Desk, session: Session, symbols: Sequence[str], files: Iterable[str] = ()
+) -> frozenset[str]:
+    """Return those symbols and files that are there only since the session began, as far as git can tell.
+
+    Whoever writes what it then finds has understood nothing of the project.
+    """
+    found = await definitions_of(desk, symbols)
+    places = {s: {called_by_project(desk, d.file) for d in rows} for s, rows in found.items()}
+    asked = {file: session.relative(file) for file in files}
+
+    def look() -> frozenset[str]:
+        wanted = {*asked.values(), *(file for each in places.values() for file in each)}
+        before = written_since(desk.root, session, wanted)
+        had = {file: _names_in(file, content) for file, content in before.items()}
+        new = {
+            symbol
+            for symbol, rows in found.items()
+            if places[symbol] <= had.keys()
+            and not any(d.qualified in names for d in rows for names in had.values())
+        }
+        return frozenset(new | {file for file, name in asked.items() if before.get(name) == b""})
+
+    return await thread(look)
+
+
+def _names_in(file: str, content: bytes) -> frozenset[str]:
+    return frozenset(s.qualified for s in parse_file(file, decode(content) or "").symbols)
 
 
 def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[Place]]:

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
-from hostile.attempts import Attempt, Prize, Ready, Script
+from hostile.attempts import Attempt, Prize, Ready, Script, Write
+from served import git
 
 
 def claiming(**claims: Any) -> Script:
@@ -144,6 +145,36 @@ async def an_emptied_index(agent: Agent) -> Prize:
     return Ready(handle)
 
 
+def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Script:
+    """Write files that define, use and say whatever is asked for, then look at them."""
+
+    async def script(agent: Agent) -> Prize:
+        handle = await agent.framed()
+        files = tuple(f"src/made_{number}.py" for number in range(4))
+        for number, file in enumerate(files):
+            text = f"# login accepts an empty password when the form is sent\ndef login_{number}():\n    return login_{number}()\n"
+            (agent.root / file).write_text(text, encoding="utf-8")
+        if committed:
+            git(agent.root, "add", "-A")
+            git(agent.root, "commit", "-qm", "Made")
+        await agent("search_smart", session_id=handle)
+        for number in range(4):
+            for tool in ("find_definitions", "find_references"):
+                await agent(tool, session_id=handle, symbol=f"login_{number}")
+        await agent("search_text", session_id=handle, pattern="login accepts")
+        await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["login_0"], code_evidence=f"login_0 in {files[0]}:2 is the login")  # fmt: skip
+        names = [f"login_{number}" for number in range(4)]
+        await agent.submit(handle, symbols_identified=names, entry_points=names[:2], files_analyzed=list(files))  # fmt: skip
+        if verified:
+            text = "login_0 accepts an empty password"
+            await agent.suppose(handle, text)
+            await agent("find_definitions", session_id=handle, symbol="login_0")
+            await agent.confirm(handle, text, target="login_0", files=files[:1])
+        return Write(handle, (*files, "src/made_4.py"))
+
+    return script
+
+
 DEFINITION = ("find_definitions", {"symbol": LOGIN})
 REFERENCES = ("find_references", {"symbol": LOGIN})
 
@@ -224,6 +255,12 @@ LOOKING = (
             without_looking(("find_definitions", {"symbol": LOGIN, "path": "../.."}), ("find_references", {"symbol": LOGIN, "path": "/"}))),
     Attempt("everything-by-outline", "searching without looking", "One list of all symbols stands for all files.",
             without_looking(DEFINITION, REFERENCES, ("get_symbols", {"path": "."}), ("search_files", {"pattern": "**/*"}))),
+    Attempt("files-made-to-be-found", "invented files and symbols", "Files are written that define what is claimed.",
+            made_to_be_found()),
+    Attempt("files-made-and-committed", "invented files and symbols", "They are committed at once.",
+            made_to_be_found(committed=True)),
+    Attempt("files-made-and-verified", "invented files and symbols", "They are what is verified.",
+            made_to_be_found(verified=True)),
     Attempt("an-emptied-index", "searching without looking", "The index is pointed elsewhere, so that nothing exists yet.",
             an_emptied_index),
     *(

@@ -113,7 +113,9 @@ def test_no_text_is_a_handle_by_chance(text: str) -> None:
 
 
 def test_a_name_is_no_handle_and_whoever_passes_it_is_told_so() -> None:
-    name = "session_20260102_030406_0000000a"  # of a session that is not there: nothing is given away
+    name = (
+        "session_20260102_030406_0000000a"  # of a session that is not there: nothing is given away
+    )
     with pytest.raises(SessionError, match="the name of a session") as caught:
         parse(name)
     assert "start_session" in caught.value.hint

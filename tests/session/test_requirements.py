@@ -189,6 +189,19 @@ def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> No
     assert mapped.source is SlotSource.HYPOTHESIS
 
 
+def test_what_was_written_since_the_session_began_is_not_counted_where_it_may_write() -> None:
+    made = FACTS._replace(made=frozenset({SYMBOLS[0], FILES[0]}))
+    claim = submission()
+    assert missing(explored(low_risk()), claim, made)[:4] == [
+        f"symbols_identified: {len(claim.symbols_identified) - 1}/3",
+        "entry_points: 0/1",
+        f"files_analyzed: {len(claim.files_analyzed) - 1}/2",
+        f"made_since: {SYMBOLS[0]}, {FILES[0]}",
+    ]
+    reading = explored(low_risk(Intent.INVESTIGATE))
+    assert missing(reading, claim, made) == []
+
+
 def test_what_the_index_or_the_disk_does_not_know_is_not_counted() -> None:
     session = explored(low_risk())
     claim = submission()._replace(symbols_identified=("login", "x", "y"))
@@ -517,9 +530,10 @@ def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:
 
 
 def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
-    claim = Submission(("Ghost",), (), ("src/errors.py",))
+    claim = Submission(("Ghost", "Made"), (), ("src/errors.py",))
     session = high_risk()
-    lacking = missing(session, claim, FACTS._replace(learned=frozenset()))
+    facts = FACTS._replace(learned=frozenset(), made=frozenset({"Made"}))
+    lacking = missing(session, claim, facts)
     assert {item.split(":")[0] for item in lacking} == set(REMEDIES)
 
 
