@@ -123,6 +123,11 @@ def _answer(
 ) -> Answer:
     kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
     lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
+    if session.phase is phases.Phase.EXPLORATION and session.intent.writes:
+        rows = (row for row in progress(session) if row.have is not None)
+        lines.append(
+            f"Found so far: {', '.join(f'{row.key} {row.have}/{row.need}' for row in rows)}."
+        )
     lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
     lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
     if data.get("truncated"):

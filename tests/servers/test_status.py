@@ -55,6 +55,9 @@ async def test_the_status_says_what_is_needed_and_what_was_found_so_far(shop: Pa
         after = await call("get_session_status")
         needs = {row["key"]: (row["have"], row["need"]) for row in after["requirements"]}
         assert needs["symbols_identified"] == (1, 5)
+        result = await call.client.call_tool("get_session_status", {})
+        said = "".join(getattr(part, "text", "") for part in result.content)
+        assert "symbols_identified 1/5, files_analyzed 1/4, required_tools 2/2" in said
         assert needs["required_tools"] == (2, 2)
         assert after["slot_evidence"]["target_feature"]["evidenced"]
 
