@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 THE_CONNECTION = ""
 """Name of the only connection of a process."""
+MOST_NAMES, LONGEST_NAME = 10, 60
+"""Of unknown arguments that are named, and characters of such a name."""
 CONSTANT = CacheHint(ttl_ms=300_000, scope="public")
 """Lists do not change while a server runs; a newer one may be started meanwhile."""
 CALM = 0.3
@@ -249,8 +251,6 @@ def _ignored(unknown: tuple[str, ...]) -> str:
     return f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
 
 
-MOST_NAMES, LONGEST_NAME = 10, 60
-"""Of unknown arguments that are named, and characters of such a name."""
 HANDSHAKES = frozenset({"initialize", "server/discover"})
 """The first request of either protocol era; it must not wait for anything."""
 

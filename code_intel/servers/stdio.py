@@ -32,12 +32,13 @@ from code_intel.servers.wire import take_stdin
 
 ENDING = 1.9
 """Seconds until a server is gone whose client is; children that are still there are ended by `child_guard`."""
-
-
 INIT = 1
 """The process that adopts all others; a server that it starts outlives nobody."""
 LONGEST = 16 << 20
 """Characters of a message; what follows in its line is thrown away unread."""
+_TOO_LONG = (
+    "a line of more than 16 MiB\n"  # no JSON, hence refused like everything else that is none
+)
 
 
 class _Stdin(TextIOWrapper):
@@ -53,11 +54,6 @@ class _Stdin(TextIOWrapper):
         while len(line) == LONGEST and not line.endswith("\n"):
             line = super().readline(LONGEST)
         return _TOO_LONG
-
-
-_TOO_LONG = (
-    "a line of more than 16 MiB\n"  # no JSON, hence refused like everything else that is none
-)
 
 
 class _Stdout(TextIOWrapper):

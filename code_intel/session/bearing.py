@@ -94,9 +94,9 @@ def _speaks_of(
     """Whether a word of a hypothesis stands in what was asked for, or in the name of a symbol found.
 
     Of a regular expression in each alternative: any of them may have been what was found. Of a question
-    only what it found counts: it may ask for anything beside that. Where the
-    hypothesis speaks of the target feature a symbol mapped to it will do: in another language than the
-    code's its name has none of the words.
+    only what it found counts: it may ask for anything beside that. Where the hypothesis speaks of the
+    target feature a symbol mapped to it will do: in another language than the code's its name has none of
+    the words.
     """
     words = _words(hypothesis)
     if words & _words(" ".join(_shown(evidence, calls))):

@@ -169,7 +169,8 @@ def _answer(found: Outlined, part: Page, total: int) -> Answer:
     shown = [*sections["functions"], *sections["classes"], *sections["other"]]
     lines = [note_of(shown)] if note_of(shown) else []
     told = ", ".join(f"{count} {section}" for section, count in counts.items() if count)
-    lines.append(f"{visible(found.path) or 'code'} ({found.language}, {found.lines} lines): {told or 'no symbols'}")  # fmt: skip
+    name = visible(found.path) or "code"
+    lines.append(f"{name} ({found.language}, {found.lines} lines): {told or 'no symbols'}")
     for row in sorted(shown, key=lambda row: row["start_line"])[:LINES]:
         place = f"{row['start_line']}-{row['end_line']}"
         lines.append(f"{place}  {row['type']} {visible(row['name'])}")

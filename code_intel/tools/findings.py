@@ -145,8 +145,9 @@ def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> l
     """Return the places that calls have found, each once.
 
     Of one call the surest come first, then those of the files that fit the question best (`ranks`, 0 the
-    best), and of no file a second place before all have had their first. Every call has its first place before any has its second, so that no tool crowds out another; of two
-    places one of which lies within the other, the surer stands for both.
+    best), and of no file a second place before all have had their first. Every call has its first place
+    before any has its second, so that no tool crowds out another; of two places one of which lies within
+    the other, the surer stands for both.
     """
     kept: list[Finding] = []
     queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]

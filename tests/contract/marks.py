@@ -2,8 +2,9 @@
 
     @pytest.mark.covers("tool.search_text", "field.search_text: pattern path")
 
-The second stands for `field.search_text.pattern` and `field.search_text.path`. Only literal ids count, on a test that runs: not on one that is skipped or expected to fail, that
-another of its name replaces, or that pytest does not collect.
+The second stands for `field.search_text.pattern` and `field.search_text.path`. Only literal ids count, on
+a test that runs: not on one that is skipped or expected to fail, that another of its name replaces, or that
+pytest does not collect.
 """
 
 import ast
