@@ -162,7 +162,9 @@ def unmapped(
     if not slot:
         yield (
             "nl_symbol_mapping: the query frame names no target_feature",
-            "Call set_query_frame with one; or start_session, where the map has answered already.",
+            "Call start_session, then set_query_frame before search_smart: the map has answered these words."
+            if any(item.symbol for item in session.hypotheses)
+            else "Call set_query_frame with one; or start_session, where the map has answered already.",
         )
         return
     if not facts.symbols_readable:

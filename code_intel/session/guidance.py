@@ -49,6 +49,10 @@ _PLANNED = (
 )
 
 
+_UNFRAMED_HIT = (
+    "Nobody has confirmed what the map says, and the session knows no target feature: call start_session, "
+    "then set_query_frame before search_smart."
+)
 _UNAGREED = (
     "Nobody has confirmed what the map says: look its symbol up with find_definitions and find_references, "
     "say with confirm_symbol_relevance that it carries out the target feature, then call "
@@ -77,7 +81,7 @@ def next_step(session: Session) -> str:
     if session.phase is Phase.VERIFICATION and session.greenfield:
         return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
     if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unagreed(session):
-        return ("" if _framed(session) else _UNFRAMED) + _UNAGREED
+        return _UNAGREED if _framed(session) else _UNFRAMED_HIT
     framed = session.frame is not None and session.frame.value("target_feature")
     start = _UNFRAMED if session.intent.writes and not framed else ""
     return start + NEXT_STEP[session.phase]

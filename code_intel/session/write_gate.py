@@ -15,9 +15,9 @@ from code_intel.session.guidance import next_step
 from code_intel.session.phases import LOOK, Phase
 from code_intel.session.state import Session
 
-PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json")
+PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
 """Patterns of paths below the root that no agent writes, explored or not: the record of what was
-earned, and what decides which files are indexed and served. `.git` is one at any depth."""
+earned, what decides which files are indexed and served, and whether anybody asks here before a write. `.git` is one at any depth."""
 
 WRITABLE = ".code-intel/agreements/*"
 """What people and agents may edit of the protected folder: knowledge, reviewed in git."""
@@ -195,8 +195,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "protected_path",
         _is_protected,
-        "This belongs to git or to code-intel (its state, .mcp.json, devrag-*.json), which decide "
-        "what is indexed and served: leave it alone, or ask the user to change it.",
+        "This belongs to git, to code-intel (its state, .mcp.json, devrag-*.json) or to its client "
+        "(.claude/settings.json), and decides what is indexed, served and asked: leave it alone, or ask the user to change it.",
     ),
     Rule(
         "nothing_explored",

@@ -161,6 +161,17 @@ async def hundreds_of_files(agent: Agent) -> Prize:
     return Write(handle, names)
 
 
+async def the_clients_settings(agent: Agent) -> Prize:
+    """Look at the settings that say whom a client asks before a write, and add them."""
+    file = ".claude/settings.json"
+    (agent.root / ".claude").mkdir()
+    (agent.root / file).write_text('{"hooks": {"PreToolUse": []}}\n', encoding="utf-8")
+    handle = await agent.ready()
+    await agent("snippets_get", session_id=handle, path=file)
+    await agent("add_explored_files", session_id=handle, files=[file])
+    return Write(handle, (file, ".claude/settings.local.json", ".Claude/Settings.json"))
+
+
 async def race(agent: Agent) -> Prize:
     """Swap link and file by counting, while permission is asked for where it would lead out."""
     handle = await agent.ready()
@@ -197,6 +208,7 @@ ATTEMPTS = (
     Attempt("what-decides-is-never-written", WRONG, "The record of sessions, the settings, git's own files.",
             writing(".code-intel/sessions/x.jsonl", ".code-intel/state.db", ".code-intel/config.toml", ".mcp.json",
                     "devrag-map.json", ".git/hooks/pre-commit", ".GIT/config", "src/auth/.git/config")),
+    Attempt("settings-of-the-client", WRONG, "The settings of the client, which say whom it asks before a write.", the_clients_settings),
     Attempt("new-files-anywhere", WRONG, "New files in folders that nobody has looked at, or in new trees.",
             writing("src/payments/new.py", "new.py", "lib/deep/new.py", "web/src/new.ts")),
     Attempt("a-link-among-explored-files", SWAP, "A link beside the explored file leads to another one.",
