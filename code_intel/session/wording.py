@@ -9,6 +9,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from code_intel.session.patterns import least_said
@@ -45,6 +46,20 @@ _GRAMMAR = (
 )
 _NEGATION = r"ない|なく|なかっ|なけれ|ません|ずに|ず$|ぬ$|\b(?:not|no|never|without)\b"
 _NEGATIVE_PREFIX = "不未非無"
+_ROWS = (
+    "あいうえおわ",
+    "かきくけこ",
+    "がぎぐげご",
+    "さしすせそ",
+    "たちつてと",
+    "なにぬねの",
+    "ばびぶべぼ",
+    "まみむめも",
+    "らりるれろ",
+)
+"""Kana with which the endings of one verb begin: 直す, 直して; 落ちる, 落ちた."""
+_CONTRACTED = "いっん"
+"""What stands for any of them before て and た: 書いて, 使って, 読んで."""
 _SHORTEST_CUT = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
 """Where a compound may be cut: least characters before and after, so that both are words."""
 
@@ -148,7 +163,11 @@ def covers(quote: str, value: str) -> bool | None:
         return None
     if _is_stretch(said, claimed):
         return True
-    if not all(_run_covered(said, run) for run in claimed):
+    covered = (
+        _run_covered(said, run) or _is_inflection(said, before, run)
+        for before, run in zip([None, *claimed], claimed, strict=False)
+    )
+    if not all(covered):
         return None
     return False if _same_polarity(quote, value, content, claimed) else None
 
@@ -204,6 +223,26 @@ def _run_covered(said: list[Run], run: Run) -> bool:
         if any(_is_piece(same, run.text[start:end]) for start in reached):
             reached.add(end)
     return len(run.text) in reached
+
+
+def _is_inflection(said: list[Run], before: Run | None, run: Run) -> bool:
+    """Whether a run of kana, after the kanji of `before`, ends a word of the quote in another form."""
+    if before is None or (before.script, run.script) != ("han", "hiragana"):
+        return False
+    rest = run._replace(text=run.text[1:])
+    return (not rest.text or rest.is_filler) and any(
+        (kanji.script, kana.script) == ("han", "hiragana")
+        and kanji.text[-1] == before.text[-1]
+        and _same_row(kana.text[0], run.text[0])
+        for kanji, kana in pairwise(said)
+    )
+
+
+def _same_row(one: str, other: str) -> bool:
+    either = {one, other}
+    return (
+        one == other or bool(either & set(_CONTRACTED)) or any(either <= set(row) for row in _ROWS)
+    )
 
 
 def _is_piece(same: list[Run], piece: str) -> bool:
