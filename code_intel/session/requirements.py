@@ -133,39 +133,36 @@ def submit_understanding(
                 "current_phase": session.phase.value,
             },
         )
-    claimed = names(submission)
-    known = set(_known(session, submission, facts))
-    unknown = tuple(name for name in claimed if name not in known)
-    unseen = _unseen(session, submission, facts)
+    known = frozenset(_known(session, submission, facts))
+    unknown = tuple(name for name in names(submission) if name not in known)
     event = Event.DOUBTED if lacking else Event.UNDERSTOOD
-    step = Step(
-        event,
-        {
-            "symbols": [
-                {
-                    "name": name,
-                    "source": (SlotSource.FACT if name in known else SlotSource.HYPOTHESIS).value,
-                }
-                for name in claimed
-            ],
-            "files": list(_seen(session, submission, facts)),
-            "entry_points": list(submission.entry_points),
-            "patterns": list(submission.existing_patterns),
-            "notes": submission.notes,
-            "missing": lacking,
-            "greenfield": _is_greenfield(session, facts),
-        },
-    )
+    data = {
+        **_claims(submission, known),
+        "files": list(_seen(session, submission, facts)),
+        "missing": lacking,
+        "greenfield": _is_greenfield(session, facts),
+    }
     return Understanding(
-        step,
+        Step(event, data),
         advance(session.phase, event),
         "low" if lacking else "high",
         tuple(lacking),
         unknown,
         tuple(name for name in unknown if is_confusable(name)),
-        unseen,
+        _unseen(session, submission, facts),
         _hint(session, facts, lacking),
     )
+
+
+def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:
+    """Return what was claimed, as the journal keeps it: each symbol with what it is worth."""
+    sources = {True: SlotSource.FACT.value, False: SlotSource.HYPOTHESIS.value}
+    return {
+        "symbols": [{"name": name, "source": sources[name in known]} for name in names(submission)],
+        "entry_points": list(submission.entry_points),
+        "patterns": list(submission.existing_patterns),
+        "notes": submission.notes,
+    }
 
 
 def _hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Tool `submit_understanding`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -55,32 +56,42 @@ async def submit_understanding(
         notes,
     )
     async with desk.session(session_id, "submit_understanding") as held:
-        defined, opened = await looked_at(desk, held.session, symbols)
-        feature = held.session.own_words
-        defines = await defines_code(desk)
-        facts = UnderstandingFacts(
-            defined=frozenset(defined),
-            opened=frozenset(opened),
-            existing_files=frozenset(await thread(existing_files, desk.root, files_analyzed)),
-            made=await made_since(desk, held.session, symbols, files_analyzed),
-            learned=frozenset(await agreed_symbols(desk, feature, symbols)),
-            scores=await symbol_scores(desk, feature, defined),
-            symbols_readable=defines and readable([*files_analyzed, *held.session.seen_files]),
-            nothing_defined=not defines and await knows_all_code(desk),
-        )
+        facts = await _facts(desk, held.session, symbols, files_analyzed)
 
         def judgement(session: Session) -> tuple[Understanding, list[Step]]:
             verdict = requirements.submit_understanding(session, submission, facts)
             return verdict, [verdict.step]
 
         verdict = await held.decide(judgement)
-        session = held.session
+    return _answer(held.handle, held.session, verdict)
+
+
+async def _facts(
+    desk: Desk, session: Session, symbols: Sequence[str], files: Sequence[str]
+) -> UnderstandingFacts:
+    """Return what index, map, model and disk say about what was submitted."""
+    defined, opened = await looked_at(desk, session, symbols)
+    feature = session.own_words
+    defines = await defines_code(desk)
+    return UnderstandingFacts(
+        defined=frozenset(defined),
+        opened=frozenset(opened),
+        existing_files=frozenset(await thread(existing_files, desk.root, files)),
+        made=await made_since(desk, session, symbols, files),
+        learned=frozenset(await agreed_symbols(desk, feature, symbols)),
+        scores=await symbol_scores(desk, feature, defined),
+        symbols_readable=defines and readable([*files, *session.seen_files]),
+        nothing_defined=not defines and await knows_all_code(desk),
+    )
+
+
+def _answer(handle: str, session: Session, verdict: Understanding) -> Answer:
     message = f"{session.phase}. {next_step(session)}"
     if verdict.missing:
         message += f" Missing: {'; '.join(verdict.missing)}. {verdict.hint}"
     data = {
         "success": True,
-        "session_id": held.handle,
+        "session_id": handle,
         "next_phase": session.phase.value,
         "evaluated_confidence": verdict.confidence,
         "risk_level": session.risk.value,
