@@ -35,11 +35,13 @@ class Page(NamedTuple):
         rows: As they are answered.
         start: How many rows the pages before had.
         next_cursor: Where the next page begins; None on the last.
+        question: The mark of the question, as its cursors have it.
     """
 
     rows: list[Any]
     start: int
     next_cursor: str | None
+    question: str
 
     @property
     def end(self) -> int:
@@ -58,9 +60,18 @@ class Page(NamedTuple):
 
         `field` has all rows of the page; `total` is what the question found.
         """
-        more = [f"… {len(self.rows) - most} more in `{field}`."] if len(self.rows) > most else []
         note = [found] if (found := note_of(self.rows)) else []
-        return [*note, *map(line, self.rows[:most]), *more, *self.rest(total)]
+        left_off = self.left_off(field, most)
+        return [*note, *map(line, self.rows[:most]), *left_off, *self.rest(total)]
+
+    def left_off(self, field: str, most: int) -> list[str]:
+        """Return the line that says where rows beyond `most` are, if there are any.
+
+        There are clients that show a model the text alone: for them a cursor goes on where the text ends.
+        """
+        left = len(self.rows) - most
+        cursor = f"{self.start + most}.{self.question}"
+        return [f"… {left} more in `{field}`; as text from cursor={cursor}"] if left > 0 else []
 
     def rest(self, total: int) -> list[str]:
         """Return the line that says how to get what comes after this page, if anything does."""
@@ -127,7 +138,8 @@ def page(
             break
         kept.append(data)
     end = start + len(kept)
-    return Page(kept, start, cursor_at(end, *question) if end < len(rows) else None)
+    following = cursor_at(end, *question) if end < len(rows) else None
+    return Page(kept, start, following, _mark(question))
 
 
 def files_shown(every: Iterable[str], shown: Iterable[str]) -> list[str]:

@@ -62,7 +62,7 @@ async def search_files(
     }
     lines = [NOTE] if "flags" in data else []
     lines += [visible(name) for name in data["files"][:LINES]]
-    lines += [f"… {len(files) - LINES} more in `files`."] if len(files) > LINES else []
+    lines += part.left_off("files", LINES)
     lines += part.rest(len(found))
     notes = [listing.note] if listing.note else []
     notes += [LATE.format(DEADLINE)] if late else []

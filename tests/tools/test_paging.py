@@ -53,6 +53,19 @@ def test_a_cursor_belongs_to_its_question_and_may_have_a_place_within_a_row() ->
             place_of(cursor, *other)
 
 
+def test_a_text_that_ends_before_its_page_says_from_where_to_go_on() -> None:
+    rows = [f"row {number}" for number in range(9)]
+    whole = page(rows, 2, str, "asked", most=5)
+    *shown, left_off, rest = whole.lines(str, "rows", len(rows), 3)
+    assert shown == rows[2:5]
+    assert left_off.startswith("… 2 more in `rows`")
+    cursor = left_off.rpartition("cursor=")[2]
+    again = page(rows, start_of(cursor, "asked"), str, "asked", most=5)
+    assert again.rows == rows[5:]
+    assert rest == f"… 2 more: call again with cursor={whole.next_cursor}"
+    assert whole.left_off("rows", 5) == []
+
+
 def test_rows_of_sections_come_apart_and_every_section_is_there() -> None:
     part = page([("a", 1), ("b", 2), ("a", 3)], 0, list, "q")
     assert by_section(part, ("a", "b", "c")) == {"a": [1, 3], "b": [2], "c": []}
