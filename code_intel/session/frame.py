@@ -113,7 +113,7 @@ def validate_frame(
     errors += _repeated(filled, old)
     if errors:
         raise SessionError(
-            f"{len(errors)} slot(s) of the query frame cannot be accepted.",
+            f"The query frame is not accepted: {errors[0]['slot']}: {errors[0]['error']}.",
             code="validation_failed",
             hint="Quote the user's own words and keep the value to what they say, leave out a "
             "slot the query says nothing about, and call set_query_frame again.",

@@ -62,6 +62,10 @@ FOUND = (
     "Calls have found what understanding needs: unless done, say with confirm_symbol_relevance what "
     "carries out the target feature, then call submit_understanding with what was found."
 )
+SEARCH_FIRST = (
+    "No symbols can be read here: call search_text with words of the query, which counts though it finds "
+    "nothing, then submit again."
+)
 UNREADABLE = (
     "The index reads no symbols here: call submit_semantic with what you take to be so, and prove it "
     "in VERIFICATION with search_text."

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.session.frame import Slot, SlotSource
-from code_intel.session.guidance import GREENFIELD, UNREADABLE, hint_for
+from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.risk import Risk
@@ -124,7 +124,9 @@ def submit_understanding(
             slips[0] if slips else f"Not explored yet: {tools[0]}.",
             hint=_CORRECT
             if slips
-            else f"{hint_for(lacking if facts.symbols_readable else tools)} Then submit again.",
+            else f"{hint_for(lacking)} Then submit again."
+            if facts.symbols_readable
+            else SEARCH_FIRST,
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": slips,

@@ -60,8 +60,9 @@ async def submit_semantic(
     texts = [h.text for h in session.hypotheses]
     symbols = await defines_code(desk) and readable(session.seen_files)
     looks = "find_definitions, find_references or search_text" if symbols else "search_text"
+    named = "hypothesis" if len(texts) == 1 else "hypotheses"
     message = (
-        f"{session.phase}: check {len(texts)} hypotheses with {looks}, then call submit_verification."
+        f"{session.phase}: check {len(texts)} {named} with {looks}, then call submit_verification."
         + (f" {GREENFIELD}" if session.greenfield else "")
     )
     data = {

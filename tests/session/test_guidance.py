@@ -16,6 +16,7 @@ from code_intel.session.guidance import (
     GREENFIELD,
     OPTIONS,
     REMEDIES,
+    SEARCH_FIRST,
     UNREADABLE,
     leading_on,
     next_step,
@@ -136,7 +137,7 @@ def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD, FOUND]
+    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST]
     + [option.tool for option in OPTIONS],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
