@@ -11,6 +11,8 @@ from typing import Any
 import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
+from contract.manifest import faults_of_answer, faults_of_error
+
 SHOP = Path(__file__).resolve().parent / "repos" / "shop"
 BIN = Path(sys.executable).parent
 ERAS = ("legacy", "2026-07-28")
@@ -78,7 +80,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Caller:
-    """A connected client that reads structured answers."""
+    """A connected client that reads structured answers, each of which keeps the contract."""
 
     client: Client
 
@@ -86,10 +88,14 @@ class Caller:
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, (tool, result.structured_content)
         assert result.structured_content is not None
-        return dict(result.structured_content)
+        answer = dict(result.structured_content)
+        assert not (faults := faults_of_answer(tool, answer)), faults
+        return answer
 
     async def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, (tool, result.structured_content)
         assert result.structured_content is not None
-        return dict(result.structured_content)
+        error = dict(result.structured_content)
+        assert not (faults := faults_of_error(error)), faults
+        return error

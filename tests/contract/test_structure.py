@@ -230,6 +230,7 @@ async def test_a_folder_is_one_text_page_by_page(shop: Path) -> None:
     "tool.analyze_impact",
     "field.analyze_impact: target_files change_description cursor session_id",
     "answer.analyze_impact: target_files change_description symbols must_verify should_verify tests",
+    "error.not_found.not_indexed",
     "answer.analyze_impact: summary truncated next_cursor index not_indexed",
     "row.target_symbol: name file line kind named mentions",
     "row.affected: file test why symbols lines flags",
@@ -290,6 +291,8 @@ async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) ->
         assert (await call("get_session_status", session_id=mine))["tool_calls"] == {
             "analyze_impact": 1
         }
+        none = await call.refused("analyze_impact", target_files=["notes.bin"])
+        assert (none["error"], none["not_indexed"]) == ("not_found", ["notes.bin"])
         (shop / "src" / f"{ORDERS}.py").write_text("x = AuthService\n", "utf-8")
         for place in range(150):
             name = f"a_rather_long_name_of_a_user_of_the_service_{place}.py"
