@@ -5,7 +5,7 @@ import pytest
 from code_intel.errors import PhaseError, RequirementError
 from code_intel.session import steps
 from code_intel.session.frame import SlotSource
-from code_intel.session.guidance import REMEDIES, hint_for
+from code_intel.session.guidance import REMEDIES, SEARCH_FIRST, hint_for
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.relevance import confirm_symbols
@@ -500,6 +500,13 @@ def test_only_something_new_where_nothing_is_defined_is_a_green_field(
     doubted = after(session, submit_understanding(session, claim, facts).step)
     assert doubted.greenfield is greenfield
     assert not after(doubted, steps.revert("again")).greenfield
+
+
+def test_where_no_symbols_are_read_the_refusal_asks_for_nothing_else_than_a_search() -> None:
+    session = low_risk(Intent.IMPLEMENT)
+    with pytest.raises(RequirementError, match="missing search_text") as caught:
+        submit_understanding(session, Submission(()), UNREADABLE._replace(nothing_defined=True))
+    assert caught.value.hint == SEARCH_FIRST
 
 
 @pytest.mark.parametrize("key", ["nl_symbol_mapping", "slot_evidence"])
