@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.forest.grep import Question, confined, grep
-from code_intel.learned.validity import lookup_name
+from code_intel.index.rows import spelling
 from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.answers import definition_data, definition_line, index_data, index_text
@@ -85,7 +85,7 @@ async def _suspects(desk: Desk, symbol: str, found: list[Definition]) -> list[st
     """Return the files that may have changed since they were indexed: those found, or those that say the word."""
     if found:
         return list(dict.fromkeys(d.file for d in found))
-    name = lookup_name(symbol).rpartition(".")[2]
+    name = spelling(symbol).rpartition(".")[2]
     if not name:
         return []
     matches = await grep(desk.root, Question(name, literal=True, max_results=LIMIT))

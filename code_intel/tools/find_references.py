@@ -7,6 +7,7 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.forest.grep import Match, Matches, Question, grep
+from code_intel.index.rows import spelling
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET
@@ -42,7 +43,7 @@ async def find_references(
     file, line and the line's content, by file and line; total counts them, up to a thousand.
     """
     start = start_of(cursor, symbol, path, language)
-    name = symbol.strip().rstrip("()").replace("::", ".").rpartition(".")[2] or symbol
+    name = spelling(symbol).rpartition(".")[2] or symbol
     question = Question(
         name,
         literal=True,
