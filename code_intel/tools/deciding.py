@@ -21,7 +21,9 @@ def moves(before: Session, after: Session, tool: str) -> Iterator[Decision]:
 def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
     """Return that a call was refused, and why."""
     listed = error.details.get("missing_requirements") or ()
-    why = f"{error.message} {'; '.join(map(str, listed))}"
+    others = [item for item in map(str, listed) if item not in error.message]
+    between = " " if error.message.endswith(".") else "; "
+    why = between.join(filter(None, (error.message, "; ".join(others))))
     return Decision("refused", f"{tool} in {session.phase}: {error.error}", why, tool)
 
 

@@ -60,6 +60,14 @@ def test_a_move_says_from_where_to_where_and_by_what() -> None:
     assert [*moves(later, later, "x")] == []
 
 
+def test_a_refusal_says_nothing_twice() -> None:
+    missing = ["unanswered: login", "unanswered: logout"]
+    error = RequirementError(missing[0], details={"missing_requirements": missing})
+    assert refusal(low_risk(), error, "submit_verification").why == "; ".join(missing)
+    error = RequirementError("nothing was said", details={"missing_requirements": []})
+    assert refusal(low_risk(), error, "submit_verification").why == "nothing was said"
+
+
 def test_a_refusal_says_what_was_missing() -> None:
     error = RequirementError("Not yet.", details={"missing_requirements": ["files_analyzed: 0/2"]})
     one = refusal(low_risk(), error, "submit_understanding")
