@@ -101,20 +101,23 @@ async def made_since(
     def look() -> frozenset[str]:
         wanted = {*asked.values(), *(file for each in places.values() for file in each)}
         before = written_since(desk.root, session, wanted)
-        had = {file: _names_in(file, content) for file, content in before.items()}
+        had = {file: _defined_in(file, content) for file, content in before.items()}
+        known = frozenset[str]().union(*had.values())
         new = {
             symbol
             for symbol, rows in found.items()
             if places[symbol] <= had.keys()
-            and not any(d.qualified in names for d in rows for names in had.values())
+            and known.isdisjoint(part for d in rows for part in (d.qualified, d.body))
         }
         return frozenset(new | {file for file, name in asked.items() if before.get(name) == b""})
 
     return await thread(look)
 
 
-def _names_in(file: str, content: bytes) -> frozenset[str]:
-    return frozenset(s.qualified for s in parse_file(file, decode(content) or "").symbols)
+def _defined_in(file: str, content: bytes) -> set[str]:
+    """Return the names that a file defines, and the bodies: what was merely renamed is there by its body."""
+    symbols = parse_file(file, decode(content) or "").symbols
+    return {part for symbol in symbols for part in (symbol.qualified, symbol.body) if part}
 
 
 def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[Place]]:
