@@ -32,6 +32,7 @@ class MapFacts(NamedTuple):
         risk: Risk of the session.
         intent: Intent of the session.
         doubted: Whether sessions or people object to it (docs/decisions/0027).
+        elsewhere: Whether a server elsewhere gave the score, for words that the agreement does not have.
         strained: Whether its score rests on an alias that differs from the term by more than synonyms.
     """
 
@@ -45,6 +46,7 @@ class MapFacts(NamedTuple):
     intent: Intent
     doubted: bool = False
     strained: bool = False
+    elsewhere: bool = False
 
 
 class Guard(NamedTuple):
@@ -57,7 +59,7 @@ class Guard(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Band of the score, phase it leads to (None: the forest), names of failed guards, whether it is confirmed."""
+    """Band of the score, phase it leads to (None: the forest), names of failed guards, whether what it says was agreed."""
 
     band: Band
     phase: Phase | None
@@ -109,6 +111,12 @@ GUARDS: tuple[Guard, ...] = (
         "verify it; a person may make them a term of their own by `code-intel map add`",
     ),
     Guard(
+        "elsewhere",
+        lambda facts: not facts.elsewhere,
+        "only a server elsewhere says that these words, which it does not have, mean it",
+        "verify it; in this process the map compares the words itself",
+    ),
+    Guard(
         "intent",
         lambda facts: facts.intent is not Intent.DELETE,
         "the intent deletes",
@@ -138,16 +146,17 @@ def judge(facts: MapFacts) -> Verdict:
     # A NaN or a number outside 0..1 is no calibrated score: it fails this comparison.
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
         return Verdict("forest", None)
+    agreed = facts.confirmed and not facts.elsewhere
     if score < READY_SCORE:
         if not _BY_NAME["margin"].holds(facts):  # the forest tells them apart (docs/decisions/0013)
             return Verdict("forest", None, ("margin",))
         capped = (
             ("valid",) if facts.status == "changed" else ()
         )  # else nobody would say what is wrong
-        return Verdict("verification", Phase.VERIFICATION, capped, facts.confirmed)
+        return Verdict("verification", Phase.VERIFICATION, capped, agreed)
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
     phase = Phase.VERIFICATION if failed else Phase.READY
-    return Verdict("ready", phase, failed, facts.confirmed)
+    return Verdict("ready", phase, failed, agreed)
 
 
 def map_step(

@@ -89,6 +89,7 @@ def _judged(
         intent=session.intent if session else Intent.QUESTION,
         doubted=found is not None and _is_doubted(found, session),
         strained=found is not None and _is_strained(found, session, best.score),
+        elsewhere=found is not None and _is_told_elsewhere(desk, found, session),
     )
     files = _matching_files(desk, found, definitions) if found else ()
     served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
@@ -187,6 +188,17 @@ def _is_strained(standing: Standing, session: Session | None, score: float | Non
     if session is None or agreement is None or score is None or score < EXACT:
         return False
     return is_strained(session.own_words, agreement)
+
+
+def _is_told_elsewhere(desk: Desk, standing: Standing, session: Session | None) -> bool:
+    """Whether a server that the project's own files name is alone in saying that the words mean it.
+
+    Such a file travels with branches, and whoever may write it could have any agreement answer any question.
+    """
+    agreement = standing.entry.agreement
+    if session is None or agreement is None or "devrag-map" not in desk.settings.upstreams:
+        return False
+    return fold(session.own_words) not in map(fold, (agreement.nl_term, *agreement.aliases))
 
 
 def _needed_margin(desk: Desk) -> float:

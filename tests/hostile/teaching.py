@@ -1,6 +1,8 @@
 """Attempts to teach the map what nobody has earned, and to be led to READY by it."""
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from code_intel.chunking.agreement import render
@@ -8,6 +10,7 @@ from code_intel.records import Agreement, FileReference
 from hostile.agent import LOGIN, QUERY, SERVICE, SLOTS, Agent
 from hostile.attempts import Agreed, Attempt, Prize, Ready, Script, Write
 from served import AGREEMENTS, git
+from upstreams import command, point
 
 THEME, THEME_FILE = "toggleTheme", "web/src/theme.js"
 REPORT, SAYS = "self-reported success", "what files say"
@@ -121,6 +124,27 @@ def claimed(*slots: str) -> Script:
     return script
 
 
+async def an_upstream_of_ones_own(agent: Agent) -> Prize:
+    """Have a map of one's own say that what a team has agreed on for something else is what was asked for."""
+    planted = replace(PLANTED, nl_term="theme switching", symbol=THEME, files=(FileReference(THEME_FILE, 3),), learned_at=datetime.now(UTC).isoformat())  # fmt: skip
+    (agent.root / AGREEMENTS / "theme.md").write_text(render(planted), encoding="utf-8")
+    git(agent.root, "add", "-A")
+    git(agent.root, "commit", "-qm", "Agreed")
+    assert await Agreed().won(agent)
+    told = {"nl_term": "theme switching", "symbol": THEME, "status": "valid", "files": [THEME_FILE]}
+    hit = {"document": f"{AGREEMENTS}/theme.md", "chunk": "x", "score": 1.0, "similarity": 1.0, "agreement": told}  # fmt: skip
+    point(agent.root, map=command("lies", "--hits", json.dumps([hit])) | {"call_seconds": 5})
+    await agent.restart()
+    handle = await agent.framed()
+    answer = await agent("search_smart", session_id=handle)
+    assert (answer["source"], answer["guards"]) == ("map", ["elsewhere"])
+    for tool in ("find_definitions", "find_references"):
+        await agent(tool, session_id=handle, symbol=THEME)
+    for text in answer["hypotheses_to_verify"]:
+        await agent.confirm(handle, text, target=THEME, files=(THEME_FILE,))
+    return Write(handle, (THEME_FILE,))
+
+
 async def files_of_it(agent: Agent) -> Prize:
     """Plant an agreement that lists files of others, and verify its symbol honestly."""
     files = (FileReference(SERVICE, 33), FileReference("src/payments/gateway.py"), FileReference("README.md"))  # fmt: skip
@@ -194,6 +218,7 @@ ATTEMPTS = (
     Attempt("led-by-an-agreement-by-hand", SAYS, "The map answers with it, and it is confirmed without a look.", led_by_it, "faithful"),
     Attempt("an-agreement-for-ones-own-query", SAYS, "An agreement is added for the query itself, and its symbol exists.", claimed(), "faithful"),
     Attempt("an-agreement-for-ones-own-feature", SAYS, "The same for the target feature.", claimed("target_feature", "observed_issue"), "faithful"),
+    Attempt("an-upstream-of-ones-own", SAYS, "A map of one's own gives an agreement about something else the highest score.", an_upstream_of_ones_own),
     Attempt("files-of-an-agreement-by-hand", SAYS, "It lists files that have nothing to do with its symbol.", files_of_it, "faithful"),
     Attempt("words-copied-from-the-list", SAYS, "The map is asked with other words than the session's.", copied_from_the_list, "faithful"),
     Attempt("orders-in-files", SAYS, "Source and agreements give orders, and look like answers.", orders),

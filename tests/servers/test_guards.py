@@ -133,8 +133,8 @@ TRIED: dict[str, list[Try]] = {
     "undisputed": [disputed],
     "intent": [deleting],
 }
-ELSEWHERE = {"alias"}
-"""Tried in `test_laundering`: it takes several sessions."""
+ELSEWHERE = {"alias", "elsewhere"}
+"""Tried in `test_laundering`, since it takes several sessions, and by an upstream in tests of hostile agents."""
 
 
 @pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk undisputed intent")

@@ -38,7 +38,7 @@ def test_the_score_alone_chooses_the_band(
     assert (verdict.band, verdict.phase, verdict.failed) == (band, phase, ())
 
 
-@pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk intent")
+@pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk elsewhere intent")
 @pytest.mark.parametrize(
     ("change", "guard"),
     [
@@ -50,6 +50,7 @@ def test_the_score_alone_chooses_the_band(
         ({"margin": 0.04}, "margin"),
         ({"symbol_defined": False}, "symbol_defined"),
         ({"risk": Risk.HIGH}, "risk"),
+        ({"elsewhere": True}, "elsewhere"),
         ({"intent": Intent.DELETE}, "intent"),
     ],
 )
