@@ -23,7 +23,7 @@ from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
-from code_intel.index.corpus import LARGEST, refusal
+from code_intel.index.corpus import LARGEST, SECRET, refusal
 from code_intel.index.reading import read_inside, real_path, size_inside, utf8_name
 from code_intel.redaction import masked
 from code_intel.spelling import spelled
@@ -45,8 +45,6 @@ __all__ = [
 DEADLINE = 10.0
 """Seconds; a linear-time engine needs less for any repository a person works in."""
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
-_DENIED = "may hold secrets"
-"""As `index.corpus` says it."""
 _KEY_BLOCK = "PRIVATE KEY"
 """The one secret of many lines: to know that a line is inside one, its file must be seen."""
 _CHANGED = "Some files changed while they were searched and are left out; ask again."
@@ -101,7 +99,7 @@ async def list_files(
     except ripgrep.RipgrepFailure as failure:
         names = await to_thread.run_sync(plain.names, root, below, file_type)
         found = Listing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
-    shown = (name for name in found.names if refusal(name.rpartition("/")[2]) != _DENIED)
+    shown = (name for name in found.names if refusal(name) != SECRET)
     return found._replace(names=tuple(sorted(shown)))
 
 
@@ -187,8 +185,8 @@ def _searched(root: Path, path: str) -> str:
     """
     below = confined(root, path)
     hint = ""
-    if refusal(below.rpartition("/")[2]) == _DENIED:
-        why, hint = "may hold secrets and is never searched", "What it holds is shown by no tool."
+    if refusal(below) == SECRET:
+        why, hint = f"{SECRET} and is never searched", "What it holds is shown by no tool."
     elif not (root / below).is_file() and not (root / below).is_dir():
         why = "is no file and no folder"
     else:
@@ -198,7 +196,7 @@ def _searched(root: Path, path: str) -> str:
 
 def _first(found: Matches, most: int) -> Matches:
     """Return at most `most` of the matches, none of a file that may hold secrets."""
-    kept = tuple(m for m in found.matches if refusal(m.file.rpartition("/")[2]) != _DENIED)
+    kept = tuple(m for m in found.matches if refusal(m.file) != SECRET)
     return replace(found, matches=kept[:most], truncated=found.truncated or len(kept) > most)
 
 

@@ -47,6 +47,8 @@ MADE = {"pyvenv.cfg": "", "CACHEDIR.TAG": "", "modules.txt": "vendor", "autoload
 NEVER_FOLDERS = frozenset({".git", "node_modules"})
 """Left out even where no ignore rules count."""
 
+SECRET, GENERATED = "may hold secrets", "generated"
+"""Why a file is never indexed; what may hold secrets is shown by no tool either."""
 _SECRETS = _words("""
     .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa* id_dsa* id_ecdsa*
     id_ed25519* .netrc _netrc .npmrc .pypirc .htpasswd .pgpass credentials .git-credentials
@@ -57,7 +59,7 @@ _GENERATED = _words("""
     gemfile.lock go.sum flake.lock""")
 REFUSED_NAMES = tuple(
     (reason, re.compile("|".join(translate(pattern) for pattern in patterns)))
-    for reason, patterns in (("may hold secrets", _SECRETS), ("generated", _GENERATED))
+    for reason, patterns in ((SECRET, _SECRETS), (GENERATED, _GENERATED))
 )
 """(reason, which lower-case names)."""
 ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
@@ -67,9 +69,9 @@ _DOCS = frozenset(_words("doc docs documentation examples example docs_src sampl
 _PROSE = tuple(_words(".md .rst .txt .adoc .json .yaml .yml .toml .csv .svg"))
 
 
-def refusal(name: str) -> str:
-    """Return why a file of that name is never indexed, or nothing."""
-    folded = name.lower()
+def refusal(path: str) -> str:
+    """Return why a file of that name is never indexed, whatever its folder is, or nothing."""
+    folded = path.rpartition("/")[2].lower()
     if folded in ALLOWED_NAMES:
         return ""
     return next((reason for reason, names in REFUSED_NAMES if names.match(folded)), "")

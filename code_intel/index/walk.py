@@ -214,7 +214,7 @@ def _reason(name: str, info: os.stat_result) -> str:
         return "name is not valid UTF-8"
     if info.st_size > LARGEST:
         return "larger than 1 MiB"
-    return refusal(name.rpartition("/")[2])
+    return refusal(name)
 
 
 def _judge(

@@ -111,7 +111,7 @@ def _chosen(
     """
     base = base_of(desk.root, path)
     chosen = [name for name in listed if _is_wanted(name.removeprefix(base), wanted, unwanted)]
-    names = [name for name in chosen if not refusal(name.rpartition("/")[2])]
+    names = [name for name in chosen if not refusal(name)]
     field = "include" if wanted or unwanted else "path"
     if len(names) > MOST_PACKED:
         raise UsageError(

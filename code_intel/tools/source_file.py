@@ -6,7 +6,7 @@ from typing import NamedTuple
 from code_intel.chunking import decode, parse_file
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
-from code_intel.index.corpus import LARGEST, refusal
+from code_intel.index.corpus import LARGEST, SECRET, refusal
 from code_intel.index.reading import read_inside
 from code_intel.records import Symbol
 from code_intel.session.paths import plain_path
@@ -56,8 +56,7 @@ def open_source(desk: Desk, path: str, field: str = "path", language_path: str =
         name = confined(desk.root, path, field)
     except UsageError:
         name = confined(desk.root, plain_path(path), field)
-    why = refusal(name.rpartition("/")[2])
-    why = f"{why} and is never shown" if why and why != "generated" else ""  # no secret
+    why = f"{SECRET} and is never shown" if refusal(name) == SECRET else ""
     if not why and not (desk.root / name).is_file():
         why = "is no file"
     try:
