@@ -11,7 +11,7 @@ MAX_LINE = 500
 class Match:
     """One matching line: path relative to the root, 1-based line, the line without its end.
 
-    `spans` are (text, first byte, byte after the last) within the line. Secret values are masked.
+    `spans` are (text, first character, character after the last) within the line. Secret values are masked.
     """
 
     file: str

@@ -85,14 +85,10 @@ def _in_file(root: Path, name: str, pattern: re.Pattern[str], question: Question
             name,
             place + 1,
             line[:MAX_LINE],
-            tuple((m[0], *_bytes(line, m)) for m in found),
+            tuple((m[0], m.start(), m.end()) for m in found),
             tuple(each[:MAX_LINE] for each in lines[max(place - around, 0) : place]),
             tuple(each[:MAX_LINE] for each in lines[place + 1 : place + 1 + around]),
         )
         for place, line in enumerate(lines)
         if (found := list(pattern.finditer(line)))
     ]
-
-
-def _bytes(line: str, found: re.Match[str]) -> tuple[int, int]:
-    return len(line[: found.start()].encode()), len(line[: found.end()].encode())

@@ -283,7 +283,7 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
 
 
 def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
-    """Return what matched, as it is shown: a mask has the characters of what it covers, not the bytes."""
+    """Return what matched and where, as it is shown: ripgrep counts bytes, a line is read in characters."""
     if not isinstance(span, dict):
         raise ValueError("a submatch that is none")  # noqa: TRY004 - one kind of garbage
     start, end = span.get("start"), span.get("end")
@@ -291,7 +291,7 @@ def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
         raise ValueError("a submatch without its place")  # noqa: TRY004 - one kind of garbage
     first = len(raw[:start].decode("utf-8", "replace"))
     length = len(raw[start:end].decode("utf-8", "replace"))
-    return _cut(line[first : first + length]), start, end
+    return _cut(line[first : first + length]), first, first + length
 
 
 def shown(text: str) -> str:

@@ -61,7 +61,10 @@ async def search_text(
     if result.truncated and part.next_cursor is None:
         lines.append("There is more: narrow with path or file_type, or raise max_results.")
     if not total:
-        lines.append(f"Nothing matches {pattern} below {path} (files over 1 MiB are not searched).")
+        lines.append(
+            f"Nothing matches {pattern} below {path} (files are read as UTF-8 or UTF-16; those over "
+            "1 MiB are not searched)."
+        )
     data = {
         "pattern": pattern,
         "path": path,

@@ -238,6 +238,8 @@ async def test_both_find_the_same_plain_words(
     without = await grep(tree, question, program="/nowhere/rg")
     assert places(with_it) == places(without) == expected
     assert [m.spans for m in with_it.matches] == [m.spans for m in without.matches]
+    for match in with_it.matches:
+        assert all(match.content[start:end] == text for text, start, end in match.spans)
 
 
 async def test_more_than_was_asked_for_is_truncated_without_it_too(tree: Path) -> None:
