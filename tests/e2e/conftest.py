@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from projects import BIN, SHOP, Project
-from served import make_shop
 
 
 @pytest.fixture
@@ -42,11 +41,6 @@ def project(bare_project: Project) -> Project:
     bare_project.run("code-intel", "init")
     bare_project.run("code-intel", "sync")
     return bare_project
-
-
-@pytest.fixture(scope="session")
-def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
 
 
 @pytest.fixture
