@@ -10,6 +10,7 @@ pytest does not collect.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ class Marks(NamedTuple):
     hollow: tuple[str, ...]
 
 
+@cache
 def collect(folder: Path = TESTS) -> Marks:
     """Return the marks of all tests below a folder."""
     good: list[Mark] = []
