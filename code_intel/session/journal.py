@@ -33,7 +33,10 @@ Clock = Callable[[], datetime]
 
 MOST_BASELINE = 500  # files a session remembers as changed before it began
 AFRESH = "Check what stands there and who may use it, or start a new session with start_session."
+FULL = "The session has recorded as many calls as it takes."
+FULL_ADVICE = "Call record_outcome with what it came to, then start_session for what is left."
 AHEAD = "What follows the last acknowledged step in the journal has been left out."
+LONGEST = 16_000_000  # bytes of a journal, some 10,000 calls: each call reads all of it
 _LONGEST_QUERY = 20_000  # characters
 _LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
 _DRAWS = 100  # names tried before giving up
@@ -53,15 +56,22 @@ class Transaction:
         session: The session, the steps appended so far included.
     """
 
-    def __init__(self, session: Session, last: str, clock: Clock) -> None:
+    def __init__(self, session: Session, last: str, clock: Clock, *, full: bool = False) -> None:
         self.session = session
+        self._full = full
         self.last = last
         self._clock = clock
         self._lines: list[bytes] = []
 
     def append(self, *steps: Step) -> Session:
-        """Apply steps; raises what `state.apply` raises, and then nothing of the block is kept."""
+        """Apply steps; raises what `state.apply` raises, and then nothing of the block is kept.
+
+        Raises:
+            StorageError: A call, and the journal has no room for more; how it ended can still be told.
+        """
         for step in steps:
+            if self._full and step.event is Event.CALLED:
+                raise StorageError(FULL, hint=FULL_ADVICE)
             seq, now = self.session.seq + 1, self._clock()
             row, line, digest = encode(seq, now, step.event, step.data, self.last)
             self.session = apply(self.session, row)
@@ -179,7 +189,7 @@ def transaction(
         same = seen is not None and (seen.name, seen.seq) == (key.name, held.head.seq)
         session = seen if seen and same else _replayed(place, key.name, held.head)
         _check_age(_owned(session, key), expire_hours, clock())
-        work = Transaction(session, held.head.digest, clock)
+        work = Transaction(session, held.head.digest, clock, full=held.head.end > LONGEST)
         yield work
         if lines := work.pending():
             _write(place, held, lines, work)

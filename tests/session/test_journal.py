@@ -188,6 +188,20 @@ def test_what_was_loaded_before_opens_no_other_session(place: Place) -> None:
     assert journal.load(place, handle) == session
 
 
+def test_a_journal_takes_so_many_calls_and_then_how_it_ended(place: Place) -> None:
+    """Each call reads all of it: an agent that never stops makes itself slow, and nobody else."""
+    _, handle = new(place)
+    named = [f"src/{'x' * 200}/{number}.py" for number in range(100)]
+    call = steps.called("search_text", "login", found=100, files=named, symbols=named)
+    journal.append(place, handle, *[call] * (journal.LONGEST // 40_000))
+    with pytest.raises(StorageError) as caught:
+        journal.append(place, handle, call)
+    assert caught.value.hint == journal.FULL_ADVICE
+    ended = journal.append(place, handle, steps.outcome("partial", {}))
+    assert ended.outcomes[-1].outcome == "partial"
+    assert journal.load(place, handle).seq == ended.seq
+
+
 def test_one_holder_at_a_time(place: Place) -> None:
     _, handle = new(place)
     with (
