@@ -9,6 +9,7 @@ import pytest
 from code_intel.tools.table import GATEWAY_TOOLS
 from projects import Caller
 from served import gateway
+from servers.readers import READERS
 
 pytestmark = pytest.mark.anyio
 
@@ -45,21 +46,6 @@ FINDERS: dict[str, dict[str, Any]] = {
 
 FIELDS = {"path", "file_path", "directory", "file_pattern", "repo_path", "files_analyzed", "files",
           "related_files", "target_files", "candidates", "include", "exclude", "artifacts"}  # fmt: skip
-READERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "query": ("path", {"question": "where is the login?", "symbol": "login"}),
-    "search_text": ("path", {"pattern": "login"}),
-    "search_files": ("path", {"pattern": "*"}),
-    "find_definitions": ("path", {"symbol": "login"}),
-    "find_references": ("path", {"symbol": "login"}),
-    "get_symbols": ("path", {}),
-    "analyze_structure": ("file_path", {}),
-    "get_function_at_line": ("file_path", {"line_number": 1}),
-    "deps_closure": ("path", {}),
-    "snippets_get": ("path", {}),
-    "repo_pack": ("path", {}),
-    "analyze_impact": ("target_files", {"change_description": "rename"}),
-}
-"""Tools that look at what they are given a path of: its field, and what else they need."""
 FILTERS = {"search_forest": "directory", "files_search": "directory"}
 """Tools whose paths choose among what is indexed, and open nothing."""
 CLAIMS = {"start_session", "submit_understanding", "add_explored_files", "check_write_target",

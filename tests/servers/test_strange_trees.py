@@ -5,30 +5,20 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 
 from code_intel.tools.shelf import open_project
 from served import gateway, settings_of
+from servers.readers import READERS
 
 pytestmark = pytest.mark.anyio
 
 DEPTH = 1000
 DEVICES = ("src/pipe.py", "src/socket.py", "src/null.py", "src/zero.py", "src/self.py")
-READERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "search_text": ("path", {"pattern": "login"}),
-    "search_files": ("path", {"pattern": "*"}),
-    "find_definitions": ("path", {"symbol": "login"}),
-    "find_references": ("path", {"symbol": "login"}),
-    "get_symbols": ("path", {}),
-    "analyze_structure": ("file_path", {}),
-    "get_function_at_line": ("file_path", {"line_number": 1}),
-    "deps_closure": ("path", {}),
-    "snippets_get": ("path", {}),
-    "repo_pack": ("path", {}),
-}
+ALONE = {name: row for name, row in READERS.items() if name not in {"query", "analyze_impact"}}
+"""Those that are about one path, and nothing else."""
 
 
 @pytest.fixture
@@ -53,7 +43,7 @@ def strange(shop: Path) -> Iterator[Path]:
 
 async def test_what_is_no_file_keeps_no_tool_waiting(strange: Path) -> None:
     async with gateway(strange) as call:
-        for tool, (field, others) in READERS.items():
+        for tool, (field, others) in ALONE.items():
             for path in DEVICES:
                 with anyio.fail_after(5):
                     result = await call.client.call_tool(tool, {**others, field: path})
