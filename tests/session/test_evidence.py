@@ -155,7 +155,9 @@ def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
 
 def test_a_hypothesis_in_words_that_the_code_has_names_something() -> None:
     session = after(doubted(), steps.called("search_text", "税計算", found=2, files=FILES[:1]))
-    submit_semantic(session, [("税計算が切り捨てている", "high")], "architecture_unknown")
+    text = "税計算が切り捨てている"
+    step = submit_semantic(session, [(text, "high")], "architecture_unknown")
+    assert [item.text for item in after(session, step).hypotheses] == [text]
 
 
 @pytest.mark.parametrize("spelled", ["./src/auth.py", "/p/src/auth.py", "src/x/../auth.py"])

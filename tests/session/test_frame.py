@@ -358,7 +358,8 @@ def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
 
 def test_the_same_target_feature_may_be_set_again_at_any_time() -> None:
     for session in (answered(), confirmed(low_risk())):
-        steps.set_frame(session, {"target_feature": slot("ログイン", "ログイン")})
+        again = steps.set_frame(session, {"target_feature": slot("ログイン", "ログイン")})
+        assert after(session, *again).own_words == session.own_words
 
 
 def test_before_anything_was_earned_the_target_feature_may_be_corrected() -> None:
