@@ -98,7 +98,6 @@ def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
         (("search", "x", "--config", "missing.json"), 2, "invalid_argument", "config"),
         (("--config=bad.json", "search", "x"), 2, "invalid_config", ""),
         (("--config", "wrong.json", "status"), 2, "invalid_config", "chunk_size"),
-        (("--config", "bad.json"), 2, "invalid_config", ""),
     ],
 )
 def test_devrag_tells_errors_in_its_envelope(
