@@ -20,8 +20,8 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "entry_points": "Name in entry_points the functions the flow starts from, each one of "
         "symbols_identified",
         "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
-        "files_seen": f"Look at the files of files_seen with {LOOK}: a file counts once a call of "
-        f"this session returned it, among at most {MOST_OPENED} files",
+        "files_seen": f"Look at the files of files_seen with {LOOK}: a file counts once such a call "
+        f"has found something in it, and in at most {MOST_OPENED} files; a hit of the forest is no look",
         "existing_patterns": "Say in existing_patterns which conventions of the code you keep",
         "slot_evidence": "Evidence a slot by search_text with its words, or by "
         "confirm_symbol_relevance: a confirmed symbol evidences target_feature, and each slot whose "

@@ -52,6 +52,7 @@ that it makes: one question in the user's own words speaks of every slot (docs/d
 
 
 _CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
+_SHORT = " What else missing_requirements lists would lead to SEMANTIC: supply it before."
 
 
 class Need(NamedTuple):
@@ -122,11 +123,7 @@ def submit_understanding(
     if slips or tools:
         raise RequirementError(
             slips[0] if slips else f"Not explored yet: {tools[0]}.",
-            hint=_CORRECT
-            if slips
-            else f"{hint_for(lacking)} Then submit again."
-            if facts.symbols_readable
-            else SEARCH_FIRST,
+            hint=_before_again(slips, lacking, facts),
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": slips,
@@ -154,6 +151,13 @@ def submit_understanding(
         _unseen(session, submission, facts),
         _hint(session, facts, lacking),
     )
+
+
+def _before_again(slips: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
+    """Return what to do before a refused understanding is submitted again."""
+    if slips:
+        return _CORRECT + (_SHORT if lacking else "")
+    return f"{hint_for(lacking)} Then submit again." if facts.symbols_readable else SEARCH_FIRST
 
 
 def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:

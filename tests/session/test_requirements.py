@@ -502,6 +502,14 @@ def test_only_something_new_where_nothing_is_defined_is_a_green_field(
     assert not after(doubted, steps.revert("again")).greenfield
 
 
+def test_a_slip_does_not_hide_that_more_is_missing() -> None:
+    session, slip = explored(low_risk()), ("login", "login")
+    with pytest.raises(RequirementError, match="twice") as caught:
+        submit_understanding(session, Submission(slip), FACTS)
+    assert caught.value.details["missing_requirements"]
+    assert "missing_requirements" in caught.value.hint
+
+
 def test_where_no_symbols_are_read_the_refusal_asks_for_nothing_else_than_a_search() -> None:
     session = low_risk(Intent.IMPLEMENT)
     with pytest.raises(RequirementError, match="missing search_text") as caught:
