@@ -16,6 +16,10 @@ from code_intel.tools.desk import sessions_of
 
 SHOWN = 20
 _QUERY_COLUMNS = 60
+_BROKEN = (
+    "What is wrong with a broken one: code-intel session show. Where all are, terminal and servers may have "
+    "been told different state folders (CODE_INTEL_STATE_DIR)."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
     lines = [_line(one) for one in shown] or [
         "No sessions yet; an agent begins one with start_session."
     ]
+    if any(one.state == "broken" for one in shown):
+        lines.append(_BROKEN)
     if len(found) > len(shown):
         lines.append("There are more: --all lists them.")
     data = {"sessions": [_data(one) for one in shown], "truncated": len(found) > len(shown)}

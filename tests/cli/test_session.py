@@ -117,7 +117,9 @@ def test_expired_and_broken_sessions_are_listed_as_such(place: Place, run: Run) 
     broken = rows[damaged.session.name]
     assert (broken["state"], broken["intent"], broken["phase"]) == ("broken", None, None)
     assert "line 1" in broken["why"]
-    assert "its journal is not what was acknowledged" in run("list")
+    said = run("list")
+    assert "its journal is not what was acknowledged" in said
+    assert "CODE_INTEL_STATE_DIR" in said
 
 
 def test_what_has_ended_is_listed_and_told_with_its_outcome(place: Place, run: Run) -> None:
