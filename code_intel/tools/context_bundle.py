@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from code_intel.config.reading import unknown_keys
 from code_intel.forest import artifacts as at_hand
@@ -17,7 +17,7 @@ from code_intel.session import steps
 from code_intel.session.paths import plain_path
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, CAP, NONE_YET, index_data, index_text
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.forest_shelf import document_name, forest_shelf
 from code_intel.tools.freshen import freshen
@@ -29,7 +29,11 @@ VERIFY = "Check what you build on with find_definitions or find_references."
 FURTHER = 20
 """Files that may be named in one line, beside those of which lines are shown."""
 
-Words = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=20)]
+Words = Annotated[
+    list[Annotated[str, Field(max_length=2000)]],
+    Field(max_length=20),
+    BeforeValidator(from_json),
+]
 
 
 class Artifacts(BaseModel):

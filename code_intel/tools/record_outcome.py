@@ -3,18 +3,22 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned import outcomes
 from code_intel.session import steps
 from code_intel.session.state import Session
-from code_intel.tools.declaration import Answer
+from code_intel.tools.declaration import Answer, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.teaching import Taught, teach
 
-Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=50)]
+Names = Annotated[
+    list[Annotated[str, Field(max_length=300)]],
+    Field(max_length=50),
+    BeforeValidator(from_json),
+]
 
 
 class Analysis(BaseModel):

@@ -1,5 +1,6 @@
 """Sessions over the wire: phases refuse, handles find their session, parallel calls lose nothing."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,19 @@ async def test_words_only_is_said_and_never_spares_the_search(shop: Path, era: s
         proposal = await call("validate_symbol_relevance", **DECIDING["validate_symbol_relevance"])
         assert "off" in proposal["embedding_status"]
         assert proposal["embedding_suggestions"] == []
+
+
+async def test_arrays_within_objects_may_arrive_as_json_too(shop: Path) -> None:
+    async with gateway(shop) as call:
+        hints = {"hints": '["AuthService.login"]', "failing_tests": "[]"}
+        bundle = await call("context_bundle", goal="refuse bad words", artifacts=hints)
+        assert "src/auth/service.py" in [row["file"] for row in bundle["files"]]
+        await call("start_session", intent="QUESTION", query="how does login work")
+        analysis = {"root_cause": "none", "related_symbols": '["AuthService.login", "login"]'}
+        await call("record_outcome", outcome="partial", analysis=analysis)
+    log = (shop / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8")
+    said = json.loads(log.splitlines()[-1])["analysis"]
+    assert said["related_symbols"] == ["AuthService.login", "login"]
 
 
 @both_eras
