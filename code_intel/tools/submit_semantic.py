@@ -58,7 +58,7 @@ async def submit_semantic(
         )
         session = held.session
     texts = [h.text for h in session.hypotheses]
-    symbols = await defines_code(desk) and readable(session.seen_files)
+    symbols = await defines_code(desk, session.seen_files) and readable(session.seen_files)
     looks = "find_definitions, find_references or search_text" if symbols else "search_text"
     named = "hypothesis" if len(texts) == 1 else "hypotheses"
     message = (

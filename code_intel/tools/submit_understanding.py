@@ -72,7 +72,7 @@ async def _facts(
     """Return what index, map, model and disk say about what was submitted."""
     defined, opened = await looked_at(desk, session, symbols)
     feature = session.own_words
-    defines = await defines_code(desk)
+    defines = await defines_code(desk, [*files, *session.seen_files])
     return UnderstandingFacts(
         defined=frozenset(defined),
         opened=frozenset(opened),

@@ -111,7 +111,7 @@ async def _facts(desk: Desk, session: Session) -> evidence.VerificationFacts:
     names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[:MOST]
     feature = session.own_words
     return evidence.VerificationFacts(
-        await defines_code(desk) and readable(session.seen_files),
+        await defines_code(desk, session.seen_files) and readable(session.seen_files),
         frozenset(await agreed_symbols(desk, feature, names)),
         await symbol_scores(desk, feature, names),
         await made_since(desk, session, names),

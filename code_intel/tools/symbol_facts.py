@@ -14,11 +14,14 @@ from code_intel.session.relevance import Place
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import refresh_source
 from code_intel.tools.project_files import written_since
-from code_intel.tools.source_file import called_by_project
+from code_intel.tools.source_file import called_by_index, called_by_project
 
 DEFINITIONS = 50
 """Files that may define one name."""
+MOST_TAKEN_IN = 20
+"""Files that are indexed at once where nothing is known yet."""
 
 
 async def definitions_of(desk: Desk, symbols: Sequence[str]) -> dict[str, list[Definition]]:
@@ -128,9 +131,16 @@ def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list
     }
 
 
-async def defines_code(desk: Desk) -> bool:
-    """Whether the project defines anything in a language whose symbols the index reads; data is no code."""
+async def defines_code(desk: Desk, files: Iterable[str] = ()) -> bool:
+    """Whether the project defines anything in a language whose symbols the index reads; data is no code.
+
+    An index that is still being built knows nothing yet: then it is asked again once it has taken in `files`.
+    """
     code = [language.name for language in LANGUAGES if language.complete]
+    if await thread(desk.forest.store.has_symbols, code):
+        return True
+    known = [called_by_index(desk, file) for file in files if row_of(plain_path(file)).complete]
+    await refresh_source(desk, known[:MOST_TAKEN_IN])
     return await thread(desk.forest.store.has_symbols, code)
 
 

@@ -175,6 +175,22 @@ def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Scri
     return script
 
 
+async def a_deleted_index(agent: Agent) -> Prize:
+    """Delete the index, and be quicker than it is built: where no symbol is known, a search will do."""
+    await agent.close()
+    for file in agent.root.rglob("vectors-*.db*"):
+        file.unlink()
+    await agent.restart()
+    handle = await agent.framed()
+    await agent("search_text", session_id=handle, pattern="login", path="src")
+    answer = await agent.submit(handle, symbols_identified=[], entry_points=[], files_analyzed=[SERVICE])  # fmt: skip
+    assert "required_tools: missing find_definitions, find_references" in answer["missing_requirements"]  # fmt: skip
+    await agent.suppose(handle, "login is there")
+    await agent("search_text", session_id=handle, pattern="login", path="src")
+    await agent.confirm(handle, "login is there", tool="search_text", target="login")
+    return Ready(handle)
+
+
 DEFINITION = ("find_definitions", {"symbol": LOGIN})
 REFERENCES = ("find_references", {"symbol": LOGIN})
 
@@ -261,6 +277,8 @@ LOOKING = (
             made_to_be_found(committed=True)),
     Attempt("files-made-and-verified", "invented files and symbols", "They are what is verified.",
             made_to_be_found(verified=True)),
+    Attempt("a-deleted-index", "searching without looking", "The index is deleted, so that no symbol is known yet.",
+            a_deleted_index),
     Attempt("an-emptied-index", "searching without looking", "The index is pointed elsewhere, so that nothing exists yet.",
             an_emptied_index),
     *(
