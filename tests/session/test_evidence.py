@@ -259,7 +259,7 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     assert may_learn(ready, git_changed=True) == (True, "")
 
 
-@pytest.mark.covers("rule.evidence.feature_known")
+@pytest.mark.covers("rule.evidence.unagreed")
 def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypothesis() -> None:
     session = low_risk()
     facts = map_facts(session)._replace(status="unconfirmed", confirmed=False)

@@ -189,6 +189,7 @@ def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> No
     assert mapped.source is SlotSource.HYPOTHESIS
 
 
+@pytest.mark.covers("rule.need.made_since")
 def test_what_was_written_since_the_session_began_is_not_counted_where_it_may_write() -> None:
     made = FACTS._replace(made=frozenset({SYMBOLS[0], FILES[0]}))
     claim = submission()
