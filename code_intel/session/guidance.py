@@ -86,8 +86,7 @@ def next_step(session: Session) -> str:
         return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
     if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unagreed(session):
         return _UNAGREED if _framed(session) else _UNFRAMED_HIT
-    framed = session.frame is not None and session.frame.value("target_feature")
-    start = _UNFRAMED if session.intent.writes and not framed else ""
+    start = _UNFRAMED if session.intent.writes and not _framed(session) else ""
     return start + NEXT_STEP[session.phase]
 
 

@@ -1,5 +1,6 @@
 """How far a session has come towards what understanding needs, by its own record (seed 004 §4.5)."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from code_intel.session.frame import SLOTS, SlotSource
@@ -49,9 +50,9 @@ def progress(session: Session) -> tuple[Progress, ...]:
     return tuple(row for row in rows if row.need)
 
 
-def is_found(session: Session) -> bool:
+def is_found(rows: Iterable[Progress]) -> bool:
     """Whether calls have found all that they can; what is left is to say it."""
-    return all(row.have is None or row.have >= row.need for row in progress(session))
+    return all(row.have is None or row.have >= row.need for row in rows)
 
 
 def needed(session: Session) -> str:

@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.session import phases
 from code_intel.session.guidance import FOUND, next_step, recovery_options
-from code_intel.session.progress import is_found, progress, slots_so_far
+from code_intel.session.progress import Progress, is_found, progress, slots_so_far
 from code_intel.session.short_circuit import explained
 from code_intel.session.state import Session
 from code_intel.tools.answers import BUDGET, bounded, tokens
@@ -33,6 +33,7 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
     offered = desk.offered or None
     states = [status_data(status) for status in desk.upstream.states()] if desk.upstream else []
     guards = explained(_failed(session))
+    rows = progress(session)
     fixed = {
         "session_id": held.handle,
         "intent": session.intent.value,
@@ -41,22 +42,22 @@ async def get_session_status(desk: Desk, session_id: SessionId = None) -> Answer
         "risk_level": session.risk.value,
         "ready_by": session.ready_by,
         "tool_calls_count": len(session.calls),
-        "requirements": [row.data for row in progress(session)],
+        "requirements": [row.data for row in rows],
         "recovery_options": [
             {"tool": option.tool, "purpose": option.purpose}
             for option in recovery_options(session, offered)
         ],
-        "next_step": _next(session),
+        "next_step": _next(session, rows),
     }
     told = _short(_record(session)) | {"guards": guards, "upstreams": states}
     left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
-    return _answer(session, fixed | bounded(told, left), states, guards)
+    return _answer(session, rows, fixed | bounded(told, left), states, guards)
 
 
-def _next(session: Session) -> str:
+def _next(session: Session, rows: Sequence[Progress]) -> str:
     """Return what comes next; who has found everything is not sent to look again."""
     exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
-    return FOUND if exploring and is_found(session) else next_step(session)
+    return FOUND if exploring and is_found(rows) else next_step(session)
 
 
 def _failed(session: Session) -> list[str]:
@@ -117,6 +118,7 @@ def _short(node: Any) -> Any:
 
 def _answer(
     session: Session,
+    rows: Sequence[Progress],
     data: dict[str, Any],
     states: list[dict[str, Any]],
     guards: list[dict[str, str]],
@@ -124,10 +126,8 @@ def _answer(
     kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
     lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
     if session.phase is phases.Phase.EXPLORATION and session.intent.writes:
-        rows = (row for row in progress(session) if row.have is not None)
-        lines.append(
-            f"Found so far: {', '.join(f'{row.key} {row.have}/{row.need}' for row in rows)}."
-        )
+        found = (f"{row.key} {row.have}/{row.need}" for row in rows if row.have is not None)
+        lines.append(f"Found so far: {', '.join(found)}.")
     lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
     lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
     if data.get("truncated"):

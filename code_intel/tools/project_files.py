@@ -11,12 +11,12 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.git import changed_from, committed_since, dirty_files
+from code_intel.session.journal import MOST_BASELINE
 from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 from code_intel.spelling import same_name
 
 Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
-MOST_DIRTY = 500
 
 
 def existing_files(root: Path, files: Iterable[str]) -> set[str]:
@@ -48,7 +48,7 @@ def baseline(root: Path) -> dict[str, str]:
 
     {} where git cannot tell. What a session did not change itself is no success of its own.
     """
-    dirty = (dirty_files(root) or ())[:MOST_DIRTY]
+    dirty = (dirty_files(root) or ())[:MOST_BASELINE]
     return {file: digest_of(root / file) for file in dirty}
 
 
@@ -77,7 +77,7 @@ def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[st
 
     {} where git cannot tell, or more had changed before than a session remembers.
     """
-    if session.commit is None or len(session.baseline) >= MOST_DIRTY:
+    if session.commit is None or len(session.baseline) >= MOST_BASELINE:
         return {}
     changed = changed_from(root, session.commit, sorted(files)) or {}
     before = session.baseline

@@ -168,7 +168,7 @@ def test_progress_never_needs_what_the_intent_and_risk_do_not(session: Session) 
 def test_progress_counts_what_calls_have_found() -> None:
     session = low_risk()
     before = {row.key: row.have for row in progress(session)}
-    assert not is_found(session)
+    assert not is_found(progress(session))
     assert before == {
         "symbols_identified": 0,
         "entry_points": None,
@@ -179,9 +179,9 @@ def test_progress_counts_what_calls_have_found() -> None:
     session = after(explored(session), steps.called("find_definitions", "nonsense"))
     now = {row.key: row.have for row in progress(session)}
     assert (now["symbols_identified"], now["files_analyzed"], now["required_tools"]) == (1, 4, 2)
-    assert not is_found(session)
+    assert not is_found(progress(session))
     found = steps.called("find_definitions", "log", found=3, symbols=["login", "logout", "log_all"])
-    assert is_found(after(session, found))
+    assert is_found(progress(after(session, found)))
 
 
 def test_of_what_the_query_does_not_say_no_evidence_is_asked() -> None:
