@@ -10,6 +10,7 @@ from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_lines, upstream_status
 from code_intel.config import find_root, load_settings
 from code_intel.errors import CodeIntelError
+from code_intel.index.doctor import disk
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from code_intel.learned.standings import standings
@@ -63,7 +64,7 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
         "database": str(config.db_path),
         "patterns": list(config.patterns),
         "indexer_pid": Role(config.db_path).holder(),
-        "notes": list(config.notes),
+        "notes": [*config.notes, *(finding.what for finding in disk(config))],
     }
     slow = shelf.embedder.degraded()
     data |= index_data(shelf.index.freshness((f"embedding: {slow}",) if slow else ()))

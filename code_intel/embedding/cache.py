@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from code_intel.mounts import journal_mode
+
 if TYPE_CHECKING:
     import apsw
     import numpy as np
@@ -127,7 +129,7 @@ def _connected(path: Path) -> "apsw.Connection":
     database = apsw.Connection(str(path))
     try:
         database.set_busy_timeout(WAIT_MILLISECONDS)
-        database.execute("PRAGMA journal_mode=WAL")
+        database.pragma("journal_mode", journal_mode(path))
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute(_SCHEMA)
         database.execute("SELECT identity, digest, vector FROM vectors LIMIT 1").fetchall()

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from code_intel import mounts
 from code_intel.config import IndexConfig
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.index import walk
@@ -41,7 +42,7 @@ def examine(
         model: Identity of the embedding model in use, when the caller knows it.
         command: The command line that builds the index, for remedies.
     """
-    return [*_files(config), *_database(config, model, command), *_role(config)]
+    return [*_files(config), *disk(config), *_database(config, model, command), *_role(config)]
 
 
 def _files(config: IndexConfig) -> list[Finding]:
@@ -60,6 +61,16 @@ def _files(config: IndexConfig) -> list[Finding]:
         dots = ", …" if count > _SHOWN else ""
         found.append(Finding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
     return found
+
+
+def disk(config: IndexConfig) -> list[Finding]:
+    """Return what there is to say about where the database of `config` lies."""
+    if not mounts.is_network(config.db_path):
+        return []
+    name, kind = config.db_path.name, mounts.kind_of(config.db_path)
+    what = f"{name} is on a disk of another machine ({kind}): slow, and who reads waits for who writes."
+    remedy = f"Name a place on this machine as db_path in {config.path.name}."
+    return [Finding("warning", what, remedy)]
 
 
 def _database(config: IndexConfig, model: str | None, command: str) -> list[Finding]:

@@ -18,6 +18,7 @@ from code_intel.durable import locked
 from code_intel.errors import StorageError
 from code_intel.index import schema
 from code_intel.index.migration import MIGRATIONS, migrate
+from code_intel.mounts import journal_mode
 
 BUSY_MS = 5000
 WAL_LIMIT = 16 << 20
@@ -212,7 +213,7 @@ def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.C
         if readonly:
             connection.pragma("query_only", True)  # noqa: FBT003 - apsw takes it by position
         else:
-            connection.pragma("journal_mode", "wal")
+            connection.pragma("journal_mode", journal_mode(path))
             connection.pragma("synchronous", "normal")
             connection.pragma("journal_size_limit", WAL_LIMIT)
     except BaseException:

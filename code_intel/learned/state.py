@@ -18,6 +18,7 @@ from code_intel.errors import BusyError, StorageError
 from code_intel.learned.agreements import Key, when
 from code_intel.learned.experience import Experience
 from code_intel.learned.recall import fold
+from code_intel.mounts import journal_mode
 
 VERSION = 2
 MOST_EXPERIENCES = 100_000
@@ -267,7 +268,7 @@ def _in_memory(path: Path) -> apsw.Connection:
 def _prepared(db: apsw.Connection) -> apsw.Connection:
     try:
         db.set_busy_timeout(5000)
-        db.pragma("journal_mode", "wal")
+        db.pragma("journal_mode", journal_mode(Path(db.filename)))
         if int(db.pragma("user_version")) != VERSION:
             _migrate(db)
         db.execute("SELECT count(*) FROM confirmed").fetchall()

@@ -3,7 +3,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -46,6 +46,13 @@ def running(config: IndexConfig, embedder: HashEmbedder | None = None) -> Iterat
         indexer.stop()
 
 
+def open_files() -> Iterator[str]:
+    """What this process has open, as Linux calls it."""
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            yield str(file.readlink())
+
+
 def documents(config: IndexConfig) -> int:
     with Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         assert store.check() == []
@@ -64,6 +71,21 @@ def test_it_indexes_and_embeds_in_the_background_and_sees_changes(tmp_path: Path
         assert store.document_count() == 4
         assert store.pending_count() == 0
         assert store.check() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what a process watches")
+def test_a_hundred_changes_at_once_are_seen_without_a_watch_that_could_overflow(
+    tmp_path: Path,
+) -> None:
+    config = project(tmp_path)
+    with running(config, HashEmbedder()) as indexer:
+        assert indexer.wait(lambda status: status.scans > 0, LONG)
+        assert not [name for name in open_files() if "inotify" in name]
+        for number in range(100):
+            (config.folder / f"new{number}.py").write_text("def new(): pass\n", encoding="utf-8")
+        after = indexer.status.scans
+        assert indexer.wait(lambda status: status.scans > after + 2, LONG)
+    assert documents(config) == 103
 
 
 def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
