@@ -195,26 +195,56 @@ def write(folder: Path, agreement: Agreement) -> Path:
         StorageError: The disk refused, or an unreadable file is in the way.
         BusyError: Another process is writing for too long.
     """
-    agreement = canonical(agreement)
+    return write_all(folder, [agreement])[0]
+
+
+def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
+    """Do what `write` does with many, looking at the folder once; return their paths, in order.
+
+    Nothing is written before all of them are known to be readable again. Of several with one key the
+    last is written.
+
+    Raises:
+        StorageError: The disk refused, or an unreadable file is in the way.
+        BusyError: Another process is writing for too long.
+    """
     with durable.locked(lock_path(folder)):
-        entry = find(folder, key_of(agreement))
-        path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
-        notes, old = "", b""
-        if entry and entry.agreement:
-            agreement = _with_old_keys(agreement, entry.agreement)
-            if not entry.also and canonical(entry.agreement) == agreement:
-                return path
-            old = path.read_bytes()
-            notes = notes_of(masked(old.decode("utf-8-sig")))
-        elif path.exists():
+        known = look(folder).by_key
+        files = [_file(folder, known, canonical(agreement)) for agreement in agreements]
+        for path, data in dict(files).items():
+            if data is not None:
+                durable.replace(path, data)
+    return [path for path, _ in files]
+
+
+def rendered(agreement: Agreement) -> bytes:
+    """Return the file of a new agreement, made sure that it can be read again.
+
+    Raises:
+        StorageError: It cannot, or it is too large.
+    """
+    return _readable(canonical(agreement), "")
+
+
+def _file(
+    folder: Path, known: Mapping[Key, Entry], agreement: Agreement
+) -> tuple[Path, bytes | None]:
+    """Return where an agreement is or will be, and what is to be written there, if anything."""
+    entry = known.get(key_of(agreement))
+    path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
+    if entry is None or entry.agreement is None:
+        if path.exists():
             raise StorageError(
                 f"{path} is in the way and cannot be read as an agreement: {load(path).reason}",
                 hint="Resolve its merge conflict or correct it, then try again.",
             )
-        data = _readable(agreement, notes)
-        if data != old:
-            durable.replace(path, data)
-    return path
+        return path, _readable(agreement, "")
+    agreement = _with_old_keys(agreement, entry.agreement)
+    if not entry.also and canonical(entry.agreement) == agreement:
+        return path, None
+    old = path.read_bytes()
+    data = _readable(agreement, notes_of(masked(old.decode("utf-8-sig"))))
+    return path, data if data != old else None
 
 
 def unite(agreements: Sequence[Agreement]) -> Agreement:

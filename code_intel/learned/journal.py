@@ -6,6 +6,7 @@ process that looks (docs/decisions/0007).
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -81,6 +82,16 @@ def write_agreement(settings: Settings, agreement: Agreement) -> Entry:
     path = agreements.write(settings.agreements, agreement)
     found = agreements.find(settings.agreements, agreements.key_of(agreement))
     return found or agreements.load(path)
+
+
+def write_agreements(settings: Settings, wanted: Sequence[Agreement]) -> dict[Key, Entry]:
+    """Write the second side of many, and return by key what the folder now says of them."""
+    paths = agreements.write_all(settings.agreements, wanted)
+    known = agreements.look(settings.agreements).by_key
+    keys = map(agreements.key_of, wanted)
+    return {
+        key: known.get(key) or agreements.load(path) for key, path in zip(keys, paths, strict=True)
+    }
 
 
 def remember(

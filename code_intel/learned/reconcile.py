@@ -20,6 +20,7 @@ from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.learned.state import Base, State, open_state
+from code_intel.records import Agreement
 
 Side = Literal["same", "changed", "missing", "unreadable"]
 Action = Literal[
@@ -131,7 +132,7 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
     if guarded:
         notes.append(f"{pairs.FILE} had lost most of its pairs; rebuilt from the agreements.")
     if found.file.damage or actions:
-        _apply(settings, state, found, actions, now)
+        notes += _apply(settings, state, found, actions, now)
     held = len(_VANISHED.get(settings.agreements, ()))
     if held:
         notes.append(f"{held} agreements are gone at once; their pairs stay until that is sure.")
@@ -215,11 +216,17 @@ def _file_of(key: Key, base: Base | None) -> str:
 
 
 def _apply(
-    settings: Settings, state: State, found: _Sides, actions: Mapping[Key, Action], now: datetime
-) -> None:
-    """Write files first, then the pairs in one go, then what both sides were."""
+    settings: Settings, state: State, found: _Sides, actions: dict[Key, Action], now: datetime
+) -> list[str]:
+    """Write files first, then the pairs in one go, then what both sides were; return notes.
+
+    What no agreement can hold waits as a pair, and keeps nothing else from being written.
+    """
+    wanted, notes = _wanted(found, actions)
     after = dict(found.pairs)
     entries: dict[Key, Entry | None] = dict(found.entries)
+    if wanted:
+        entries |= journal.write_agreements(settings, wanted)
     for key, action in actions.items():
         _apply_one(settings, key, action, after, entries, now)
     changed = {key for key, action in actions.items() if action != "wait"}
@@ -234,6 +241,25 @@ def _apply(
     with state.transaction():
         for key in changed:
             journal.remember(settings, state, key, after.get(key), entries.get(key))
+    return notes
+
+
+def _wanted(found: _Sides, actions: dict[Key, Action]) -> tuple[list[Agreement], list[str]]:
+    """Return the agreements to write; those that no file can hold `wait`, and are noted."""
+    wanted, notes = [], []
+    for key in [key for key, action in actions.items() if action in {"unite", "write_agreement"}]:
+        entry = found.entries.get(key)
+        old = entry.agreement if entry else None
+        told = journal.to_agreement(found.pairs[key], old)
+        agreement = agreements.unite([old, told]) if old and actions[key] == "unite" else told
+        try:
+            agreements.rendered(agreement)
+        except StorageError as error:
+            actions[key] = "wait"
+            notes.append(f"{key[0][:60]} → {key[1][:60]} stays a pair alone. {error.message}")
+        else:
+            wanted.append(agreement)
+    return wanted, notes
 
 
 def _apply_one(
@@ -245,18 +271,12 @@ def _apply_one(
     now: datetime,
 ) -> None:
     pair, entry = after.get(key), entries.get(key)
-    agreement = entry.agreement if entry else None
     if action == "trash_pair" and pair:
         _trash_pair(settings, after.pop(key), now)
     elif action == "trash_agreement" and entry:
         for path in (entry.path, *entry.also):
             trash.move(settings, path, now=now)
         entries[key] = None
-    elif action == "unite" and pair and agreement:
-        united = agreements.unite([agreement, journal.to_agreement(pair, agreement)])
-        entries[key] = journal.write_agreement(settings, united)
-    elif action == "write_agreement" and pair:
-        entries[key] = journal.write_agreement(settings, journal.to_agreement(pair, agreement))
     settled = entries.get(key)
     if settled and settled.agreement and action in {"write_pair", "unite", "write_agreement"}:
         name = journal.relative(settings, settled.path)

@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.errors import StorageError
-from code_intel.learned.agreements import Entry, find, load, load_all, make_key, write
+from code_intel.learned.agreements import Entry, find, load, load_all, make_key, write, write_all
 from code_intel.records import Agreement, FileReference
 
 LOGIN = Agreement(
@@ -128,3 +128,25 @@ def test_an_agreement_is_found_by_its_key_in_either_normal_form(tmp_path: Path) 
     found = find(tmp_path / "agreements", make_key("カ\u3099機能", "AuthService"))
     assert found is not None
     assert found.path == path
+
+
+def test_many_are_written_as_each_would_be(tmp_path: Path) -> None:
+    one, many = tmp_path / "one" / "agreements", tmp_path / "many" / "agreements"
+    for folder in (one, many):
+        put(folder / "login_auth.md", LOGIN)
+    news = [replace(LOGIN, nl_term=f"機能{number}") for number in range(20)]
+    given = [*news, replace(LOGIN, evidence=("changed",)), news[0], replace(news[0], intent="FIX")]
+    paths = write_all(many, given)
+    assert [path.relative_to(many) for path in paths] == [
+        write(one, agreement).relative_to(one) for agreement in given
+    ]
+    assert {path.name: path.read_bytes() for path in many.iterdir()} == {
+        path.name: path.read_bytes() for path in one.iterdir()
+    }
+
+
+def test_of_many_none_is_written_when_one_cannot_be(tmp_path: Path) -> None:
+    folder = tmp_path / "agreements"
+    with pytest.raises(StorageError, match="larger than 1 MiB"):
+        write_all(folder, [LOGIN, replace(LOGIN, nl_term="b", evidence=("x" * 2**20,))])
+    assert load_all(folder) == []

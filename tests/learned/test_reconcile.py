@@ -474,3 +474,15 @@ def test_a_pair_whose_names_hide_characters_stops_no_other(tmp_path: Path) -> No
     assert reconcile(settings, now=NOW).actions == {("c", "C"): "write_agreement"}
     assert reconcile(settings, now=NOW).actions == {}
     assert pairs_of(settings)["c", "C"].code_evidence == "x[31my"
+
+
+def test_a_pair_that_no_agreement_can_hold_stops_no_other(tmp_path: Path) -> None:
+    settings = project(tmp_path)
+    path = journal.pairs_path(settings)
+    update(path, lambda _: (Pair("a", "B"), Pair("b", "C", code_evidence="x" * 2**20)), now=NOW)
+    report = reconcile(settings, now=NOW)
+    assert dict(report.actions) == {("a", "B"): "write_agreement", ("b", "C"): "wait"}
+    assert any("larger than 1 MiB" in note for note in report.notes)
+    assert [entry.key for entry in load_all(settings.agreements)] == [("a", "B")]
+    assert pairs_of(settings).keys() == {("a", "B"), ("b", "C")}
+    assert not reconcile(settings, now=NOW).has_changed
