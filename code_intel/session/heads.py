@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.errors import SessionError
+from code_intel import durable
+from code_intel.errors import SessionError, StorageError
 from code_intel.session import files
 from code_intel.session.handles import unknown
 from code_intel.session.locking import lock, unlock
@@ -26,6 +27,8 @@ ADVICE = "Make room there, or set CODE_INTEL_STATE_DIR to a folder outside the p
 
 _LINE = re.compile(rb"([1-9][0-9]{0,11}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
 _LONGEST = 256  # bytes: more than two lines
+PRIVATE = 0o600
+"""Journals and heads are for their owner's eyes alone."""
 _OWNER = "journals.txt"  # in a project's folder of heads: where its journals are
 
 
@@ -96,7 +99,7 @@ class HeldHead:
     def advance(self, head: Head) -> None:
         """Acknowledge a line; raises OSError when the disk refuses, and then nothing was acknowledged."""
         line = head.line()
-        files.append(self._handle, line, self._end)
+        durable.extend(self._handle, line, self._end)
         self.head, self._end = head, self._end + len(line)
 
 
@@ -104,10 +107,10 @@ def create(place: Place, name: str, head: Head) -> None:
     """Acknowledge a journal's first line.
 
     Raises:
-        FileExistsError: The name is taken.
-        OSError: The disk refused; there is no head then.
+        StorageError: The name is taken (its cause is a FileExistsError), or the disk refused; there is no
+            head then.
     """
-    files.create(place.head(name), head.line())
+    durable.create(place.head(name), head.line(), PRIVATE)
 
 
 def make_folder(place: Place) -> None:
@@ -120,10 +123,9 @@ def make_folder(place: Place) -> None:
         if not place.heads.is_absolute():
             raise OSError("there is no home folder")
         if not (place.heads / _OWNER).exists():
-            place.heads.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):
-                owner = os.fsencode(os.path.realpath(place.journals))
-                files.create(place.heads / _OWNER, owner)
+            durable.make_folder(place.heads, 0o700)
+            owner = os.fsencode(os.path.realpath(place.journals))
+            durable.replace(place.heads / _OWNER, owner)
 
 
 def read(place: Place, name: str) -> Head | None:
@@ -187,10 +189,10 @@ def sweep(place: Place) -> None:
     Also those of other projects, where nothing was started meanwhile.
     """
     old = time.time() - KEPT_SECONDS
-    with suppress(OSError):
+    with suppress(OSError, StorageError):
         _sweep(place.heads, place.journals, old)
         for folder in place.heads.parent.iterdir():
-            with suppress(OSError):
+            with suppress(OSError, StorageError):
                 if folder != place.heads and folder.stat().st_mtime < old:
                     _sweep_other(folder, old)
 
@@ -202,16 +204,16 @@ def _sweep_other(folder: Path, old: float) -> None:
     if journals.is_absolute():
         _sweep(folder, journals, old)
         if not journals.exists() and not _named(folder, ".head"):
-            owner.unlink()
-            folder.rmdir()
+            durable.remove(owner)
+            durable.remove_folder(folder)
 
 
 def _sweep(folder: Path, journals: Path, old: float) -> None:
     for name in _named(folder, ".head") - _named(journals, ".jsonl"):
         head = folder / f"{name}.head"
-        with suppress(OSError):
+        with suppress(OSError, StorageError):
             if head.stat().st_mtime < old:
-                head.unlink()
+                durable.remove(head, flushed=False)
 
 
 def _named(folder: Path, suffix: str) -> set[str]:

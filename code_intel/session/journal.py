@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from code_intel import durable
 from code_intel.errors import SessionError, StorageError, UsageError
 from code_intel.session import files, heads
 from code_intel.session.chain import FIRST, broken, check, encode, record
@@ -114,7 +115,7 @@ def create(
             f"query must have 1 to {_LONGEST_QUERY} characters.", details={"field": "query"}
         )
     with files.disk(place.journals):
-        place.journals.mkdir(parents=True, exist_ok=True)
+        durable.make_folder(place.journals)
     heads.make_folder(place)
     now = clock()
     for _ in range(_DRAWS):
@@ -283,16 +284,15 @@ def _write_new(place: Place, name: str, line: bytes, digest: str) -> bool:
         StorageError: The disk refused; there is neither of them.
     """
     path = place.journal(name)
-    with files.disk(path):
-        try:
-            files.create(path, line)
-        except FileExistsError:
-            return False
     try:
-        with files.disk(place.heads, heads.ADVICE):
-            heads.create(place, name, Head(1, len(line), digest))
+        durable.create(path, line, heads.PRIVATE)
+        try:
+            with files.disk(place.heads, heads.ADVICE):
+                heads.create(place, name, Head(1, len(line), digest))
+        except StorageError:
+            durable.remove(path)
+            raise
     except StorageError as error:
-        path.unlink(missing_ok=True)
         if isinstance(error.__cause__, FileExistsError):
             return False
         raise
@@ -306,6 +306,6 @@ def _write(place: Place, held: HeldHead, lines: bytes, work: Transaction) -> Non
     """
     path, end = place.journal(work.session.name), held.head.end
     with files.disk(path, AFRESH), files.opened(path, files.GROW) as handle:
-        files.append(handle, lines, end)
+        durable.extend(handle, lines, end)
     with files.disk(place.heads, heads.ADVICE):
         held.advance(Head(work.session.seq, end + len(lines), work.last))

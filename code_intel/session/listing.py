@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from code_intel import durable
 from code_intel.errors import CodeIntelError
 from code_intel.session import files, heads
 from code_intel.session.chain import Line, broken, check, record
@@ -98,8 +99,8 @@ def prune(place: Place, keep: int = KEPT) -> int:
     surplus = journal_files(place)[keep:]
     with files.disk(place.journals):
         for file in surplus:
-            place.head(file.name).unlink(missing_ok=True)
-            file.path.unlink(missing_ok=True)
+            durable.remove(place.head(file.name), flushed=False)
+            durable.remove(file.path, flushed=False)
     heads.sweep(place)
     return len(surplus)
 

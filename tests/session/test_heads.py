@@ -23,8 +23,8 @@ from code_intel.session.journal import Started
 from code_intel.session.listing import journal_files, prune
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.state import Step
+from faulty_disk import DIED, REFUSED, TAKEN, WAYS
 from privileges import without_root
-from session.interrupted import DIED, REFUSED, TAKEN, WAYS
 from session.sessions import QUERY, place_in
 
 LOOK = steps.called("query", "login", found=1)
@@ -303,7 +303,7 @@ def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works(
     program = Path(__file__).with_name("interrupted.py")
     # From the root of the repository, so that the package is found as it is here.
     root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": str(root)}
+    env = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tests'}"}
     ran = subprocess.run(
         [sys.executable, program, tmp_path], cwd=root, env=env, capture_output=True, check=True
     )
@@ -321,7 +321,8 @@ def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works(
             assert (row["next"], row["warned"]) == (["next"], []), row
         else:
             assert came != TAKEN or found == ["open"], row
-            assert came != REFUSED or found == [], row
+            gone = [[], ["broken"], ["open"]] if row["way"] == "fails for good" else [[]]
+            assert came != REFUSED or found in gone, row
             assert row["next"].count("open") == found.count("open") + 1, row
             assert row["used"] == 2, row
     assert {row["came"] for row in rows} == {TAKEN, REFUSED, DIED}
