@@ -44,7 +44,7 @@ class Entry:
     Attributes:
         path: The file.
         agreement: What it says; None when it cannot be read.
-        digest: Hex SHA-256 of the file's bytes; over all of them when several files were united.
+        digest: `digest_of` the file's bytes; over all of them when several files were united.
         problem: Why it cannot be read, or empty.
         reason: The same as a sentence; for a readable one a note, such as the files united in it.
         also: Further files of the same key, as a merge leaves them.
@@ -151,9 +151,14 @@ def load(path: Path, before: Entry | None = None) -> Entry:
         data = path.read_bytes()
     except OSError as error:
         return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
-    if before and before.digest == hashlib.sha256(data).hexdigest():
+    if before and before.digest == digest_of(data):
         return before
     return replace(_parsed(data), path=path)
+
+
+def digest_of(data: bytes) -> str:
+    """Return the hex SHA-256 of a file's bytes, line ends aside: git may check it out with others than it has."""
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def find(folder: Path, key: Key) -> Entry | None:
@@ -298,13 +303,13 @@ def _parsed(data: bytes) -> Entry:
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
-    digest = hashlib.sha256(data).hexdigest()
+    digest = digest_of(data)
     try:
         return Entry(Path(), read(masked(data.decode("utf-8-sig"))), digest)
     except AgreementProblem as problem:
         return Entry(Path(), None, digest, problem.kind, problem.reason)
     except UnicodeDecodeError:
-        conflict = re.search(rb"^<{7} ", data, re.MULTILINE)
+        conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
         return Entry(
             Path(), None, digest, "conflict" if conflict else "invalid", "It is not UTF-8 text."
         )
