@@ -4,7 +4,6 @@ What each side was at the last sync decides, as one table says. People may edit 
 what is deleted goes to `.code-intel/trash`, and a whole file that vanishes is rebuilt, not obeyed.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -136,6 +135,30 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
     held = len(_VANISHED.get(settings.agreements, ()))
     if held:
         notes.append(f"{held} agreements are gone at once; their pairs stay until that is sure.")
+    return Report(MappingProxyType(actions), tuple(notes), held)
+
+
+def planned(settings: Settings) -> Report:
+    """Return what `reconcile` would do now, written nothing; what was begun and not finished is only noted.
+
+    Raises:
+        StorageError: A side is there but cannot be read.
+        BusyError: Another process kept the state for too long.
+    """
+    with open_state(settings.state, create=False) as state:
+        notes = [f"{term} → {symbol} is to be finished." for (term, symbol), *_ in state.pending()]
+        found = _look(settings, state)
+    if found.file.read_only:
+        return Report(notes=(*notes, f"{pairs.FILE} was written by a newer version; left alone."))
+    if found.file.damage:
+        notes.append(f"{pairs.FILE} is damaged and would be rebuilt: {found.file.damage}")
+    before = _VANISHED.get(settings.agreements)
+    actions, guarded = _plan(settings, found)
+    held = len(_VANISHED.pop(settings.agreements, ()))
+    if before is not None:
+        _VANISHED[settings.agreements] = before
+    if guarded:
+        notes.append(f"{pairs.FILE} has lost most of its pairs; they come from the agreements.")
     return Report(MappingProxyType(actions), tuple(notes), held)
 
 
@@ -272,7 +295,7 @@ def _apply_one(
 ) -> None:
     pair, entry = after.get(key), entries.get(key)
     if action == "trash_pair" and pair:
-        _trash_pair(settings, after.pop(key), now)
+        trash.keep_pair(settings, after.pop(key), now=now)
     elif action == "trash_agreement" and entry:
         for path in (entry.path, *entry.also):
             trash.move(settings, path, now=now)
@@ -282,9 +305,3 @@ def _apply_one(
         name = journal.relative(settings, settled.path)
         fresh = journal.to_pair(settled.agreement, name)
         after[key] = replace(fresh, extra=pair.extra if pair else ())
-
-
-def _trash_pair(settings: Settings, pair: Pair, now: datetime) -> None:
-    data = json.dumps(pairs.as_json(pair), ensure_ascii=False, indent=2)
-    name = file_name(pair.nl_term, pair.symbol).removesuffix(".md")
-    trash.keep(settings, f"{name}.json", data.encode("utf-8", "replace"), now=now)

@@ -1,0 +1,187 @@
+"""Agreements that have had their time, moved to the trash because somebody asks for it (docs/decisions/0036).
+
+Nothing is pruned by itself. What a file says while its merge is not resolved, or while it cannot be read, is for
+people to mend, so it is no reason.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from code_intel import durable
+from code_intel.chunking.agreement import render
+from code_intel.config import Settings
+from code_intel.errors import NotFoundError, StorageError
+from code_intel.index.facade import Index
+from code_intel.learned import journal, pairs, trash
+from code_intel.learned.agreements import Entry, Key, when
+from code_intel.learned.reconcile import reconcile_locked
+from code_intel.learned.standings import Standing, standings
+from code_intel.learned.state import Pending, State, open_state
+from code_intel.learned.validity import is_confirmed
+
+DAYS = 30
+"""How long nobody may have confirmed what goes as unconfirmed, where nothing else is said."""
+
+
+class Reason(NamedTuple):
+    """Why an agreement may go.
+
+    Attributes:
+        name: As on the command line.
+        about: The same as a clause.
+        applies: Whether it does; the last argument is the time since which nobody may have confirmed it.
+        is_default: Whether it counts without being asked for.
+        is_proven: Whether only a complete index of the source can say so.
+    """
+
+    name: str
+    about: str
+    applies: Callable[[Standing, datetime], bool]
+    is_default: bool = False
+    is_proven: bool = False
+
+
+REASONS = (
+    Reason(
+        "broken", "its symbol is gone from the code", lambda it, _: it.validity == "broken",
+        is_default=True, is_proven=True,
+    ),
+    Reason(
+        "expired", "it was not used for long, and cannot be told to hold",
+        lambda it, _: it.validity == "expired", is_default=True, is_proven=True,
+    ),
+    Reason(
+        "unconfirmed", "nobody has confirmed it for long",
+        lambda it, since: bool(it.entry.agreement) and not it.confirmed and _learned(it.entry) < since,
+    ),
+    Reason(
+        "twin", "another file has its term and symbol, and takes in what it says",
+        lambda it, _: bool(it.entry.also),
+    ),
+)  # fmt: skip
+"""The first that was asked for and applies is the reason."""
+DEFAULT = tuple(reason.name for reason in REASONS if reason.is_default)
+
+
+class Doomed(NamedTuple):
+    """An agreement, and why it goes: all of its files, or, of twins, all but the first."""
+
+    entry: Entry
+    reason: Reason
+    details: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the files that go."""
+        stays = self.reason.name == "twin"
+        return tuple(
+            path.name
+            for path in (self.entry.path, *self.entry.also)
+            if not stays or path != self.entry.path
+        )
+
+
+def prune(
+    settings: Settings,
+    forest: Index,
+    reasons: Collection[str] = DEFAULT,
+    *,
+    days: int = DAYS,
+    now: datetime | None = None,
+    dry: bool = False,
+) -> list[Doomed]:
+    """Move agreements to the trash, with their pairs; return what went, or would go.
+
+    Args:
+        settings: The project.
+        forest: The index of its source, brought up to date.
+        reasons: Names of `REASONS`.
+        days: For how long nobody has confirmed what is unconfirmed.
+        now: When.
+        dry: Only say what would be.
+
+    Raises:
+        NotFoundError: A reason needs a complete index of the source, and there is none.
+        StorageError: A newer version wrote learned_pairs.json, or the disk refused.
+        BusyError: Another process is writing for too long.
+    """
+    now = now or datetime.now(UTC)
+    chosen = [reason for reason in REASONS if reason.name in reasons]
+    if any(reason.is_proven for reason in chosen):
+        _require_complete(forest)
+    if dry:
+        return _doomed(settings, forest, chosen, days, now)
+    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        reconcile_locked(settings, state, now=now)
+        if pairs.load(journal.pairs_path(settings)).read_only:
+            raise StorageError(
+                f"{pairs.FILE} was written by a newer version.", hint="Use the newer code-intel."
+            )
+        doomed = _doomed(settings, forest, chosen, days, now)
+        for item in doomed:
+            if item.reason.name == "twin":
+                _unite(settings, state, item.entry, now)
+        _take_away(
+            settings, state, [item.entry for item in doomed if item.reason.name != "twin"], now
+        )
+        return doomed
+
+
+def _doomed(
+    settings: Settings, forest: Index, chosen: Iterable[Reason], days: int, now: datetime
+) -> list[Doomed]:
+    since = now - timedelta(days=days)
+    found = []
+    for standing in standings(settings, forest, now=now, repair=False):
+        reason = next((reason for reason in chosen if reason.applies(standing, since)), None)
+        if reason and standing.entry.key:
+            found.append(Doomed(standing.entry, reason, standing.reasons))
+    return found
+
+
+def _require_complete(forest: Index) -> None:
+    index = forest.freshness()
+    if index.state != "fresh" or not index.files:
+        why = " ".join(index.degraded) or f"it is {index.state}"
+        raise NotFoundError(
+            f"The index of the source is not complete, so nothing is proven to be gone: {why}",
+            hint="Run `code-intel sync --words-only`, and `code-intel doctor` if that does not help.",
+            code="index_incomplete",
+        )
+
+
+def _learned(entry: Entry) -> datetime:
+    return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
+
+
+def _unite(settings: Settings, state: State, entry: Entry, now: datetime) -> None:
+    """Let one file say what several say; whoever dies in between is followed by one who finishes it."""
+    if entry.agreement is None or entry.key is None:
+        return
+    confirmed = is_confirmed(settings, entry, state)
+    pending = Pending(entry.key, render(replace(entry.agreement)), confirmed)
+    state.begin(pending)
+    for path in entry.also:
+        trash.move(settings, path, now=now)
+    journal.finish(settings, state, pending, now=now)
+
+
+def _take_away(settings: Settings, state: State, entries: Iterable[Entry], now: datetime) -> None:
+    """Move agreements to the trash, then take out their pairs: never a pair that would write them anew."""
+    gone: set[Key] = set()
+    for entry in entries:
+        for path in (entry.path, *entry.also):
+            trash.move(settings, path, now=now)
+        gone.update((entry.key,) if entry.key else ())
+    if not gone:
+        return
+    path = journal.pairs_path(settings)
+    for pair in pairs.load(path).pairs:
+        if pair.key in gone and pair.extra:
+            trash.keep_pair(settings, pair, now=now)
+    pairs.update(path, lambda found: tuple(pair for pair in found if pair.key not in gone), now=now)
+    with state.transaction():
+        for key in gone:
+            state.set_base(key, None)
