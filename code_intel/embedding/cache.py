@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from code_intel import durable
+from code_intel.errors import StorageError
 from code_intel.mounts import journal_mode
 
 if TYPE_CHECKING:
@@ -105,9 +107,9 @@ class VectorCache:
 
         if self._database is None and not self._hopeless:
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                durable.make_folder(self._path.parent)
                 self._database = _connected(self._path)
-            except (OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+            except (StorageError, OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
                 self._database = _read_only(self._path)
                 self._hopeless = self._database is None
         return self._database
@@ -119,8 +121,8 @@ class VectorCache:
         mark = f"damaged-{os.getpid()}-{secrets.token_hex(4)}"
         for tail in ("-wal", "-shm", ""):
             file = self._path.with_name(self._path.name + tail)
-            with suppress(OSError):
-                file.rename(file.with_name(f"{file.name}.{mark}"))
+            with suppress(StorageError):
+                durable.move(file, file.with_name(f"{file.name}.{mark}"))
 
 
 def _connected(path: Path) -> "apsw.Connection":

@@ -13,6 +13,7 @@ from typing import Any
 
 import apsw
 
+from code_intel import durable
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError
 from code_intel.index import schema
 from code_intel.index.migration import copies
@@ -151,7 +152,7 @@ class Database:
             # As much of the journal as readers allow; what they hold is taken at the next chance.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             for copy in copies(self.path):
-                copy.unlink(missing_ok=True)
+                durable.remove(copy)
             return self.size()
 
     @contextmanager

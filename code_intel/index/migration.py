@@ -12,6 +12,8 @@ from types import MappingProxyType
 
 import apsw
 
+from code_intel import durable
+from code_intel.errors import StorageError
 from code_intel.index import schema
 
 PAGES = 4096
@@ -37,7 +39,7 @@ def _copy(path: Path, target: Path) -> None:
     """Copy what is committed, the journal included; readers and the caller's transaction go on."""
     beside = target.with_name(f"{target.name}.part")
     for suffix in ("", "-journal", "-wal", "-shm"):
-        Path(f"{beside}{suffix}").unlink(missing_ok=True)
+        durable.remove(Path(f"{beside}{suffix}"), flushed=False)
     try:
         with (
             closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)) as source,
@@ -46,10 +48,10 @@ def _copy(path: Path, target: Path) -> None:
         ):
             while not backup.done:
                 backup.step(PAGES)
-        beside.replace(target)
+        durable.move(beside, target, over=True)
     except BaseException:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        with suppress(StorageError):
+            durable.remove(beside, flushed=False)
         raise
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import apsw
 
-from code_intel.durable import locked
+from code_intel.durable import locked, make_folder, move
 from code_intel.errors import StorageError
 from code_intel.index import schema
 from code_intel.index.migration import MIGRATIONS, migrate
@@ -66,8 +66,8 @@ def make_place(home: Path, path: Path) -> None:
         raise StorageError(
             f"{home} is gone, and its index with it.", hint="Restore the folder, then ask again."
         )
-    with suppress(OSError):  # whoever opens the index says why it cannot be made
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(StorageError):  # whoever opens the index says why it cannot be made
+        make_folder(path.parent)
 
 
 def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
@@ -170,8 +170,8 @@ def set_aside(path: Path, reason: str) -> Path | None:
     """
     target = aside(path, reason)
     for suffix in ("-journal", "-shm", "-wal", ""):
-        with suppress(FileNotFoundError):
-            Path(f"{path}{suffix}").replace(f"{target}{suffix}")
+        if (file := Path(f"{path}{suffix}")).exists():
+            move(file, Path(f"{target}{suffix}"), over=True)
     return target if target.exists() else None
 
 

@@ -82,8 +82,8 @@ class Role:
     def give_up(self) -> None:
         """Let somebody else have it."""
         if self._lock.is_locked:
-            with suppress(OSError):
-                self._holder.unlink(missing_ok=True)
+            with suppress(StorageError):
+                durable.remove(self._holder, flushed=False)
             self._lock.release()
 
     def is_free(self) -> bool:
@@ -120,7 +120,6 @@ class Role:
     def damage_reported(self) -> bool:
         """Whether somebody has met damage since the last time this was asked."""
         try:
-            self._damage.unlink()
-        except OSError:
+            return durable.remove(self._damage, flushed=False)
+        except StorageError:
             return False
-        return True

@@ -48,7 +48,7 @@ class LogFile(NamedTuple):
     def append(self, folder: Path, *records: Mapping[str, Any], patience: float = 5.0) -> Path:
         """Append records in one write under the lock, waiting `patience` seconds for it; return the log.
 
-        A line that somebody left torn is ended first, so that it costs no other.
+        A line that somebody left torn costs no other. After an error there is nothing of these.
 
         Raises:
             StorageError: The disk refused.
@@ -57,19 +57,9 @@ class LogFile(NamedTuple):
         log = folder / self.file
         lines = b"".join(map(line_of, records))
         with durable.locked(folder / f"{self.file}.lock", patience):
-            try:
-                self._rotate(log)
-                handle = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-                try:
-                    os.write(handle, b"\n" + lines if _is_torn(handle) else lines)
-                    if self.flushed:
-                        os.fsync(handle)
-                finally:
-                    os.close(handle)
-            except OSError as error:
-                raise StorageError(
-                    f"{log} cannot be written: {error.strerror or error}."
-                ) from error
+            if _is_full(log):
+                durable.move(log, folder / self.older, over=True)
+            durable.append(log, lines, flushed=self.flushed)
         return log
 
     def read(self, folder: Path, *, most: int, **wanted: object) -> Log:
@@ -93,9 +83,12 @@ class LogFile(NamedTuple):
                 bad += broken
         return Log(tuple(records), bad)
 
-    def _rotate(self, log: Path) -> None:
-        if log.exists() and log.stat().st_size >= LARGEST:
-            log.replace(log.with_name(self.older))
+
+def _is_full(log: Path) -> bool:
+    try:
+        return log.stat().st_size >= LARGEST
+    except OSError:
+        return False
 
 
 def folder_of(state: Path) -> Path:
@@ -121,14 +114,6 @@ def _cut(value: object, longest: int) -> object:
     if isinstance(value, Mapping):
         return {key: _cut(item, longest) for key, item in value.items()}
     return [_cut(item, longest) for item in value] if isinstance(value, list) else value
-
-
-def _is_torn(handle: int) -> bool:
-    size = os.lseek(handle, 0, os.SEEK_END)
-    if not size:
-        return False
-    os.lseek(handle, -1, os.SEEK_END)
-    return os.read(handle, 1) != b"\n"
 
 
 def _end_of(log: Path) -> bytes:

@@ -174,10 +174,7 @@ def set_aside(path: Path, now: datetime) -> Path:
     while aside.exists():
         number += 1
         aside = path.with_name(f"{stem}-{number}")
-    try:
-        path.replace(aside)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be set aside: {error.strerror or error}.") from error
+    durable.move(path, aside)
     return aside
 
 

@@ -7,13 +7,14 @@ offered again, and the two sides of each pair are united again.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
+from code_intel import durable
 from code_intel.errors import BusyError, StorageError
 from code_intel.learned.agreements import Key, when
 from code_intel.learned.experience import Experience
@@ -243,7 +244,7 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
 def _connect(path: Path, *, create: bool) -> apsw.Connection:
     if not create and not path.exists():
         return _prepared(apsw.Connection(":memory:"))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(path.parent)
     try:
         return _prepared(apsw.Connection(str(path)))
     except (apsw.ReadOnlyError, apsw.CantOpenError):
@@ -319,10 +320,10 @@ def _set_aside(path: Path) -> None:
     number = 1
     while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
         number += 1
-    path.replace(aside)
-    for suffix in ("-wal", "-shm"):
-        with suppress(OSError):
-            path.with_name(path.name + suffix).unlink()
+    for suffix in ("-wal", "-shm"):  # first: a journal must not outlive what it belongs to
+        if path.with_name(path.name + suffix).exists():
+            durable.move(path.with_name(path.name + suffix), aside.with_name(aside.name + suffix))
+    durable.move(path, aside)
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from code_intel import durable
+from code_intel.errors import StorageError
 from code_intel.records import UpstreamStatus
 from code_intel.tools.halves import status_data
 
@@ -37,21 +39,21 @@ class Report:
         # How long until the next attempt is true for a moment only, and the file is read later.
         lasting = [status_data(replace(status, retry_in=None)) for status in states]
         text = json.dumps(lasting, ensure_ascii=False)
-        with suppress(OSError, Timeout):  # that others can read it matters less than the work
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(
+            OSError, StorageError, Timeout
+        ):  # that others can read it matters less than the work
+            durable.make_folder(self._file.parent)
             if not self._lock.is_locked:
                 self._lock.acquire(timeout=0)
                 _sweep(self._file.parent)
-            fresh = self._file.with_suffix(".tmp")
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(self._file)
+            durable.replace(self._file, text.encode())
 
     def close(self) -> None:
         """Say nothing any more."""
         if self._lock.is_locked:
-            with suppress(OSError):
-                self._file.unlink(missing_ok=True)
-                self._file.with_suffix(".lock").unlink(missing_ok=True)
+            with suppress(StorageError):
+                durable.remove(self._file, flushed=False)
+                durable.remove(self._file.with_suffix(".lock"), flushed=False)
             self._lock.release()
 
 
@@ -70,7 +72,7 @@ def _sweep(folder: Path) -> None:
     for file in folder.glob("upstreams-*.json"):
         if not _is_held(file.with_suffix(".lock")):
             for left in (file, file.with_suffix(".lock")):
-                left.unlink(missing_ok=True)
+                durable.remove(left, flushed=False)
 
 
 def _is_held(lock: Path) -> bool:

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel import durable
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.index import walk
 from code_intel.index.report import SyncReport
 from code_intel.index.sync import UNFIT, sync_document
@@ -209,11 +210,7 @@ def _removed(shelf: Shelf, path: str, real: Path) -> bool:
     if shelf.index.config.corpus == "map":
         trash.move(shelf.settings, real, now=datetime.now(UTC))
         return True
-    try:
-        real.unlink()
-    except OSError as error:
-        raise StorageError(f"{real} cannot be removed: {error.strerror}.") from error
-    return True
+    return durable.remove(real)
 
 
 def _refuse_folder(name: str, real: Path) -> None:

@@ -6,7 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from code_intel import durable
 from code_intel.config.index_config import DEVRAG_DEFAULTS
+from code_intel.errors import StorageError
 
 
 def make(path: Path) -> None:
@@ -18,6 +20,6 @@ def make(path: Path) -> None:
     if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111 - Path.home fails without one
         return
     text = json.dumps(dict(DEVRAG_DEFAULTS), indent=2) + "\n"
-    with suppress(OSError), path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    with suppress(StorageError):
+        durable.create(path, text.encode())
         print(f"devrag: {path} was made, with the defaults.", file=sys.stderr, flush=True)
