@@ -7,7 +7,6 @@ shared files (`.mcp.json`, `.gitignore`) get our part merged in.
 
 import argparse
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from code_intel import durable
@@ -95,11 +94,10 @@ def _folders(root: Path, *, remove: bool) -> None:
     """Make the folder of agreements, or take empty folders back."""
     state = root / STATE_FOLDER
     if not remove:
-        (state / "agreements").mkdir(parents=True, exist_ok=True)
+        durable.make_folder(state / "agreements")
         return
     for folder in (*(state / name for name in PRECIOUS), state):
-        with suppress(OSError):  # it is not there, or not empty: then it stays
-            folder.rmdir()
+        durable.remove_folder(folder)  # if it is empty
 
 
 def setup(root: Path) -> list[Change]:
@@ -122,7 +120,7 @@ def apply(changes: list[Change]) -> None:
     """Write what changes, each file atomically; a link stays, what it names is written."""
     for change in changes:
         if change.action == "remove":
-            change.path.resolve().unlink(missing_ok=True)
+            durable.remove(change.path.resolve())
         elif change.action != "keep" and change.after is not None:
             durable.replace(change.path.resolve(), change.after)
 
