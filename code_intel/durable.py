@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from code_intel import ignored
 from code_intel.errors import BusyError, StorageError
 
 LEFT_SECONDS = 60
@@ -184,6 +185,8 @@ def extend(handle: int, data: bytes, end: int, *, flushed: bool = True) -> None:
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, durably; `mode` is for the last. One that is there is fine.
 
+    A new `.code-intel` says from the first what git shall not carry, whoever makes it.
+
     Raises:
         StorageError: Something else is there, or the disk refused.
     """
@@ -200,6 +203,9 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
                 if not folder.is_dir():
                     raise
             _sync_folder(folder.parent)
+            if folder.name == ignored.FOLDER:
+                with suppress(StorageError):  # somebody else was quicker
+                    create(folder / ignored.FILE, ignored.TEXT)
 
 
 def remove_folder(path: Path) -> bool:

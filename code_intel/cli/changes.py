@@ -1,34 +1,27 @@
 """What `init` writes into a project, and a change of one file as a plan shows it."""
 
+import difflib
 import json
-import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from code_intel.cli.mcp_json import plain
-from code_intel.config import FOREST_CONFIG, MAP_CONFIG, STATE_FOLDER, IndexConfig, Settings
+from code_intel.config import STATE_FOLDER, IndexConfig, Settings
 from code_intel.errors import ConfigError
+from code_intel.ignored import TEXT as IGNORED_STATE
 
-IGNORED_STATE = b"""\
-# Derived files: rebuilt from the agreements and the source. The agreements belong in git.
-*.db
-*.db-*
-*.db.*
-*.lock
-*-bak
-*.tmp
-learned_pairs.json*
-logs/
-sessions/
-trash/
-"""
-SERVERS: dict[str, tuple[str, list[str]]] = {
-    "code-intel": ("code-intel", ["serve"]),
-    "devrag-map": ("devrag", ["--config", MAP_CONFIG]),
-    "devrag-forest": ("devrag", ["--config", FOREST_CONFIG]),
-}
+__all__ = [
+    "IGNORED_STATE",
+    "Change",
+    "check_writable",
+    "content",
+    "databases",
+    "hidden",
+    "pretty",
+]
+
+LONGEST_SHOWN = 200_000
+"""Bytes up to which a plan shows what changes in a file, line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +42,46 @@ class Change:
             return "remove"
         return "create" if self.before is None else "update"
 
+    def lines(self, root: Path) -> list[str]:
+        """Return what an update changes, as a unified diff; nothing for any other change."""
+        if self.action != "update" or not (self.before and self.after is not None):
+            return []
+        if max(len(self.before), len(self.after)) > LONGEST_SHOWN:
+            return [f"({len(self.after) - len(self.before):+,} bytes)"]
+        name = self.path.relative_to(root).as_posix()
+        old, new = (
+            text.decode(errors="replace").splitlines() for text in (self.before, self.after)
+        )
+        return list(difflib.unified_diff(old, new, name, name, lineterm="", n=1))
+
 
 def content(path: Path) -> bytes | None:
     """Return a file's bytes, or None where there is no file."""
     return path.read_bytes() if path.is_file() else None
+
+
+def check_writable(change: Change) -> Change:
+    """Return the change if its file may be made or written.
+
+    Raises:
+        ConfigError: It says that it is not to be written, or something else is in its place.
+    """
+    path = change.path
+    if change.action == "keep":
+        return change
+    if change.before is not None and not path.stat().st_mode & 0o222:
+        raise ConfigError(
+            f"{path} is read-only; it was left as it is.",
+            hint="Make it writable, then call this again; nothing has changed.",
+        )
+    blocked = next((p for p in path.parents if p.exists() or p.is_symlink()), path.parent)
+    if (path.exists() and not path.is_file()) or not blocked.is_dir():
+        wrong = path if path.exists() else blocked
+        raise ConfigError(
+            f"{wrong} is in the place of a {'file' if wrong == path else 'folder'}.",
+            hint="Move it away, then call this again; nothing has changed.",
+        )
+    return change
 
 
 def pretty(document: dict[str, Any]) -> bytes:
@@ -68,37 +97,3 @@ def databases(settings: Settings) -> list[IndexConfig]:
 def hidden(settings: Settings, path: Path) -> bool:
     """Whether `.code-intel/.gitignore` hides a database from git."""
     return path.is_relative_to(settings.root / STATE_FOLDER) and path.suffix == ".db"
-
-
-def servers_of(path: Path, text: bytes | None) -> dict[str, Any]:
-    """Return the entries that `.mcp.json` has.
-
-    Raises:
-        ConfigError: It is not a JSON object; it is left alone, and the error shows what to add.
-    """
-    try:
-        document = json.loads(plain((text or b"").decode("utf-8-sig")).strip() or "{}")
-    except (ValueError, RecursionError):
-        document = None
-    servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
-    if not isinstance(servers, dict):
-        ours = json.dumps({name: entry(name) for name in SERVERS}, ensure_ascii=False)
-        raise ConfigError(
-            f"{path} is no JSON with an object mcpServers; it was left as it is.",
-            hint=f"Mend it, or add these to mcpServers by hand: {ours}",
-        )
-    return cast("dict[str, Any]", servers)
-
-
-def entry(name: str) -> dict[str, Any]:
-    """One server's entry: a bare command when it is on PATH, else an absolute one."""
-    bare, absolute = entries(name)
-    return bare if shutil.which(bare["command"]) else absolute
-
-
-def entries(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both entries that `init` writes for a server, whatever PATH was when it did."""
-    command, arguments = SERVERS[name]
-    beside = str(Path(sys.executable).with_name(command))
-    bare = {"type": "stdio", "command": command, "args": arguments}
-    return bare, bare | {"command": beside}

@@ -1,74 +1,113 @@
 """`code-intel init`: set a project up, say what would change, or take it back.
 
 A plan is a list of `Change`s computed from what is on disk; `--dry-run` prints the very list that the
-other runs apply. Nothing is overwritten: a file that exists with other content is the owner's, and
-shared files (`.mcp.json`, `.gitignore`) get our part merged in.
+other runs apply, with the lines that change. Nothing is overwritten: a file that exists with other content
+is the owner's, and shared files (`.gitignore`, the clients') get our part merged in; what they were before
+is kept in `.code-intel/backup`.
 """
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from code_intel import durable
-from code_intel.cli import ignore_block, mcp_json
+from code_intel import durable, git, ignored
+from code_intel.cli import client_files, clients, ignore_block
 from code_intel.cli.changes import (
-    IGNORED_STATE,
-    SERVERS,
     Change,
+    check_writable,
     content,
     databases,
-    entry,
     hidden,
     pretty,
-    servers_of,
 )
+from code_intel.cli.clients import CLIENTS, DEFAULT, Client
 from code_intel.cli.output import emit
-from code_intel.cli.removal import PRECIOUS, removal
+from code_intel.cli.removal import PRECIOUS, removal, superfluous
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
     STATE_FOLDER,
     Settings,
+    backups,
     default_config,
     holds_all_projects,
     load_settings,
 )
-from code_intel.errors import UsageError
+from code_intel.errors import StorageError, UsageError
+
+WHOLLY_IGNORED = (
+    "Git ignores {folder}: nobody else will get your agreements. To share them, let your .gitignore"
+    " leave {folder} alone; it has a .gitignore of its own for what is derived."
+)
+MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
+ELSEWHERE = "{file} has the layout of an older version: `code-intel migrate` brings it up to date."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("project", nargs="?", default=".", help="folder to set up (default: here)")
+    names = ", ".join(client.name for client in CLIENTS)
+    parser.add_argument(
+        "--client",
+        action="append",
+        metavar="NAME",
+        help=f"client to set up: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would change, change nothing"
     )
     parser.add_argument(
-        "--remove", action="store_true", help="take back what init wrote; agreements stay"
+        "--remove",
+        action="store_true",
+        help="take back what init wrote, for every client; agreements stay",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, then apply or print."""
     root = _project(args.project)
-    changes = removal(root) if args.remove else setup(root)
+    chosen = clients.chosen(args.client)
+    changes = removal(root) if args.remove else setup(root, chosen)
+    kept = _kept(root, changes, remove=args.remove)
+    backup = f"{STATE_FOLDER}/{backups.FOLDER}/<time>" if kept else ""
     if not args.dry_run:
+        made = backups.keep(root / STATE_FOLDER, root, kept)
+        backup = made.relative_to(root).as_posix() if made else ""
         apply(changes)
-        _folders(root, remove=args.remove)
-    rows = [_row(change, root) for change in changes]
-    title = "Would change" if args.dry_run else "Project"
-    lines = [f"{title} {root}:"]
-    lines += [
-        f"  {row['action']:<7}{row['file']}" + (f" ({row['why']})" if "why" in row else "")
-        for row in rows
-    ]
+        _folders(root, changes, remove=args.remove)
+    notes = _notes(root, () if args.remove else chosen, changes)
     if args.remove and (root / STATE_FOLDER / "agreements").is_dir():
-        lines.append(f"What only you can delete stays: {STATE_FOLDER}, with your agreements.")
-    emit(args, {"project": str(root), "dry_run": args.dry_run, "changes": rows}, "\n".join(lines))
+        notes.append(f"What only you can delete stays: {STATE_FOLDER}, with your agreements.")
+    rows = [_row(change, root) for change in changes]
+    data = {
+        "project": str(root),
+        "dry_run": args.dry_run,
+        "changes": rows,
+        "backup": backup or None,
+        "notes": notes,
+    }
+    emit(args, data, "\n".join(_told(root, changes, backup, notes, dry_run=args.dry_run)))
     return 0
+
+
+def _told(
+    root: Path, changes: Sequence[Change], backup: str, notes: Sequence[str], *, dry_run: bool
+) -> list[str]:
+    lines = [f"{'Would change' if dry_run else 'Project'} {root}:"]
+    for change in changes:
+        name = change.path.relative_to(root)
+        lines.append(f"  {change.action:<7}{name}" + (f" ({change.why})" if change.why else ""))
+        lines += [f"    {line}" for line in change.lines(root) if dry_run]
+    if backup:
+        lines.append(f"What was changed {'would be' if dry_run else 'is'} kept in {backup}.")
+    return [*lines, *notes]
 
 
 def _row(change: Change, root: Path) -> dict[str, str]:
     row = {"file": str(change.path.relative_to(root)), "action": change.action}
+    if lines := change.lines(root):
+        row["diff"] = "\n".join(lines)
     return row | ({"why": change.why} if change.why else {})
 
 
@@ -90,39 +129,83 @@ def _project(text: str) -> Path:
     return root
 
 
-def _folders(root: Path, *, remove: bool) -> None:
+def _folders(root: Path, changes: Sequence[Change], *, remove: bool) -> None:
     """Make the folder of agreements, or take empty folders back."""
     state = root / STATE_FOLDER
     if not remove:
         durable.make_folder(state / "agreements")
         return
-    for folder in (*(state / name for name in PRECIOUS), state):
+    emptied = {c.path.parent for c in changes if c.action == "remove"} - {root, state}
+    nested = sorted({p for f in emptied for p in (f, f.parent)} - {root, state}, reverse=True)
+    for folder in (*nested, *(state / name for name in PRECIOUS), state):
         durable.remove_folder(folder)  # if it is empty
 
 
-def setup(root: Path) -> list[Change]:
-    """Return what `init` does to a project.
+def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
+    """Return what `init` does to a project, for the clients named; by default Claude Code.
 
     Raises:
         ConfigError: A file that is there already cannot be used; nothing has changed.
     """
     settings = load_settings(root)
-    return [
+    found = [
         _unless_there(root / MAP_CONFIG, root, pretty(default_config("map"))),
         _unless_there(root / FOREST_CONFIG, root, pretty(default_config("forest"))),
-        _unless_there(root / STATE_FOLDER / ".gitignore", root, IGNORED_STATE),
+        _state_ignored(root / STATE_FOLDER / ignored.FILE),
         _merge_ignore(root / ".gitignore", settings),
-        _merge_servers(root / ".mcp.json"),
     ]
+    return [*map(check_writable, found), *(client_files.merge(client, root) for client in chosen)]
 
 
-def apply(changes: list[Change]) -> None:
-    """Write what changes, each file atomically; a link stays, what it names is written."""
+def apply(changes: Sequence[Change]) -> None:
+    """Write what changes, each file atomically; a link stays, what it names is written.
+
+    Raises:
+        StorageError: A file is no more as the plan found it, or the disk refused.
+    """
     for change in changes:
+        path = change.path.resolve()
         if change.action == "remove":
-            durable.remove(change.path.resolve())
+            durable.remove(path)
         elif change.action != "keep" and change.after is not None:
-            durable.replace(change.path.resolve(), change.after)
+            now = content(path)
+            if now not in {change.before, change.after}:
+                raise StorageError(
+                    f"{change.path} has changed meanwhile; it was left as it is.",
+                    hint="Call this again: it goes on with what is there now.",
+                )
+            durable.replace(path, change.after)
+
+
+def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, bytes]:
+    """Return what to keep of files that change: none of a file that becomes again what is kept already."""
+    return {
+        change.path: change.before
+        for change in changes
+        if change.action == "update"
+        and change.before
+        and change.path != root / STATE_FOLDER / ignored.FILE
+        and not (remove and superfluous(root, change))
+    }
+
+
+def _notes(root: Path, chosen: Sequence[Client], changes: Sequence[Change]) -> list[str]:
+    """Return what people have to know, or do next."""
+    notes = [client.note for client in chosen]
+    for client in chosen:
+        entries = {name: clients.entry(client, name, clients.program(client, name), str(root))
+                   for name in clients.SERVERS}  # fmt: skip
+        if path := clients.misread(client, entries):
+            notes.append(MISREAD.format(title=client.name, path=path))
+    state = f"{STATE_FOLDER}/agreements/x.md"
+    if chosen and git.run(root, "check-ignore", "-q", "--", state) is not None:
+        notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
+    notes += [
+        ELSEWHERE.format(file=change.path.relative_to(root))
+        for change in changes
+        if chosen and change.path.suffix == ".json" and change.path.parent.name == STATE_FOLDER
+    ]
+    return notes
 
 
 def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
@@ -134,24 +217,15 @@ def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
     return Change(path, before, ours if before is None else before)
 
 
+def _state_ignored(path: Path) -> Change:
+    """Write `.code-intel/.gitignore`, or bring up to date what an earlier version wrote."""
+    before = content(path)
+    return Change(path, before, ignored.TEXT if before in {None, *ignored.EARLIER} else before)
+
+
 def _merge_ignore(path: Path, settings: Settings) -> Change:
     """Hide the databases that lie in the project from git."""
     inside = [config.db_path for config in databases(settings)]
     names = [p.relative_to(settings.root).as_posix() for p in inside if not hidden(settings, p)]
     before = content(path)
     return Change(path, before, ignore_block.merged(before, list(map(ignore_block.pattern, names))))
-
-
-def _merge_servers(path: Path) -> Change:
-    """Add our three entries to `.mcp.json`; entries that exist stay as they are."""
-    before = content(path)
-    present = servers_of(path, before)
-    missing = {name: entry(name) for name in SERVERS if name not in present}
-    if not missing:
-        return Change(path, before, before)
-    whole = pretty({"mcpServers": missing})
-    if before is None:
-        return Change(path, before, whole)
-    if not before.strip():
-        return Change(path, before, before + whole.removesuffix(b"\n"))
-    return Change(path, before, mcp_json.merged(before.decode(), missing).encode())

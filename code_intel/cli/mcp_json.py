@@ -1,8 +1,8 @@
-"""`.mcp.json`: entries put in and taken out of its text, every other byte left as it is.
+"""A JSON file with servers: entries put in and taken out of its text, every other byte left as it is.
 
-People write this file by hand; parsing and printing it anew would reformat what is theirs. Comments and
-a comma behind the last member are theirs, too, though JSON has neither: see `plain`. All other functions
-take the text of an object whose `mcpServers`, if any, is an object.
+People write such files by hand; parsing and printing them anew would reformat what is theirs. Comments and
+a comma behind the last member are theirs, too, though JSON has neither: see `plain`. `merged`, `replaced`
+and `without` take the text of an object whose `key`, such as `mcpServers`, is an object, if it is there.
 """
 
 import json
@@ -10,10 +10,12 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-SERVERS = "mcpServers"
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+
+
+Entries = Mapping[str, Mapping[str, Any]]
 
 
 class Member(NamedTuple):
@@ -36,33 +38,66 @@ def _blanked(found: re.Match[str]) -> str:
     return found[0] if found[0].startswith('"') else re.sub(r"[^\r\n]", " ", found[0])
 
 
-def merged(text: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return `text` with the entries appended to `mcpServers`, in their order."""
+def read(text: str, key: str) -> object:
+    """Return what the file has under `key`, an empty object where it has nothing.
+
+    Raises:
+        ValueError: It is no JSON object.
+    """
+    document = json.loads(plain(text.removeprefix("\ufeff")).strip() or "{}")
+    if not isinstance(document, dict):
+        raise ValueError("It is no object.")  # noqa: TRY004 - to its caller all of these are the same
+    return document.get(key, {})
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in the file but comments."""
+    return not plain(text).strip("\ufeff \t\r\n")
+
+
+def whole(key: str, entries: Entries) -> str:
+    """Return a file that has nothing but the entries."""
+    return json.dumps({key: entries}, ensure_ascii=False, indent=2) + "\n"
+
+
+def merged(text: str, key: str, entries: Entries) -> str:
+    """Return `text`, which is not blank, with the entries appended to those of `key`, in their order."""
     top = plain(text).index("{")
-    if _servers(text) is None:
-        return _appended(text, top, 1, SERVERS, entries)
+    if _member(text, top, key) is None:
+        return _appended(text, top, 1, key, entries)
     for name, entry in entries.items():
-        servers = _servers(text)
+        servers = _member(text, top, key)
         assert servers is not None  # noqa: S101 - it was there
         text = _appended(text, servers.value, 2, name, entry)
     return text
 
 
-def without(text: str, names: Collection[str]) -> str:
-    """Return `text` as it was before `merged`: an `mcpServers` that came with the entries goes too."""
-    servers = _servers(text)
+def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
+    """Return `text` with another entry in the place of one."""
+    servers = _member(text, plain(text).index("{"), key)
+    assert servers is not None  # noqa: S101 - it has that entry
+    member = _member(text, servers.value, name)
+    assert member is not None  # noqa: S101 - as above
+    _, _, value = _block(text, 2, name, entry).partition(": ")
+    return text[: member.value] + value + text[member.end :]
+
+
+def without(text: str, key: str, names: Collection[str]) -> str:
+    """Return `text` as it was before `merged`: a `key` that came with the entries goes too."""
+    top = plain(text).index("{")
+    servers = _member(text, top, key)
     if servers is None:
         return text
     was_there = _filled_in(text, servers.value)
     for name in names:
         text = _removed(text, servers.value, name)
     found, _ = _members(text, servers.value)
-    return text if found or was_there else _removed(text, plain(text).index("{"), SERVERS)
+    return text if found or was_there else _removed(text, top, key)
 
 
-def _servers(text: str) -> Member | None:
-    found, _ = _members(text, plain(text).index("{"))
-    return next((member for member in reversed(found) if member.name == SERVERS), None)
+def _member(text: str, opening: int, name: str) -> Member | None:
+    found, _ = _members(text, opening)
+    return next((member for member in reversed(found) if member.name == name), None)
 
 
 def _members(text: str, opening: int) -> tuple[list[Member], int]:
@@ -91,14 +126,22 @@ def _next(text: str, place: int) -> int:
 
 def _appended(text: str, opening: int, depth: int, name: str, value: object) -> str:
     found, _ = _members(text, opening)
-    line = "\r\n" if "\r\n" in text else "\n"
+    block = _block(text, depth, name, value)
+    if found:
+        return f"{text[: found[-1].end]},{_line(text)}{block}{text[found[-1].end :]}"
+    return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
+
+
+def _line(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _block(text: str, depth: int, name: str, value: object) -> str:
+    """Return a member as the file would have it: its line ends, and its first indentation."""
     step = re.match(r"\s*\{\r?\n([ \t]+)", text.lstrip("\ufeff"))
     indent = step[1] if step else "  "
     block = json.dumps({name: value}, ensure_ascii=False, indent=indent)[1:-1].strip("\n")
-    block = line.join(indent * (depth - 1) + row for row in block.split("\n"))
-    if found:
-        return f"{text[: found[-1].end]},{line}{block}{text[found[-1].end :]}"
-    return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
+    return _line(text).join(indent * (depth - 1) + row for row in block.split("\n"))
 
 
 def _filled_in(text: str, opening: int) -> bool:

@@ -5,27 +5,21 @@ Files that git tracks stay: they are the project's now. While there is something
 well, and so does the `.gitignore` that hides it; else all of it goes.
 """
 
-import json
 import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from code_intel import git
-from code_intel.cli import ignore_block, mcp_json
-from code_intel.cli.changes import (
-    IGNORED_STATE,
-    SERVERS,
-    Change,
-    content,
-    databases,
-    entries,
-    pretty,
-    servers_of,
-)
+from code_intel import git, ignored
+from code_intel.cli import client_files, ignore_block
+from code_intel.cli.changes import Change, check_writable, content, databases, pretty
+from code_intel.cli.clients import CLIENTS
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
     STATE_FOLDER,
     Settings,
+    backups,
     default_config,
     load_settings,
 )
@@ -44,21 +38,32 @@ MEMORY = (
     ".agreements.lock",
 )
 """What this machine remembers about agreements, and its locks."""
-PRECIOUS = ("agreements", "sessions", "logs", "trash")
+PRECIOUS = ("agreements", "sessions", "logs", "trash", backups.FOLDER)
 """Folders of `.code-intel` that nothing can rebuild."""
 
 
 def removal(root: Path) -> list[Change]:
-    """Return what takes `init` back."""
+    """Return what takes `init` back, in the files of every client.
+
+    Raises:
+        ConfigError: A file cannot be used, or nobody may write it; nothing has changed.
+    """
     settings = load_settings(root)
     state = root / STATE_FOLDER
-    forget = not precious(settings)
+    shared = _shared(root)
+    copies = [copy for change in shared for copy in superfluous(root, change)]
+    forget = not precious(settings, copies)
     found = [
         _as_written(root / MAP_CONFIG, pretty(default_config("map"))),
         _as_written(root / FOREST_CONFIG, pretty(default_config("forest"))),
-        _as_written(state / ".gitignore", IGNORED_STATE, "" if forget else "it hides what stays"),
-        _merged(root / ".gitignore"),
-        _merged(root / ".mcp.json"),
+        _as_written(
+            state / ignored.FILE,
+            ignored.TEXT,
+            *ignored.EARLIER,
+            why="" if forget else "it hides what stays",
+        ),
+        *shared,
+        *(Change(copy, b"", None) for copy in copies),
         *(change for config in databases(settings) for change in _database(config.db_path)),
         *(_memory(state / name, forget=forget) for name in MEMORY),
     ]
@@ -70,53 +75,60 @@ def removal(root: Path) -> list[Change]:
     ]
 
 
-def precious(settings: Settings) -> bool:
-    """Whether the project has what no index and no agreement can bring back."""
+def superfluous(root: Path, change: Change) -> list[Path]:
+    """Return the copies of a file that becomes, by this change, what they have kept."""
+    if change.action != "update" or change.after is None:
+        return []
+    copies = (root / STATE_FOLDER / backups.FOLDER).glob("*/")
+    kept = (folder / change.path.relative_to(root) for folder in copies)
+    return [path for path in kept if content(path) == change.after]
+
+
+def precious(settings: Settings, goes: Sequence[Path] = ()) -> bool:
+    """Whether the project has what no index and no agreement can bring back, apart from what `goes`."""
     folders = [settings.agreements, *(settings.state / name for name in PRECIOUS)]
-    if any(names for folder in folders for _, _, names in os.walk(folder)):
-        return True
+    for folder in folders:
+        for parent, _, names in os.walk(folder):
+            if any(Path(parent, name) not in goes for name in names):
+                return True
     known = pairs.load(settings.state / "learned_pairs.json")
     return bool(known.pairs or known.damage)
 
 
-def _as_written(path: Path, ours: bytes, why: str = "") -> Change | None:
+def _as_written(path: Path, *ours: bytes, why: str = "") -> Change | None:
     """Remove a file that is as `init` wrote it, unless there is a reason to keep it."""
     before = content(path)
     if before is None:
         return None
-    if before != ours or path.is_symlink():
+    if before not in ours or path.is_symlink():
         why = "changed since"
     return Change(path, before, before if why else None, why)
 
 
-def _merged(path: Path) -> Change | None:
-    """Take our part out of a shared file, unless it is in what git tracks."""
+def _shared(root: Path) -> list[Change]:
+    """Return what takes our part out of the files that we share with others."""
+    ways: list[tuple[Path, Callable[[bytes], bytes | None]]] = [
+        (root / ".gitignore", ignore_block.without)
+    ]
+    ways += [
+        (root / client.file, partial(client_files.without, client, root / client.file))
+        for client in CLIENTS
+    ]
+    found = [_taken_out(path, without) for path, without in ways]
+    return [change for change in found if change is not None]
+
+
+def _taken_out(path: Path, without: Callable[[bytes], bytes | None]) -> Change | None:
+    """Take our part out of a file, unless it is in what git tracks."""
     before = content(path)
     if before is None:
         return None
-    after = _without(path, before)
+    after = without(before)
     real = path.resolve()
     committed = git.run(real.parent, "show", f":./{real.name}") if after != before else None
-    if committed is not None and _without(path, committed) != committed:
+    if committed is not None and without(committed) != committed:
         return Change(path, before, before, "tracked by git")
-    return Change(path, before, after)
-
-
-def _without(path: Path, text: bytes) -> bytes | None:
-    if path.name == ".gitignore":
-        return ignore_block.without(text)
-    present = servers_of(path, text)
-    ours = [name for name in SERVERS if present.get(name) in entries(name)]
-    if not ours:
-        return text
-    left = mcp_json.without(text.decode(), ours)
-    if json.loads(mcp_json.plain(left).lstrip("\ufeff")) != {}:
-        return left.encode()
-    whole = pretty({"mcpServers": present})
-    if text == whole:
-        return None
-    alone = whole.removesuffix(b"\n")  # as `init` fills a file that was blank
-    return text.removesuffix(alone) if text.endswith(alone) else left.encode()
+    return check_writable(Change(path, before, after))
 
 
 def _database(path: Path) -> list[Change]:

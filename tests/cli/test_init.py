@@ -388,10 +388,10 @@ def test_entries_put_in_are_there_and_taken_out_are_gone(
     text = json.dumps(document, indent=style, ensure_ascii=bool(end)) + end
     old = document.get("mcpServers", {})
     new = {name: entry for name, entry in added.items() if name not in old}
-    merged = mcp_json.merged(text, new)
+    merged = mcp_json.merged(text, "mcpServers", new)
     assert json.loads(merged) == {**document, "mcpServers": old | new}
     assert list(json.loads(merged)["mcpServers"]) == [*old, *new]
-    again = mcp_json.without(merged, list(new))
+    again = mcp_json.without(merged, "mcpServers", list(new))
     if new:
         assert again == text
     assert json.loads(again).get("mcpServers", {}) == old

@@ -1,0 +1,184 @@
+"""The clients that `init` knows: which file of a project each reads, and what an entry in it looks like.
+
+Formats are those of docs/clients.md. How a client says which project a server is for decides what an
+entry needs (docs/decisions/0037): some start servers in the project or name it in their environment,
+some take a working folder, some put a variable into what they start.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from code_intel.config import FOREST_CONFIG, MAP_CONFIG
+from code_intel.errors import UsageError
+
+DESKTOP = "/usr/local/bin:/usr/bin:/bin"
+"""Where a program that no shell has started finds others."""
+GATEWAY = "code-intel"
+
+
+class Server(NamedTuple):
+    """A server: its program, its words, and the config that is the last of them."""
+
+    program: str
+    words: tuple[str, ...]
+    config: str = ""
+
+
+SERVERS: Mapping[str, Server] = MappingProxyType(
+    {
+        GATEWAY: Server("code-intel", ("serve",)),
+        "devrag-map": Server("devrag", ("--config",), MAP_CONFIG),
+        "devrag-forest": Server("devrag", ("--config",), FOREST_CONFIG),
+    }
+)
+
+
+class Client(NamedTuple):
+    """One row of the table.
+
+    Attributes:
+        name: As in `--client`.
+        file: What it reads, relative to the project.
+        format: How that is written.
+        key: Which object in it has the servers.
+        fixed: What every entry begins with.
+        told: How a server learns of its project: empty, by itself; `cwd`, by that key, absolute;
+            else by a variable that the client replaces.
+        finds: Where it looks for programs: None is PATH; without a shell that is short.
+        expands: What it takes for a variable, also where a path has it.
+        tool: What it calls a tool, with `{server}` and `{tool}`.
+        longest: How long that may be.
+        note: What to do next, for people.
+    """
+
+    name: str
+    file: str
+    format: Literal["json", "toml"]
+    key: str
+    fixed: Mapping[str, str]
+    told: str
+    finds: str | None
+    expands: str
+    tool: str
+    longest: int
+    note: str
+
+
+_STDIO: Mapping[str, str] = MappingProxyType({"type": "stdio"})
+_PLAIN: Mapping[str, str] = MappingProxyType({})
+_BRACED = r"\$\{"
+
+CLIENTS = (
+    Client(
+        "claude", ".mcp.json", "json", "mcpServers", _STDIO, "", None, _BRACED,
+        "mcp__{server}__{tool}", 64,
+        "Start Claude Code in the project and approve the servers once; /mcp shows them.",
+    ),
+    Client(
+        "codex", ".codex/config.toml", "toml", "mcp_servers", _PLAIN, "cwd", DESKTOP, "",
+        "mcp__{server}__{tool}", 64,
+        "Codex reads this file in a project that it trusts; `codex mcp list` shows the servers. It "
+        "names this machine's folder: keep it out of git, or run init on each machine.",
+    ),
+    Client(
+        "cursor", ".cursor/mcp.json", "json", "mcpServers", _STDIO, "${workspaceFolder}", DESKTOP, _BRACED,
+        "{server}:{tool}", 60,
+        "Restart Cursor, then switch the servers on in its settings, under MCP.",
+    ),
+    Client(
+        "vscode", ".vscode/mcp.json", "json", "servers", _STDIO, "${workspaceFolder}", DESKTOP, _BRACED,
+        "mcp_{server}_{tool}", 64,
+        "In VS Code run “MCP: List Servers”, start them and say that you trust them.",
+    ),
+    Client(
+        "gemini", ".gemini/settings.json", "json", "mcpServers", _PLAIN, "cwd", None, r"\$\w|\$\{",
+        "mcp_{server}_{tool}", 63,
+        "Gemini CLI starts them in a folder that it trusts; `gemini mcp list` shows them. The file "
+        "names this machine's folder: keep it out of git, or run init on each machine.",
+    ),
+)  # fmt: skip
+"""Every client; a new one is a row here and a section of docs/clients.md."""
+DEFAULT = "claude"
+ALL = "all"
+
+
+def chosen(names: list[str] | None) -> tuple[Client, ...]:
+    """Return the clients that a line names, in the order of the table.
+
+    Args:
+        names: As given, each maybe several with commas between; `all` is every one.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    wanted = {one.strip().lower() for name in names or [DEFAULT] for one in name.split(",")}
+    known = [client.name for client in CLIENTS]
+    if unknown := sorted(wanted - {*known, ALL}):
+        raise UsageError(
+            f"There is no client {', '.join(map(repr, unknown))}.",
+            hint=f"Name one of {', '.join(known)}, or {ALL}; docs/clients.md says how others are set up.",
+            details={"field": "client"},
+        )
+    return tuple(client for client in CLIENTS if ALL in wanted or client.name in wanted)
+
+
+def program(client: Client, server: str) -> str:
+    """Return the command of a server: bare where the client will find it, else absolute."""
+    bare = SERVERS[server].program
+    return bare if shutil.which(bare, path=client.finds) else _beside(bare)
+
+
+def _beside(bare: str) -> str:
+    """Return where a program of this installation is."""
+    suffix = ".exe" if os.name == "nt" else ""
+    return str(Path(sys.executable).with_name(bare + suffix))
+
+
+def entry(client: Client, server: str, command: str, folder: str) -> dict[str, Any]:
+    """Return what a server's entry has, for a project in an absolute `folder`."""
+    _, words, config = SERVERS[server]
+    variable = client.told if client.told.startswith("$") else ""
+    if config:
+        words = (*words, f"{variable}/{config}" if variable else config)
+    shape: dict[str, Any] = {**client.fixed, "command": command, "args": list(words)}
+    if variable and server == GATEWAY:
+        shape["env"] = {"CODE_INTEL_ROOT": variable}
+    return shape | ({"cwd": folder} if client.told == "cwd" else {})
+
+
+def is_ours(client: Client, server: str, found: object) -> bool:
+    """Whether an entry is one that `init` writes, wherever program and project were then."""
+    if not isinstance(found, dict):
+        return False
+    command, folder = found.get("command"), found.get("cwd", "")
+    if not (isinstance(command, str) and isinstance(folder, str)):
+        return False
+    last = PurePath(command).name.removesuffix(".exe")
+    placed = command == last or Path(command).is_absolute()
+    return (
+        placed
+        and last == SERVERS[server].program
+        and (not folder or Path(folder).is_absolute())
+        and found == entry(client, server, command, folder)
+    )
+
+
+def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str) -> bool:
+    """Whether an entry of ours starts nothing any more, or is for another folder."""
+    command = str(found["command"])
+    gone = Path(command).is_absolute() and not os.access(command, os.X_OK)
+    return gone or found != entry(client, server, command, folder)
+
+
+def misread(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a path in the entries that the client takes for something with a variable, or nothing."""
+    written = [str(one.get(key, "")) for one in entries.values() for key in ("command", "cwd")]
+    return next(
+        (text for text in written if client.expands and re.search(client.expands, text)), ""
+    )

@@ -1,0 +1,20 @@
+"""What git shall not carry of `.code-intel`; the folder has it from its first moment (docs/decisions/0037)."""
+
+FOLDER = ".code-intel"
+FILE = ".gitignore"
+TEXT = b"""\
+# Derived files: rebuilt from the agreements and the source. The agreements belong in git.
+*.db
+*.db-*
+*.db.*
+*.lock
+*-bak
+*.tmp
+learned_pairs.json*
+logs/
+sessions/
+trash/
+backup/
+"""
+EARLIER = (TEXT.replace(b"backup/\n", b""),)
+"""What it was before; a file that says so is ours, and brought up to date."""
