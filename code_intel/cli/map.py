@@ -1,4 +1,4 @@
-"""What the project has agreed: list it, read it, add to it, confirm it, correct it, check it.
+"""What the project has agreed: list it, read it, add to it, confirm it, correct it, check it, share it.
 
 One word a task, each with options of its own: `code-intel map WORD --help`.
 """
@@ -12,11 +12,19 @@ WORDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
     Command("show", "code_intel.cli.map_show", "show one in full, and what came of it"),
     Command("add", "code_intel.cli.map_add", "add an agreement, unconfirmed"),
-    Command("confirm", "code_intel.cli.map_confirm", "confirm one for the symbol as it is now"),
+    Command(
+        "confirm", "code_intel.cli.map_confirm", "confirm one, or all, for the code as it is now"
+    ),
     Command("rename", "code_intel.cli.map_rename", "give one another symbol or term"),
     Command("reject", "code_intel.cli.map_reject", "say that one is wrong, or for which words"),
     Command("stats", "code_intel.cli.map_stats", "show what the map was good for"),
     Command("check", "code_intel.cli.map_check", "fail when one is broken, for CI"),
+    Command("sync", "code_intel.cli.map_sync", "bring files, pairs and the map's index together"),
+    Command("rebuild", "code_intel.cli.map_rebuild", "make one side anew from the other"),
+    Command("prune", "code_intel.cli.map_prune", "move what has had its time to the trash"),
+    Command("trash", "code_intel.cli.map_trash", "list the trash, put one back, empty it"),
+    Command("export", "code_intel.cli.map_export", "write agreements for another project"),
+    Command("import", "code_intel.cli.map_import", "take agreements in, unconfirmed"),
 )
 
 

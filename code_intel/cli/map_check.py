@@ -1,7 +1,7 @@
 """Check every agreement against the code as it is now; exits 1 when one is broken, for CI.
 
 Brings the words of the source's index up to date first, which needs no model and no vectors: a fresh clone will
-do. Fails for agreements that are broken, unreadable or in conflict, with --strict also for those whose
+do, and a disk that cannot be written. Fails for agreements that are broken, unreadable or in conflict, with --strict also for those whose
 symbol has changed.
 """
 
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_desk import at_looking_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.standings import Standing, standings
@@ -42,13 +42,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; 1 when an agreement does not hold."""
-    answer = at_desk(project_of(args), lambda desk: thread(_checked, desk, strict=args.strict))
+    answer = at_looking_desk(
+        project_of(args), lambda desk: thread(_checked, desk, strict=args.strict)
+    )
     emit(args, answer.data, answer.text)
     return 0 if answer.data["ok"] else 1
 
 
 def _checked(desk: Desk, *, strict: bool) -> Answer:
-    desk.forest.complete(words_only=True)
     found = standings(desk.settings, desk.forest, repair=False)
     counts = dict(Counter(standing.validity for standing in found))
     failing = FAILING | {"changed"} if strict else FAILING

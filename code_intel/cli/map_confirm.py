@@ -1,13 +1,19 @@
-"""Confirm that an agreement is true of its symbol as that is now; git carries it to your team."""
+"""Confirm that an agreement is true of its symbol as that is now; git carries it to your team.
+
+With --all every one that nobody has confirmed and whose symbol the index defines, a line each: what a migration or an
+import brought. Left out is what somebody has rejected, and what is not the code it was written about.
+"""
 
 import argparse
 import shlex
+from collections.abc import Awaitable
 from functools import partial
 
-from code_intel.cli.map_desk import at_desk, known_at
+from code_intel.cli.map_confirm_all import confirm_everything
+from code_intel.cli.map_desk import at_desk, at_looking_desk, known_at
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.errors import NotFoundError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.agreements import existing
 from code_intel.learned.learn import confirm
 from code_intel.learned.merged import is_carried
@@ -24,22 +30,58 @@ CARRIED = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="its term")
-    parser.add_argument("symbol", help="its symbol")
+    parser.add_argument("term", nargs="?", default="", help="its term")
+    parser.add_argument("symbol", nargs="?", default="", help="its symbol")
+    parser.add_argument("--all", action="store_true", help="all that nobody has confirmed")
     parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Confirm it."""
-    answer = at_desk(
+    """Confirm it, or all."""
+    _require_clear(args)
+    answer = _all(args) if args.all else _one(args)
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+def _require_clear(args: argparse.Namespace) -> None:
+    """Refuse a line that does not say which.
+
+    Raises:
+        UsageError: It names one and all, or no symbol.
+    """
+    if args.all and args.term:
+        raise UsageError("--all takes no term.", details={"field": "all"})
+    for field in ("term", "symbol"):
+        if not args.all and not getattr(args, field):
+            raise UsageError(
+                f"{field} is missing.",
+                code="missing_argument",
+                hint="code-intel map confirm TERM SYMBOL, or code-intel map confirm --all.",
+                details={"field": field},
+            )
+
+
+def _one(args: argparse.Namespace) -> Answer:
+    return at_desk(
         project_of(args),
         lambda desk: _confirm(desk, args.term, args.symbol, dry=args.dry_run),
         readonly=args.dry_run,
         current=not args.dry_run,
     )
-    emit(args, answer.data, answer.text)
-    return 0
+
+
+def _all(args: argparse.Namespace) -> Answer:
+    settings = project_of(args)
+    problem = CARRIED if is_carried(settings) else ""
+
+    def work(desk: Desk) -> Awaitable[Answer]:
+        return confirm_everything(desk, problem, dry=args.dry_run)
+
+    if args.dry_run:
+        return at_looking_desk(settings, work)
+    return at_desk(settings, work, current=True)
 
 
 async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:

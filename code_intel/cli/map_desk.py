@@ -1,25 +1,35 @@
 """The desk at which a word of `code-intel map` works: the project's own indexes, no session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from code_intel.cli.output import progress
 from code_intel.config import Settings
+from code_intel.errors import CodeIntelError, StorageError
 from code_intel.learned.agreements import make_key
 from code_intel.learned.standings import Standing, standings
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import MapSync
 from code_intel.tools.shelf import open_project
+
+PATIENCE = 1.0
+"""Seconds until a terminal is told that the work goes on, and how often then."""
+Work = Callable[[Desk], Awaitable[Answer]]
 
 
 def at_desk(
-    settings: Settings,
-    work: Callable[[Desk], Awaitable[Answer]],
-    *,
-    readonly: bool = False,
-    current: bool = False,
+    settings: Settings, work: Work, *, readonly: bool = False, current: bool = False
 ) -> Answer:
-    """Do a piece of work and close what it opened.
+    """Do a piece of work and close what it opened; work that takes long says so on stderr.
 
     Args:
         settings: The project.
@@ -28,7 +38,21 @@ def at_desk(
         current: Bring the words of the source's index up to date first: what is agreed on must be the code
             as it is now, also in a fresh clone and after an edit that nobody has indexed.
     """
-    return asyncio.run(_done(settings, work, readonly=readonly, current=current))
+    with _patience():
+        return asyncio.run(_done(settings, work, readonly=readonly, current=current))
+
+
+def at_looking_desk(settings: Settings, work: Work) -> Answer:
+    """Do work that writes nothing but the source's index, brought up to date, and not even that elsewhere.
+
+    Where the disk cannot be written the index is made anew beside the machine's temporary files.
+    """
+    try:
+        return at_desk(settings, work, current=True)
+    except StorageError:
+        with TemporaryDirectory(prefix="code-intel-") as folder:
+            elsewhere = replace(settings.forest, db_path=Path(folder) / "forest.db")
+            return at_desk(replace(settings, forest=elsewhere), work, current=True)
 
 
 async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
@@ -38,15 +62,56 @@ async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
     return next((known for known in found if known.entry.key == key), None)
 
 
-async def _done(
-    settings: Settings, work: Callable[[Desk], Awaitable[Answer]], *, readonly: bool, current: bool
-) -> Answer:
+async def refresh_whole_map(desk: Desk, *, words_only: bool = True) -> MapSync:
+    """Bring the map's index up to date; deferred, with the reason, where that cannot be."""
+    try:
+        report = await thread(partial(desk.map.complete, words_only=words_only))
+    except CodeIntelError as error:
+        return MapSync("deferred", error.message)
+    pending = desk.map.freshness().pending
+    notes = [*report.warnings, *([f"{pending} vectors to come"] if pending else [])]
+    return MapSync(reason=notes[0] if notes else "")
+
+
+async def _done(settings: Settings, work: Work, *, readonly: bool, current: bool) -> Answer:
     map_shelf, forest_shelf = open_project(settings, readonly=readonly)
     desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
     try:
         if current:
-            await thread(partial(desk.forest.complete, words_only=True))
+            await thread(_index_words, desk)
         return await work(desk)
     finally:
         map_shelf.index.close()
         forest_shelf.index.close()
+
+
+def _index_words(desk: Desk) -> None:
+    began = time.monotonic()
+    with progress() as advance:
+
+        def later(done: int, total: int) -> None:
+            if time.monotonic() - began > PATIENCE:
+                advance(done, total, "forest: words")
+
+        desk.forest.complete(words_only=True, progress=later)
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Say on stderr how long it has taken, from the first second on and ever more seldom."""
+    done = threading.Event()
+    began = time.monotonic()
+
+    def tell() -> None:
+        wait = PATIENCE
+        while not done.wait(wait):
+            print(f"… {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            wait *= 2
+
+    teller = threading.Thread(target=tell, name="patience", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -129,6 +130,16 @@ def contents(settings: Settings) -> list[Kept]:
             if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
                 found.append(_kept(path, path.relative_to(top).as_posix(), siblings))
     return sorted(found, key=lambda kept: (kept.at, kept.name))
+
+
+def discard(settings: Settings, files: Iterable[Kept]) -> None:
+    """Remove files of the trash for good, and the folders that are empty then."""
+    top = folder_of(settings)
+    for kept in files:
+        durable.remove(kept.path, flushed=False)
+        for folder in kept.path.relative_to(top).parents:
+            if folder != Path():
+                durable.remove_folder(top / folder)
 
 
 def named(settings: Settings, name: str) -> Kept:

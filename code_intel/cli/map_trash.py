@@ -1,0 +1,21 @@
+"""What was deleted or replaced: list it, read it, put it back, or remove it for good.
+
+Nothing of the trash is removed by itself.
+"""
+
+import argparse
+
+from code_intel.cli.main import Command
+from code_intel.cli.words import add_words
+
+WORDS = (
+    Command("list", "code_intel.cli.map_trash_list", "list what is in the trash"),
+    Command("show", "code_intel.cli.map_trash_show", "show one in full"),
+    Command("restore", "code_intel.cli.map_trash_restore", "put one back where it was"),
+    Command("empty", "code_intel.cli.map_trash_empty", "remove what is in it for good"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words and their options."""
+    add_words(parser, WORDS)

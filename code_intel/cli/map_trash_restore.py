@@ -1,0 +1,49 @@
+"""Put a file of the trash back where it was, over nothing that is there; a pair comes back as its agreement.
+
+It is confirmed only if this machine confirmed that very content, or the trunk of git holds it.
+"""
+
+import argparse
+from functools import partial
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map_desk import at_desk
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.learned.restoring import Restored, restore
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.freshen import DRY_RUN, refresh_map
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", help="as `map trash list` has it; its end is enough")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Restore it."""
+    answer = at_desk(
+        project_of(args),
+        lambda desk: _restore(desk, args.name, dry=args.dry_run),
+        readonly=args.dry_run,
+    )
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+async def _restore(desk: Desk, name: str, *, dry: bool) -> Answer:
+    done: Restored = await thread(partial(restore, desk.settings, name, dry=dry))
+    map_sync = DRY_RUN if dry else await refresh_map(desk, done.path)
+    place = encodable(done.path.relative_to(desk.settings.agreements).as_posix())
+    term, symbol = done.key or ("", "")
+    data = {
+        "agreement_file": place,
+        "pair": {"nl_term": term, "symbol": symbol} if done.key else None,
+        "dry_run": dry,
+        **map_sync.data,
+    }
+    says = f": {term} → {symbol}" if done.key else ""
+    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {place}{says}.")
