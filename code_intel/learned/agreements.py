@@ -44,10 +44,12 @@ class Entry:
     Attributes:
         path: The file.
         agreement: What it says; None when it cannot be read.
-        digest: `digest_of` the file's bytes; over all of them when several files were united.
+        digest: Hex SHA-256 of what the file says, line ends aside: git may check it out with others than
+            it was confirmed with; over all of them when several files were united.
         problem: Why it cannot be read, or empty.
         reason: The same as a sentence; for a readable one a note, such as the files united in it.
         also: Further files of the same key, as a merge leaves them.
+        raw: Hex SHA-256 of the file's very bytes; empty when several files were united.
     """
 
     path: Path
@@ -56,6 +58,7 @@ class Entry:
     problem: Problem = ""
     reason: str = ""
     also: tuple[Path, ...] = ()
+    raw: str = ""
 
     @property
     def key(self) -> Key | None:
@@ -151,14 +154,9 @@ def load(path: Path, before: Entry | None = None) -> Entry:
         data = path.read_bytes()
     except OSError as error:
         return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
-    if before and before.digest == digest_of(data):
+    if before and before.raw == hashlib.sha256(data).hexdigest():
         return before
     return replace(_parsed(data), path=path)
-
-
-def digest_of(data: bytes) -> str:
-    """Return the hex SHA-256 of a file's bytes, line ends aside: git may check it out with others than it has."""
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def find(folder: Path, key: Key) -> Entry | None:
@@ -303,15 +301,17 @@ def _parsed(data: bytes) -> Entry:
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
-    digest = digest_of(data)
+    raw = hashlib.sha256(data).hexdigest()
+    digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    found = Entry(Path(), None, digest, raw=raw)
     try:
-        return Entry(Path(), read(masked(data.decode("utf-8-sig"))), digest)
+        return replace(found, agreement=read(masked(data.decode("utf-8-sig"))))
     except AgreementProblem as problem:
-        return Entry(Path(), None, digest, problem.kind, problem.reason)
+        return replace(found, problem=problem.kind, reason=problem.reason)
     except UnicodeDecodeError:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
-        return Entry(
-            Path(), None, digest, "conflict" if conflict else "invalid", "It is not UTF-8 text."
+        return replace(
+            found, problem="conflict" if conflict else "invalid", reason="It is not UTF-8 text."
         )
 
 

@@ -185,7 +185,7 @@ def _rows(
             continue
         document = document_of(index, entry.path)
         chunk, digest = indexed.get(document, (None, ""))
-        current = chunk if digest == entry.digest else None
+        current = chunk if digest == entry.raw else None
         rows.append(Row(entry, entry.agreement, document, current))
     return sorted(rows, key=lambda row: row.document), documents
 

@@ -137,10 +137,14 @@ def _hit(index: Index, row: Row, standing: Standing, found: Recalled) -> Hit:
 
 
 def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
-    """Return the text of an agreement, its position and lines; of its file where that is newer than the index."""
+    """Return the text of an agreement, its position and lines.
+
+    Of its file where that is newer than the index, or where git shows two lists of aliases, read as one.
+    """
     known = index.store.chunk_rows([row.chunk]) if row.chunk is not None else {}
     for chunk in known.values():
-        return chunk.text, chunk.position, chunk.start_line, chunk.end_line
+        if "\n<<<<<<<" not in chunk.text:
+            return chunk.text, chunk.position, chunk.start_line, chunk.end_line
     text = render(row.agreement)
     return text, 0, 1, text.count("\n")
 
