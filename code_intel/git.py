@@ -132,6 +132,15 @@ def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
     return tuple(only) if len(only) == len(names) == 1 else ()
 
 
+def is_at_work(folder: Path) -> bool:
+    """Whether git is changing files right now: it holds its index from before the first until after the last."""
+    try:
+        lock = run(folder, "rev-parse", "--git-path", "index.lock")
+    except TimeoutError:
+        return True
+    return lock is not None and (folder / os.fsdecode(lock).rstrip("\n")).exists()
+
+
 def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | None:
     """Return the files that differ from HEAD or are new, relative to `folder`; of `files`, if any.
 

@@ -42,6 +42,17 @@ def is_carried(settings: Settings) -> bool:
         return True
 
 
+def is_as_committed(settings: Settings, name: str) -> bool:
+    """Whether git carries a file of the state folder, and it says what the commit does: git wrote it, nobody else."""
+    try:
+        carried = git.run(settings.state, "ls-files", "-z", "--", name)
+        return (
+            bool(carried) and git.run(settings.state, "diff", "--quiet", "HEAD", "--", name) == b""
+        )
+    except TimeoutError:
+        return False
+
+
 def repository(settings: Settings) -> Path:
     """Return the folder whose repository says what was merged.
 

@@ -11,13 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from code_intel import durable
+from code_intel import durable, git
 from code_intel.chunking.agreement import AgreementProblem, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError
 from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.merged import is_as_committed, repository
 from code_intel.learned.pairs import Pair, PairsFile
+from code_intel.learned.returning import clear, returned
 from code_intel.learned.state import Base, State, open_state
 from code_intel.records import Agreement
 
@@ -202,14 +204,16 @@ def _plan(settings: Settings, found: _Sides) -> tuple[dict[Key, Action], bool]:
             base,
             journal.pair_hash(pair) if pair else None,
             journal.agreement_hash(settings, entry) if entry else None,
-            unreadable=entry is None and _file_of(key, base) in found.unreadable,
+            unreadable=entry is None and _file_of(key, base, pair) in found.unreadable,
         )
     doomed = [key for key, action in actions.items() if action == "trash_agreement"]
     mass = len(doomed) >= MASS and len(doomed) * 2 > len(found.bases)
     lost = not found.file.exists or bool(found.file.damage)
     if mass or lost:
         actions |= dict.fromkeys(doomed, "write_pair")
-    held = _held(settings, found, [key for key, done in actions.items() if done == "trash_pair"])
+    actions |= dict.fromkeys(_from_git(settings, found, actions), "write_pair")
+    gone = [key for key, done in actions.items() if done in {"trash_pair", "trash_agreement"}]
+    held = _held(settings, found, gone)
     actions |= dict.fromkeys(held, "wait")
     return {key: action for key, action in actions.items() if action != "keep"}, mass and not lost
 
@@ -219,23 +223,49 @@ _VANISHED: dict[Path, frozenset[Key]] = {}
 
 
 def _held(settings: Settings, found: _Sides, gone: list[Key]) -> frozenset[Key]:
-    """Return those whose pairs stay though their agreements are gone: most at once, and for the first time.
+    """Return those of which nothing is deleted yet: most at once, and for the first time; or git is at it.
 
-    A disk that is not mounted, or a folder that was moved away, has deleted nothing; nor has a checkout that
-    is still at it. Once the folder is there, a second look that misses the same ones believes it.
+    A disk that is not mounted, or a folder that was moved away, has deleted nothing. Once the folder is
+    there, a second look that misses the same ones believes it.
     """
     before, now = _VANISHED.pop(settings.agreements, frozenset()), frozenset(gone)
-    if len(gone) < MASS or len(gone) * 2 <= len(found.bases):
-        return frozenset()
-    if settings.agreements.is_dir() and now == before:
+    most = len(gone) >= MASS and len(gone) * 2 > len(found.bases)
+    first = most and (not settings.agreements.is_dir() or now != before)
+    if not (first or _is_in_flux(settings, found, gone)):
         return frozenset()
     _VANISHED[settings.agreements] = now
     return now
 
 
-def _file_of(key: Key, base: Base | None) -> str:
+def _is_in_flux(settings: Settings, found: _Sides, gone: list[Key]) -> bool:
+    """Whether files were missing in the middle of a checkout: it still goes on, or they are there again."""
+    return bool(gone) and (
+        git.is_at_work(repository(settings))
+        or any(_place(settings, found, key).exists() for key in gone if key not in found.entries)
+    )
+
+
+def _from_git(settings: Settings, found: _Sides, actions: Mapping[Key, Action]) -> list[Key]:
+    """Return agreements that only a committed learned_pairs.json speaks against: nobody edited that.
+
+    It belongs to no commit; where one carries it all the same, it is older than the agreements beside it.
+    """
+    against = [
+        key
+        for key, done in actions.items()
+        if done in {"trash_agreement", "write_agreement"} and key in found.entries
+    ]
+    return against if against and is_as_committed(settings, pairs.FILE) else []
+
+
+def _place(settings: Settings, found: _Sides, key: Key) -> Path:
+    return settings.agreements / _file_of(key, found.bases.get(key), found.pairs.get(key))
+
+
+def _file_of(key: Key, base: Base | None, pair: Pair | None) -> str:
     """Return where a key's agreement was, or would be written."""
-    return base.file if base else file_name(*key)
+    known = base.file if base else pair.agreement_file if pair else ""
+    return known or file_name(*key)
 
 
 def _apply(
@@ -250,6 +280,9 @@ def _apply(
     entries: dict[Key, Entry | None] = dict(found.entries)
     if wanted:
         entries |= journal.write_agreements(settings, wanted)
+    new = [key for key, action in actions.items() if action == "write_pair"]
+    back = returned(settings, set(new) - found.pairs.keys() - found.bases.keys())
+    after |= {key: pair for key, (pair, _) in back.items()}
     for key, action in actions.items():
         _apply_one(settings, key, action, after, entries, now)
     changed = {key for key, action in actions.items() if action != "wait"}
@@ -264,6 +297,7 @@ def _apply(
     with state.transaction():
         for key in changed:
             journal.remember(settings, state, key, after.get(key), entries.get(key))
+    clear(back, after)
     return notes
 
 
