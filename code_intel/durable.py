@@ -203,7 +203,7 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
                 if not folder.is_dir():
                     raise
             _sync_folder(folder.parent)
-            if folder.name == ignored.FOLDER:
+            if folder.name == ignored.FOLDER and ignored.FOLDER not in folder.parent.parts:
                 with suppress(StorageError):  # somebody else was quicker
                     create(folder / ignored.FILE, ignored.TEXT)
 
