@@ -23,7 +23,8 @@ _BULLET = re.compile(r"[-*+](?:[ \t]+|$)")
 _SLOT = re.compile(r"\A(?:\*\*)?([^:：*]+?)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]?(.*)\Z", re.DOTALL)
 _LOCATION = re.compile(r"\A(.*):([0-9]{1,9})(?:-[0-9]+)?\Z", re.DOTALL)
 _REFERENCE = re.compile(r"&#([0-9]{1,7});")
-_MARKER = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)")
+_MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
+"""Seven characters; more where git merges a file under two names, and inside a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
 _NO_ALIASES = re.compile(r"aliases:\s*(?:\[\s*\])?\s*$")
 
@@ -152,21 +153,21 @@ def united(lines: list[str]) -> list[str] | None:
 
 def _sides(marker: str, rest: Iterator[str]) -> list[str] | None:
     """Return the lines of ours and theirs, the key of the list at most once and first."""
-    if not marker.startswith("<"):
-        return None
+    width = len(marker) - len(marker.lstrip("<"))
+    base, middle, end = (re.compile(rf"{mark}{{{width}}}(?: |$)") for mark in (r"\|", "=", ">"))
     kept: list[str] = []
-    state = "ours"
-    for line in rest:
-        if line.startswith("|" * 7) and state == "ours":
+    state = "ours" if width else ""
+    for line in rest if width else ():
+        if base.match(line) and state == "ours":
             state = "base"
-        elif line.rstrip() == "=" * 7 and state in {"ours", "base"}:
+        elif middle.match(line) and state in {"ours", "base"}:
             state = "theirs"
-        elif line.startswith(">" * 7) and state == "theirs":
+        elif end.match(line) and state == "theirs":
             keys = [entry for entry in kept if _NO_ALIASES.match(entry)]
             return ["aliases:"] * bool(keys) + [entry for entry in kept if entry not in keys]
-        elif _MARKER.match(line):
-            return None
         elif state != "base":
+            if _MARKER.match(line):
+                return None
             kept.append(line)
     return None
 
