@@ -5,8 +5,7 @@ A branch that is checked out and not merged has agreed nothing, whatever its fil
 
 import hashlib
 import os
-import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:
         below = Path(os.path.relpath(settings.agreements, folder)).as_posix()
         for commit in git.trunk(folder, settings.trunk):
             blobs = _blobs(folder, commit, below)
-            found |= {path for path in paths if _is_held(path, settings.agreements, blobs)}
+            found |= {path for path in paths if _is_held(path, blobs)}
             if len(found) == len(paths):
                 break
     except OSError:  # TimeoutError among them
@@ -64,8 +63,8 @@ def repository(settings: Settings) -> Path:
 
 
 @lru_cache(maxsize=8)
-def _blobs(folder: Path, commit: str, below: str) -> Mapping[str, str]:
-    """Return path (NFC, relative to `below`) and object id of each file of a commit in that folder.
+def _blobs(folder: Path, commit: str, below: str) -> frozenset[str]:
+    """Return the object ids of the files of a commit in that folder, whatever they are called.
 
     Raises:
         OSError: Git could not say; a commit never changes, but that may.
@@ -73,30 +72,21 @@ def _blobs(folder: Path, commit: str, below: str) -> Mapping[str, str]:
     listed = git.run(folder, "ls-tree", "-r", "-z", commit, "--", f"{below}/")
     if listed is None:
         raise FileNotFoundError(f"git cannot list {commit}.")
-    blobs = {}
-    for record in listed.split(b"\0"):
-        facts, _, name = record.partition(b"\t")
-        if facts.startswith(b"100"):  # a regular file; links and submodules hold nothing
-            blobs[_name(os.fsdecode(name).removeprefix(f"{below}/"))] = facts.split(b" ")[
-                -1
-            ].decode()
-    return blobs
+    facts = (record.partition(b"\t")[0] for record in listed.split(b"\0"))
+    # regular files; links and submodules hold nothing
+    return frozenset(each.split(b" ")[-1].decode() for each in facts if each.startswith(b"100"))
 
 
-def _is_held(path: Path, folder: Path, blobs: Mapping[str, str]) -> bool:
+def _is_held(path: Path, blobs: frozenset[str]) -> bool:
     try:
-        expected = blobs[_name(path.relative_to(folder).as_posix())]
         data = path.read_bytes()
-    except (KeyError, ValueError, OSError):
+    except OSError:
         return False
-    return expected in _object_ids((data, data.replace(b"\r\n", b"\n")), len(expected))
+    length = len(next(iter(blobs), ""))
+    return not blobs.isdisjoint(_object_ids((data, data.replace(b"\r\n", b"\n")), length))
 
 
 def _object_ids(contents: Iterable[bytes], length: int) -> set[str]:
     """Return git's blob ids: SHA-1, or SHA-256 in repositories made with it."""
     kind = "sha1" if length == 40 else "sha256"  # noqa: PLR2004 - hex digits of SHA-1
     return {hashlib.new(kind, b"blob %d\0" % len(data) + data).hexdigest() for data in contents}
-
-
-def _name(path: str) -> str:
-    return unicodedata.normalize("NFC", path)

@@ -1,0 +1,318 @@
+"""Two histories of learning meet: what git leaves to people, and what the map says until they have decided."""
+
+from pathlib import Path
+
+import pytest
+
+from code_intel.learned.agreements import Key
+from git.machine import EXPORT, LOGIN, NOW, SEARCH, Machine, Said, made
+
+WAYS = ("one", "two")
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Machine:
+    """A project whose `main` has one agreement."""
+    return made(tmp_path / "team", LOGIN)
+
+
+def both(team: Machine, key: Key = LOGIN) -> None:
+    """Learn the same on two branches, with other evidence."""
+    for hours, name in enumerate(WAYS, 1):
+        team.branch(name)
+        team.learn(key, f"told on {name}", hours=hours)
+        team.commit()
+
+
+def test_unrelated_learning_merges_without_a_conflict(team: Machine) -> None:
+    for name, key in zip(WAYS, (SEARCH, EXPORT), strict=True):
+        team.branch(name)
+        team.learn(key, f"told on {name}")
+        team.commit()
+    assert team.conflicts("merge", "-q", "one") == set()
+    assert team.said() == {
+        LOGIN: Said("unchecked", frozenset({"first of AuthService.login"}), frozenset()),
+        SEARCH: Said("unchecked", frozenset({"told on one"}), frozenset()),
+        EXPORT: Said("unchecked", frozenset({"told on two"}), frozenset()),
+    }
+    assert team.pairs() == {
+        LOGIN: "first of AuthService.login",
+        SEARCH: "told on one",
+        EXPORT: "told on two",
+    }
+    assert team.is_clean()
+
+
+def test_many_branches_that_learn_merge_at_once(team: Machine) -> None:
+    names = [f"b{number}" for number in range(4)]
+    for name in names:
+        team.branch(name)
+        team.learn((f"用語 {name}", name), "e")
+        team.commit()
+    team.to("main")
+    assert team.conflicts("merge", "-q", *names) == set()
+    assert len(team.said()) == len(team.pairs()) == 5
+    assert team.is_clean()
+
+
+def test_other_evidence_for_the_same_pair_is_listed_until_people_have_decided(
+    team: Machine,
+) -> None:
+    both(team)
+    conflicting = team.conflicts("merge", "-q", "one")
+    assert conflicting == {team.folder.joinpath(next(iter(conflicting))).name}
+    assert team.listed() == dict.fromkeys(conflicting, "conflict")
+    assert team.served("ログイン機能") == []
+    # the pair is what it was, and nothing is in the trash
+    assert LOGIN in team.pairs()
+    assert ".json" not in team.trash
+
+
+@pytest.mark.parametrize(
+    ("side", "evidence"), [("--ours", "told on two"), ("--theirs", "told on one")]
+)
+def test_a_conflict_that_is_resolved_by_one_side_is_what_that_side_said(
+    team: Machine, side: str, evidence: str
+) -> None:
+    both(team)
+    team.conflicts("merge", "-q", "one")
+    team.said()
+    team.git("checkout", side, "--", ".")
+    team.commit("resolved")
+    assert team.said()[LOGIN].evidence == {"first of AuthService.login", evidence}
+    # this machine confirmed that very content when it was learned
+    assert team.status(LOGIN) == "unchecked"
+    assert evidence in team.pairs()[LOGIN]
+    assert team.is_clean()
+
+
+@pytest.mark.parametrize(
+    ("option", "evidence"), [("ours", "told on two"), ("theirs", "told on one")]
+)
+def test_a_strategy_that_prefers_a_side_gives_a_file_that_can_be_read(
+    team: Machine, option: str, evidence: str
+) -> None:
+    both(team)
+    assert team.conflicts("merge", "-q", "-X", option, "one") == set()
+    assert team.said()[LOGIN].evidence == {"first of AuthService.login", evidence}
+    assert team.is_settled()
+
+
+def test_a_union_by_hand_is_unconfirmed_until_it_is_merged_or_confirmed(team: Machine) -> None:
+    both(team)
+    (name,) = team.conflicts("merge", "-q", "one")
+    path = team.folder / name
+    team.git("checkout", "--ours", "--", ".")
+    text = path.read_text(encoding="utf-8")
+    line = "- told on two\n"
+    path.write_text(text.replace(line, f"{line}- told on one\n"), encoding="utf-8")
+    team.commit("resolved")
+    every = {"first of AuthService.login", "told on one", "told on two"}
+    assert team.said()[LOGIN] == Said("unconfirmed", frozenset(every), frozenset())
+    team.to("main")
+    team.git("merge", "-q", "two")
+    assert team.said()[LOGIN].status == "unchecked"
+
+
+def test_lines_of_both_sides_of_the_block_are_no_agreement_and_say_why(team: Machine) -> None:
+    (team.root / ".gitattributes").write_text("*.md merge=union\n", encoding="utf-8")
+    team.commit("a driver that keeps both")
+    both(team)
+    assert team.conflicts("merge", "-q", "one") == set()
+    assert list(team.listed().values()) == ["invalid"]
+    assert team.served("ログイン機能") == []
+    assert LOGIN in team.pairs()
+
+
+def test_other_words_from_both_branches_are_all_kept_before_anybody_resolves(
+    team: Machine,
+) -> None:
+    for hours, (name, words) in enumerate(zip(WAYS, ("サインイン", "ログオン"), strict=True), 1):
+        team.branch(name)
+        team.alias(LOGIN, words, hours=hours)
+        team.commit()
+    (name,) = team.conflicts("merge", "-q", "one")
+    path = team.folder / name
+    assert "<<<<<<<" in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    assert team.said()[LOGIN].aliases == {"サインイン", "ログオン"}
+    assert not any("<<<" in text for text in team.served("サインイン"))
+    assert path.read_bytes() == before  # reading resolves nothing for git
+    # what this machine says next of it writes the union, without the markers
+    team.alias(LOGIN, "認証", hours=5)
+    assert "<<<<<<<" not in path.read_text(encoding="utf-8")
+    team.commit("resolved")
+    assert team.said()[LOGIN].aliases == {"サインイン", "ログオン", "認証"}
+    assert team.is_clean()
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_other_words_are_united_however_git_shows_the_conflict(
+    team: Machine, style: str, ends: str
+) -> None:
+    team.alias(LOGIN, "入口", hours=1)
+    team.commit()
+    team.branch("one")
+    team.alias(LOGIN, "サインイン", hours=2)
+    team.commit()
+    team.branch("two")
+    team.edit(LOGIN, '"入口"', '"ログオン"')
+    team.commit()
+    (name,) = team.conflicts("-c", f"merge.conflictStyle={style}", "merge", "-q", "one")
+    path = team.folder / name
+    text = path.read_text(encoding="utf-8")
+    assert ("|||||||" in text) == (style != "merge")
+    path.write_bytes(text.replace("\n", ends).encode())
+    assert {"サインイン", "ログオン"} <= team.said()[LOGIN].aliases
+    assert team.listed() == {name: "unconfirmed"}
+
+
+def test_another_word_and_a_confirmation_merge_without_a_conflict(team: Machine) -> None:
+    team.learn(SEARCH, "by hand", confirmed=False)
+    team.commit()
+    team.branch("one")
+    team.confirm(SEARCH)
+    team.commit()
+    team.branch("two")
+    team.edit(SEARCH, "aliases:\n", 'aliases:\n- "一覧"\n')
+    team.commit()
+    assert team.conflicts("merge", "-q", "one") == set()
+    # confirmed was the one, and not the other word; the trunk may vouch for both
+    assert team.said()[SEARCH] == Said("unconfirmed", frozenset({"by hand"}), frozenset({"一覧"}))
+    team.to("main")
+    team.git("merge", "-q", "two")
+    assert team.status(SEARCH) == "unchecked"
+
+
+@pytest.mark.parametrize("into", WAYS)
+def test_one_pair_in_two_files_is_one_agreement_whichever_side_merges(
+    team: Machine, into: str
+) -> None:
+    team.branch("one")
+    team.learn(SEARCH, "told on one", hours=1).rename(team.folder / "search.md")
+    team.commit()
+    team.branch("two")
+    newer = team.learn(SEARCH, "told on two", hours=2)
+    team.alias(SEARCH, "一覧", hours=3)
+    newer.write_text(newer.read_text(encoding="utf-8") + "\n## メモ\n\nmine\n", encoding="utf-8")
+    team.commit()
+    team.to(into)
+    assert team.conflicts("merge", "-q", *({*WAYS} - {into})) == set()
+    found = team.said()[SEARCH]
+    assert found.evidence == {"told on one", "told on two"}
+    assert found.aliases == {"一覧"}
+    assert team.pairs()[SEARCH] == "told on two\ntold on one"
+    assert team.file(SEARCH) == newer  # the newest is the first
+    assert "mine" in newer.read_text(encoding="utf-8")
+    assert (team.folder / "search.md").exists()
+    assert team.is_clean()
+
+
+def test_a_confirmation_leaves_one_file_of_two(team: Machine) -> None:
+    test_one_pair_in_two_files_is_one_agreement_whichever_side_merges(team, "one")
+    team.learn(SEARCH, "seen again", hours=9)
+    assert sorted(path.name for path in team.folder.glob("*search*")) == []
+    assert "search.md" in "".join(p.name for p in (team.settings.state / "trash").iterdir())
+    assert team.status(SEARCH) == "unchecked"
+    assert team.is_settled()
+
+
+def test_what_is_learned_on_one_branch_follows_the_rename_on_the_other(team: Machine) -> None:
+    team.branch("one")
+    renamed = team.rename(LOGIN, symbol="AuthService.signIn")
+    team.commit()
+    team.branch("two")
+    team.learn(LOGIN, "told on two", hours=2)
+    team.commit()
+    assert team.conflicts("merge", "-q", "one") == set()
+    assert team.said().keys() == team.pairs().keys() == {renamed}
+    assert team.said()[renamed].evidence == {"first of AuthService.login", "told on two"}
+    assert team.is_clean()
+
+
+def test_one_pair_that_was_given_two_symbols_is_listed_under_both(team: Machine) -> None:
+    for name, symbol in zip(WAYS, ("AuthService.signIn", "Account.enter"), strict=True):
+        team.branch(name)
+        team.rename(LOGIN, symbol=symbol)
+        team.commit()
+    conflicting = team.conflicts("merge", "-q", "one")
+    there = {path.name for path in team.folder.glob("*.md")}
+    assert len(conflicting) == 3  # one of them is gone on both sides
+    assert team.listed() == dict.fromkeys(there, "conflict")
+    assert team.served("ログイン機能") == []
+    assert {symbol for _, symbol in team.pairs()} == {"Account.enter"}  # which waits
+    for name, ref in zip(sorted(there), ("HEAD", "MERGE_HEAD"), strict=True):
+        place = team.folder / name
+        place.write_text(
+            team.git("show", f"{ref}:./{name}", at=team.folder) + "\n", encoding="utf-8"
+        )
+    team.commit("both")
+    assert {symbol for _, symbol in team.said()} == {"AuthService.signIn", "Account.enter"}
+    assert team.is_clean()
+
+
+@pytest.mark.parametrize("deleted_on", WAYS)
+def test_a_deletion_against_an_addition_leaves_what_git_left(
+    team: Machine, deleted_on: str
+) -> None:
+    for name in WAYS:
+        team.branch(name)
+        if name == deleted_on:
+            team.file(LOGIN).unlink()
+        else:
+            team.learn(LOGIN, "more", hours=1)
+        team.commit()
+    (name,) = team.conflicts("merge", "-q", "one")
+    # without markers: what there is, is an agreement
+    assert team.said()[LOGIN].evidence == {"first of AuthService.login", "more"}
+    assert team.pairs().keys() == {LOGIN}
+    team.git("rm", "-q", "--", f".code-intel/agreements/{name}")
+    assert not team.said()
+    assert not team.pairs()
+    team.git("commit", "-q", "-m", "deleted")
+    assert team.is_clean()
+
+
+def test_an_alias_does_not_wander_to_what_was_learned_where_its_agreement_was_deleted(
+    team: Machine,
+) -> None:
+    """Git takes a deletion and an addition for a rename where two files are alike by half."""
+    file = team.file(LOGIN)
+    text = file.read_text(encoding="utf-8").replace("first of", "it checks the password of")
+    file.write_text(text.replace('digest: ""', 'digest: "7e1513037799587d"'), encoding="utf-8")
+    team.commit()
+    team.branch("one")
+    file.unlink()
+    learned = team.learn(EXPORT, "users are written as CSV, one a line, by csv.writer", hours=7)
+    told = learned.read_text(encoding="utf-8").replace("src/app.py:3", "src/users/export.py:17")
+    learned.write_text(told.replace('digest: ""', 'digest: "1a2d2367fdb0658f"'), encoding="utf-8")
+    team.commit()
+    team.branch("two")
+    team.edit(LOGIN, "aliases:\n", 'aliases:\n- "サインイン"\n')
+    team.commit()
+    assert team.conflicts("merge", "-q", "one") == {file.name}
+    assert team.said()[EXPORT].aliases == frozenset()
+    assert team.said()[LOGIN].aliases == {"サインイン"}
+
+
+def test_a_squashed_merge_is_agreed_on_with_its_commit(team: Machine) -> None:
+    other = Machine(team.root, {"trust_git": False})
+    team.branch("one")
+    team.learn(SEARCH, "told on one", confirmed=False)
+    team.edit(SEARCH, "confirmed: false", "confirmed: true")
+    team.commit()
+    assert team.status(SEARCH) == "unconfirmed"  # nobody has merged that
+    team.to("main")
+    team.git("merge", "-q", "--squash", "one")
+    assert team.status(SEARCH) == "unconfirmed"  # staged is not merged
+    team.git("commit", "-q", "-m", "squashed")
+    assert team.status(SEARCH) == "unchecked"
+    assert other.status(SEARCH) == "unconfirmed"
+    assert team.is_clean()
+
+
+def test_the_times_of_what_was_learned_are_those_of_learning(team: Machine) -> None:
+    both(team)
+    team.git("merge", "-q", "-X", "theirs", "one")
+    assert NOW.replace(hour=13).isoformat() in team.file(LOGIN).read_text(encoding="utf-8")

@@ -1,0 +1,291 @@
+"""Git takes agreements away and brings them back: what is remembered, what lies in the trash, what is served."""
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from code_intel.learned import journal
+from code_intel.learned.refresh import refresh
+from code_intel.learned.state import open_state
+from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, git, made
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Machine:
+    """A project whose `main` has one agreement, and which trusts this machine alone."""
+    return made(tmp_path / "mine", LOGIN, trust_git=False)
+
+
+def noted(mine: Machine, **values: object) -> None:
+    """Let another program put keys of its own into every pair."""
+    path = journal.pairs_path(mine.settings)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["pairs"] = [pair | values for pair in document["pairs"]]
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    refresh(mine.settings)
+
+
+def values_of(mine: Machine, name: str) -> list[object]:
+    text = journal.pairs_path(mine.settings).read_text(encoding="utf-8")
+    return [pair.get(name) for pair in json.loads(text)["pairs"]]
+
+
+def test_branches_that_learn_come_and_go_with_what_was_confirmed(mine: Machine) -> None:
+    mine.branch("one")
+    mine.learn(SEARCH, "told on one", hours=1)
+    mine.alias(SEARCH, "一覧", hours=2)
+    mine.commit()
+    mine.branch("two")
+    mine.learn(EXPORT, "told on two", hours=3)
+    mine.commit()
+    for _ in range(3):
+        for name, key in (("one", SEARCH), ("two", EXPORT)):
+            mine.to(name)
+            assert mine.said().keys() == mine.pairs().keys() == {LOGIN, key}
+            assert mine.status(key) == "unchecked"  # confirmed: there is no index of the source
+            assert mine.is_clean()
+    mine.to("main")
+    assert mine.pairs().keys() == {LOGIN}
+    mine.to("one")
+    assert mine.said()[SEARCH].aliases == {"一覧"}
+    with open_state(mine.settings.state) as state:
+        assert state.alias_sessions()[SEARCH] == {"一覧": 1}
+        assert SEARCH in state.last_uses()
+
+
+def test_a_pair_comes_back_with_what_other_programs_say_of_it_and_leaves_the_trash(
+    mine: Machine,
+) -> None:
+    mine.branch("one")
+    mine.learn(SEARCH, "told on one")
+    mine.commit()
+    noted(mine, votes=3)
+    for _ in range(3):
+        mine.to("main")
+        mine.pairs()
+        assert (values_of(mine, "votes"), mine.trash) == ([3], [".json"])
+        mine.to("one")
+        mine.pairs()
+        assert (values_of(mine, "votes"), mine.trash) == ([3, 3], [])
+
+
+def test_a_pair_in_the_trash_that_says_something_else_stays_there(mine: Machine) -> None:
+    mine.learn(SEARCH, "told once")
+    noted(mine, votes=3)
+    mine.file(SEARCH).unlink()
+    mine.pairs()
+    mine.learn(SEARCH, "told again")
+    assert mine.pairs()[SEARCH] == "told again"
+    assert mine.trash == [".json"]
+
+
+def test_a_stash_takes_agreements_and_pop_brings_them_back(mine: Machine) -> None:
+    mine.learn(SEARCH, "not committed")
+    mine.learn(LOGIN, "more", hours=1)
+    before = mine.said()
+    mine.git("stash", "-q", "--include-untracked")
+    assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
+    assert mine.said()[LOGIN].evidence == {"first of AuthService.login"}
+    assert mine.is_clean()
+    mine.git("stash", "pop", "-q")
+    assert mine.said() == before
+    assert mine.pairs().keys() == {LOGIN, SEARCH}
+    assert mine.trash == []
+
+
+def test_an_edit_that_is_taken_back_leaves_nothing_behind(mine: Machine) -> None:
+    before = mine.said()
+    mine.edit(LOGIN, "first of", "something else of")
+    assert mine.status(LOGIN) == "unconfirmed"
+    assert "something else" in mine.pairs()[LOGIN]
+    mine.git("checkout", "--", ".")
+    assert mine.said() == before
+    assert mine.pairs() == {LOGIN: "first of AuthService.login"}
+    assert (mine.trash, mine.is_clean()) == ([], True)
+
+
+def test_what_git_clean_leaves_is_enough_to_rebuild_everything_else(tmp_path: Path) -> None:
+    team = made(tmp_path / "team", LOGIN, SEARCH)
+    before = team.said(), team.pairs()
+    team.git("clean", "-q", "-fdx")
+    assert not (team.settings.state / "state.db").exists()
+    assert (team.said(), team.pairs()) == before  # the trunk says what was confirmed
+    assert (team.trash, team.is_clean()) == ([], True)
+    alone = Machine(team.root, {"trust_git": False})
+    assert {each.status for each in alone.said().values()} == {"unconfirmed"}
+
+
+def test_a_reset_to_before_learning_and_back(mine: Machine) -> None:
+    mine.learn(SEARCH, "told")
+    mine.commit()
+    mine.git("reset", "-q", "--hard", "HEAD~1")
+    assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
+    assert mine.is_clean()
+    mine.git("reset", "-q", "--hard", "HEAD@{1}")
+    assert mine.status(SEARCH) == "unchecked"
+    assert (mine.trash, mine.is_clean()) == ([], True)
+
+
+def test_an_amended_commit_is_what_the_trunk_says(tmp_path: Path) -> None:
+    team = made(tmp_path / "team", LOGIN)
+    old = team.said()[LOGIN]
+    team.edit(LOGIN, "first of", "really first of")
+    assert team.status(LOGIN) == "unconfirmed"
+    team.git("commit", "-q", "-a", "--amend", "--no-edit")
+    assert team.said()[LOGIN] == Said(
+        old.status, frozenset({"really first of AuthService.login"}), frozenset()
+    )
+    assert team.is_clean()
+
+
+def test_reverting_takes_back_what_was_learned_and_reverting_that_brings_it_back(
+    mine: Machine,
+) -> None:
+    mine.learn(SEARCH, "told")
+    mine.commit()
+    mine.git("revert", "--no-edit", "HEAD")
+    assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
+    assert mine.trash == [".json"]
+    mine.git("revert", "--no-edit", "HEAD")
+    assert mine.status(SEARCH) == "unchecked"
+    assert mine.pairs()[SEARCH] == "told"
+    assert (mine.trash, mine.is_clean()) == ([], True)
+
+
+def test_a_commit_that_learned_is_picked_alone(mine: Machine) -> None:
+    mine.branch("one")
+    for key in (SEARCH, EXPORT):
+        mine.learn(key, "told")
+        mine.commit()
+    mine.to("main")
+    mine.pairs()
+    mine.git("cherry-pick", "one~1")
+    assert mine.said().keys() == mine.pairs().keys() == {LOGIN, SEARCH}
+    assert mine.status(SEARCH) == "unchecked"
+    assert mine.is_clean()
+
+
+def test_commits_in_another_order_say_the_same(mine: Machine) -> None:
+    mine.branch("one")
+    for key in (SEARCH, EXPORT):
+        mine.learn(key, "told")
+        mine.commit()
+    before = mine.said(), mine.pairs()
+    swap = "sed -i -n '1{h;d};2{p;x;p}'"
+    mine.git("rebase", "-q", "-i", "main", GIT_SEQUENCE_EDITOR=swap)
+    assert mine.git("log", "-1", "--format=%H", "--", f"{FOLDER}/*list*") == mine.git(
+        "rev-parse", "HEAD"
+    )
+    assert (mine.said(), mine.pairs()) == before
+    assert mine.is_clean()
+
+
+def test_a_rebase_that_stops_is_asked_while_it_waits(mine: Machine) -> None:
+    mine.branch("one")
+    mine.learn(LOGIN, "told on one", hours=1)
+    mine.commit()
+    mine.learn(SEARCH, "later")
+    mine.commit()
+    mine.to("main")
+    mine.learn(LOGIN, "told on main", hours=2)
+    mine.commit()
+    mine.to("one")
+    mine.pairs()
+    (name,) = mine.conflicts("rebase", "-q", "main")
+    assert mine.listed() == {name: "conflict"}  # and what comes later is not there yet
+    assert mine.served("ログイン機能") == []
+    assert mine.pairs().keys() == {LOGIN}
+    mine.git("checkout", "--theirs", "--", FOLDER)  # of a rebase, the commit that is moved
+    mine.git("add", "-A")
+    mine.git("rebase", "--continue")
+    assert mine.status(LOGIN) == mine.status(SEARCH) == "unchecked"
+    assert mine.said()[LOGIN].evidence == {"first of AuthService.login", "told on one"}
+    assert (mine.trash, mine.is_clean()) == ([], True)
+
+
+def test_without_a_branch_there_is_no_other_rule(mine: Machine) -> None:
+    mine.git("checkout", "-q", "--detach")
+    mine.learn(SEARCH, "told")
+    mine.commit()
+    assert mine.status(SEARCH) == "unchecked"
+    team = Machine(mine.root)
+    assert team.status(SEARCH) == "unchecked"  # this machine's own word
+    mine.to("main")
+    assert mine.pairs().keys() == {LOGIN}
+
+
+def test_before_the_first_commit_agreements_are_this_machine_s_own(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    mine = Machine(tmp_path)
+    mine.learn(LOGIN, "told")
+    mine.learn(SEARCH, "claimed", confirmed=False)
+    mine.edit(SEARCH, "confirmed: false", "confirmed: true")
+    assert mine.status(LOGIN) == "unchecked"
+    assert mine.status(SEARCH) == "unconfirmed"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a named pipe")
+def test_nothing_is_deleted_while_a_checkout_is_half_through(mine: Machine) -> None:
+    """Two agreements, far fewer than what counts as many at once."""
+    pipe, root = mine.root.parent / "pipe", mine.root
+    os.mkfifo(pipe)
+    mine.branch("bare")
+    mine.file(LOGIN).unlink()
+    (root / ".gitattributes").write_text("zz filter=slow\n", encoding="utf-8")
+    (root / "zz").write_text("1\n", encoding="utf-8")
+    mine.commit()
+    mine.to("main")
+    noted(mine, votes=3)
+    before = mine.pairs()
+    slow = f"filter.slow.smudge=echo >'{pipe}'; cat <'{pipe}' >&2; cat"
+    words = ["git", "-C", str(root), "-c", slow, "checkout", "-q", "bare"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}) as at:
+        pipe.read_bytes()  # git has begun with the last of its files, and waits for us
+        assert (root / ".git" / "index.lock").exists()
+        assert not list(mine.folder.glob("*.md"))
+        for _ in range(3):
+            report = refresh(mine.settings)
+            assert report.held == 1
+            assert "until that is sure" in report.notes[-1]
+        assert mine.trash == []
+        assert values_of(mine, "votes") == [3]
+        writer = threading.Thread(target=pipe.write_text, args=("on\n",), daemon=True)
+        writer.start()
+        assert at.wait(30) == 0
+        writer.join()
+    assert mine.pairs() == {}
+    mine.to("main")
+    assert mine.pairs() == before
+    assert values_of(mine, "votes") == [3]
+    assert mine.is_clean()
+
+
+def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
+    """Somebody committed learned_pairs.json; stashing it brings an older one back, agreements stay."""
+    mine.git("add", "-f", ".code-intel/learned_pairs.json")
+    mine.git("commit", "-q", "-m", "the wrong file")
+    mine.learn(SEARCH, "told")
+    mine.learn(LOGIN, "more", hours=1)
+    mine.pairs()
+    mine.git("checkout", "--", ".code-intel/learned_pairs.json")
+    every = {"first of AuthService.login", "more"}
+    assert mine.said() == {
+        LOGIN: Said("unchecked", frozenset(every), frozenset()),
+        SEARCH: Said("unchecked", frozenset({"told"}), frozenset()),
+    }
+    assert mine.pairs().keys() == {LOGIN, SEARCH}
+    assert mine.trash == []
+
+
+def test_an_edit_of_a_committed_json_is_an_edit(mine: Machine) -> None:
+    mine.git("add", "-f", ".code-intel/learned_pairs.json")
+    mine.git("commit", "-q", "-m", "the wrong file")
+    path = journal.pairs_path(mine.settings)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("first of", "by hand of"), encoding="utf-8")
+    assert mine.said()[LOGIN].evidence == {"by hand of AuthService.login"}
+    assert mine.status(LOGIN) == "unconfirmed"
