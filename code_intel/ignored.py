@@ -16,5 +16,3 @@ sessions/
 trash/
 backup/
 """
-EARLIER = (TEXT.replace(b"backup/\n", b""),)
-"""What it was before; a file that says so is ours, and brought up to date."""

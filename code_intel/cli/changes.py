@@ -2,11 +2,12 @@
 
 import difflib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from code_intel.config import STATE_FOLDER, IndexConfig, Settings
+from code_intel.config import STATE_FOLDER, Settings, default_config
 from code_intel.errors import ConfigError
 from code_intel.ignored import TEXT as IGNORED_STATE
 
@@ -89,9 +90,15 @@ def pretty(document: dict[str, Any]) -> bytes:
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def databases(settings: Settings) -> list[IndexConfig]:
-    """Return the configs whose database is in the project."""
-    return [c for c in (settings.map, settings.forest) if c.db_path.is_relative_to(settings.root)]
+def databases(settings: Settings) -> list[Path]:
+    """Return where the project's databases are, or will be once it is set up, as far as that is inside."""
+    found = []
+    for config in (settings.map, settings.forest):
+        found.append(config.db_path)
+        if not config.path.is_file():
+            written = default_config(config.corpus)["db_path"]
+            found.append(Path(os.path.normpath(settings.root / written)))
+    return [path for path in dict.fromkeys(found) if path.is_relative_to(settings.root)]
 
 
 def hidden(settings: Settings, path: Path) -> bool:

@@ -151,7 +151,7 @@ def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
     found = [
         _unless_there(root / MAP_CONFIG, root, pretty(default_config("map"))),
         _unless_there(root / FOREST_CONFIG, root, pretty(default_config("forest"))),
-        _state_ignored(root / STATE_FOLDER / ignored.FILE),
+        _unless_there(root / STATE_FOLDER / ignored.FILE, root, ignored.TEXT),
         _merge_ignore(root / ".gitignore", settings),
     ]
     return [*map(check_writable, found), *(client_files.merge(client, root) for client in chosen)]
@@ -183,8 +183,7 @@ def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, 
         change.path: change.before
         for change in changes
         if change.action == "update"
-        and change.before
-        and change.path != root / STATE_FOLDER / ignored.FILE
+        and change.before is not None
         and not (remove and superfluous(root, change))
     }
 
@@ -217,15 +216,9 @@ def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
     return Change(path, before, ours if before is None else before)
 
 
-def _state_ignored(path: Path) -> Change:
-    """Write `.code-intel/.gitignore`, or bring up to date what an earlier version wrote."""
-    before = content(path)
-    return Change(path, before, ignored.TEXT if before in {None, *ignored.EARLIER} else before)
-
-
 def _merge_ignore(path: Path, settings: Settings) -> Change:
     """Hide the databases that lie in the project from git."""
-    inside = [config.db_path for config in databases(settings)]
-    names = [p.relative_to(settings.root).as_posix() for p in inside if not hidden(settings, p)]
+    seen = [path for path in databases(settings) if not hidden(settings, path)]
+    names = [path.relative_to(settings.root).as_posix() for path in seen]
     before = content(path)
     return Change(path, before, ignore_block.merged(before, list(map(ignore_block.pattern, names))))

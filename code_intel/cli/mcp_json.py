@@ -8,6 +8,7 @@ and `without` take the text of an object whose `key`, such as `mcpServers`, is a
 import json
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 _STRING = r'"(?:\\.|[^"\\])*"'
@@ -27,11 +28,12 @@ class Member(NamedTuple):
     end: int
 
 
+@lru_cache(maxsize=4)
 def plain(text: str) -> str:
     """Return `text` with spaces for comments and for commas behind last members; every place stays."""
-    for pattern in (_COMMENT, _LAST_COMMA):
-        text = pattern.sub(_blanked, text)
-    return text
+    if "//" in text or "/*" in text:
+        text = _COMMENT.sub(_blanked, text)
+    return _LAST_COMMA.sub(_blanked, text)
 
 
 def _blanked(found: re.Match[str]) -> str:
@@ -63,13 +65,10 @@ def whole(key: str, entries: Entries) -> str:
 def merged(text: str, key: str, entries: Entries) -> str:
     """Return `text`, which is not blank, with the entries appended to those of `key`, in their order."""
     top = plain(text).index("{")
-    if _member(text, top, key) is None:
-        return _appended(text, top, 1, key, entries)
-    for name, entry in entries.items():
-        servers = _member(text, top, key)
-        assert servers is not None  # noqa: S101 - it was there
-        text = _appended(text, servers.value, 2, name, entry)
-    return text
+    servers = _member(text, top, key)
+    if servers is None:
+        return _appended(text, top, 1, {key: entries})
+    return _appended(text, servers.value, 2, entries) if entries else text
 
 
 def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
@@ -78,7 +77,7 @@ def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
     assert servers is not None  # noqa: S101 - it has that entry
     member = _member(text, servers.value, name)
     assert member is not None  # noqa: S101 - as above
-    _, _, value = _block(text, 2, name, entry).partition(": ")
+    _, _, value = _block(text, 2, {name: entry}).partition(": ")
     return text[: member.value] + value + text[member.end :]
 
 
@@ -124,9 +123,9 @@ def _next(text: str, place: int) -> int:
     return place
 
 
-def _appended(text: str, opening: int, depth: int, name: str, value: object) -> str:
+def _appended(text: str, opening: int, depth: int, members: Mapping[str, object]) -> str:
     found, _ = _members(text, opening)
-    block = _block(text, depth, name, value)
+    block = _block(text, depth, members)
     if found:
         return f"{text[: found[-1].end]},{_line(text)}{block}{text[found[-1].end :]}"
     return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
@@ -136,11 +135,11 @@ def _line(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _block(text: str, depth: int, name: str, value: object) -> str:
-    """Return a member as the file would have it: its line ends, and its first indentation."""
+def _block(text: str, depth: int, members: Mapping[str, object]) -> str:
+    """Return members as the file would have them: with its line ends, and its first indentation."""
     step = re.match(r"\s*\{\r?\n([ \t]+)", text.lstrip("\ufeff"))
     indent = step[1] if step else "  "
-    block = json.dumps({name: value}, ensure_ascii=False, indent=indent)[1:-1].strip("\n")
+    block = json.dumps(members, ensure_ascii=False, indent=indent)[1:-1].strip("\n")
     return _line(text).join(indent * (depth - 1) + row for row in block.split("\n"))
 
 

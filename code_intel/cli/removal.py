@@ -51,20 +51,15 @@ def removal(root: Path) -> list[Change]:
     settings = load_settings(root)
     state = root / STATE_FOLDER
     shared = _shared(root)
-    copies = [copy for change in shared for copy in superfluous(root, change)]
+    copies = _copies(root, shared)
     forget = not precious(settings, copies)
     found = [
         _as_written(root / MAP_CONFIG, pretty(default_config("map"))),
         _as_written(root / FOREST_CONFIG, pretty(default_config("forest"))),
-        _as_written(
-            state / ignored.FILE,
-            ignored.TEXT,
-            *ignored.EARLIER,
-            why="" if forget else "it hides what stays",
-        ),
+        _as_written(state / ignored.FILE, ignored.TEXT, "" if forget else "it hides what stays"),
         *shared,
         *(Change(copy, b"", None) for copy in copies),
-        *(change for config in databases(settings) for change in _database(config.db_path)),
+        *(change for path in databases(settings) for change in _database(path)),
         *(_memory(state / name, forget=forget) for name in MEMORY),
     ]
     changes = [change for change in found if change is not None]
@@ -73,6 +68,15 @@ def removal(root: Path) -> list[Change]:
         Change(c.path, c.before, c.before, "tracked by git") if c.path in tracked else c
         for c in changes
     ]
+
+
+def _copies(root: Path, shared: Sequence[Change]) -> list[Path]:
+    """Return the copies that nobody needs any more, with what hides them if they are all."""
+    folder = root / STATE_FOLDER / backups.FOLDER
+    copies = [copy for change in shared for copy in superfluous(root, change)]
+    hides = folder / ignored.FILE
+    rest = {path for path in folder.rglob("*") if path.is_file()} - {*copies, hides}
+    return copies if rest or not hides.is_file() else [*copies, hides]
 
 
 def superfluous(root: Path, change: Change) -> list[Path]:
@@ -95,12 +99,12 @@ def precious(settings: Settings, goes: Sequence[Path] = ()) -> bool:
     return bool(known.pairs or known.damage)
 
 
-def _as_written(path: Path, *ours: bytes, why: str = "") -> Change | None:
+def _as_written(path: Path, ours: bytes, why: str = "") -> Change | None:
     """Remove a file that is as `init` wrote it, unless there is a reason to keep it."""
     before = content(path)
     if before is None:
         return None
-    if before not in ours or path.is_symlink():
+    if before != ours or path.is_symlink():
         why = "changed since"
     return Change(path, before, before if why else None, why)
 

@@ -1,14 +1,28 @@
-"""Where files are kept before they are changed: `.code-intel/backup/<time>`, by their names in the project."""
+"""Where files are kept before they are changed: `.code-intel/backup/<time>`, by their names in the project.
+
+Git never carries them: a client's settings may hold secrets.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from code_intel import durable
+from code_intel import durable, ignored
 
 FOLDER = "backup"
 MOST = 1000
 """Runs of one second."""
+
+
+def made(state: Path) -> Path:
+    """Return the folder of all copies, which git leaves alone whatever else it is told.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    if not (hides := state / FOLDER / ignored.FILE).exists():
+        durable.replace(hides, b"*\n")
+    return state / FOLDER
 
 
 def keep(state: Path, root: Path, files: Mapping[Path, bytes]) -> Path | None:
@@ -24,9 +38,10 @@ def keep(state: Path, root: Path, files: Mapping[Path, bytes]) -> Path | None:
     """
     if not files:
         return None
-    folder = _free(state / FOLDER)
+    folder = _free(made(state))
     for path, data in files.items():
-        durable.replace(folder / path.relative_to(root), data)
+        mode = path.stat().st_mode & 0o777
+        durable.create(folder / path.relative_to(root), data, mode)
     return folder
 
 

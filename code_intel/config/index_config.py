@@ -166,7 +166,10 @@ def default_config(corpus: Corpus) -> dict[str, Any]:
 
 
 def project_config(root: Path, name: str) -> IndexConfig:
-    """Return a project's own config of that name, or what `init` would write."""
+    """Return a project's own config of that name, or what `init` would write.
+
+    Where nobody has set a project up, both databases are in `.code-intel`, which git is told to leave alone.
+    """
     for folder in (root, root / STATE_FOLDER):
         if (folder / name).is_file():
             return load_index_config(folder / name)
@@ -176,7 +179,7 @@ def project_config(root: Path, name: str) -> IndexConfig:
         path=root / name,
         corpus=corpus,
         patterns=tuple(raw["document_patterns"]),
-        db_path=Path(os.path.normpath(root / raw["db_path"])),
+        db_path=root / STATE_FOLDER / Path(raw["db_path"]).name,
         chunk_size=raw["chunk_size"],
         top_k=raw["search_top_k"],
         raw=MappingProxyType(raw),

@@ -28,7 +28,7 @@ def locate_config(given: str | None, *, serving: bool) -> Path:
     Raises:
         UsageError: `given` is no file.
     """
-    names = DEFAULT_NAMES if given is None else (given, f"{STATE_FOLDER}/{given}")
+    names = DEFAULT_NAMES if given is None else (given, _in_state_folder(Path(given)))
     here = Path()
     for name in names:
         if _is_meant(here / name, given):
@@ -46,6 +46,11 @@ def locate_config(given: str | None, *, serving: bool) -> Path:
         hint="Name a devrag configuration; `code-intel init` writes two.",
         details={"field": "config"},
     )
+
+
+def _in_state_folder(path: Path) -> str:
+    """Return the path with `.code-intel` before its last name: where older layouts have it."""
+    return str(path.parent / STATE_FOLDER / path.name)
 
 
 def _is_meant(path: Path, given: str | None) -> bool:
