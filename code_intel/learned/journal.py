@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
-from code_intel.chunking.agreement import canonical, file_name, read, render
+from code_intel.chunking.agreement import canonical, read, render
 from code_intel.config import Settings
-from code_intel.learned import agreements, pairs
+from code_intel.learned import agreements, claims, pairs
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair
 from code_intel.learned.state import Base, Pending, State
@@ -61,7 +62,7 @@ def finish(settings: Settings, state: State, pending: Pending, *, now: datetime)
         if (
             pending.confirmed
             and entry.agreement
-            and not agreements.adds(entry.agreement, agreement)
+            and not claims.adds(entry.agreement, agreement)
         ):
             state.confirm(entry.digest, now)
             state.use(pending.key, now)
@@ -110,7 +111,7 @@ def planned_file(settings: Settings, agreement: Agreement) -> str:
     entry = agreements.find(settings.agreements, agreements.key_of(agreement))
     if entry:
         return relative(settings, entry.path)
-    return file_name(agreement.nl_term, agreement.symbol)
+    return agreements.new_path(settings.agreements, agreement).name
 
 
 def relative(settings: Settings, path: Path) -> str:
@@ -144,21 +145,36 @@ def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
         evidence=base.evidence if same else told,
         similarity=min(max(pair.similarity, 0.0), 1.0),
         session_id=pair.session_id,
-        learned_at=pair.learned_at if agreements.is_time(pair.learned_at) else base.learned_at,
+        learned_at=pair.learned_at if claims.is_time(pair.learned_at) else base.learned_at,
         confirmed=base.confirmed and same,
     )
 
 
 def pair_hash(pair: Pair) -> str:
     """Return the digest of what a pair says; keys that are not ours do not count."""
-    return _digest(repr((*pair.key, pair.similarity, pair.code_evidence, pair.session_id,
-                         pair.learned_at, pair.agreement_file)))  # fmt: skip
+    said = (*pair.key, pair.similarity, pair.code_evidence, pair.session_id, pair.learned_at)
+    return _digest_of(*said, pair.agreement_file)
 
 
 def agreement_hash(settings: Settings, entry: Entry) -> str:
     """Return the digest of what an agreement says and of what its file is called."""
-    said = canonical(entry.agreement) if entry.agreement else None
-    return _digest(repr((relative(settings, entry.path), said)))
+    content = str(entry.path), entry.digest
+    known = _KNOWN.get(content)
+    if known is None:
+        while len(_KNOWN) >= pairs.MOST_REMEMBERED:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        said = canonical(entry.agreement) if entry.agreement else None
+        known = _KNOWN[content] = _digest(repr((relative(settings, entry.path), said)))
+    return known
+
+
+_KNOWN: dict[tuple[str, str], str] = {}
+"""By an agreement's file and the digest of its bytes, which say what it says: all are asked for at each sync."""
+
+
+@lru_cache(maxsize=pairs.MOST_REMEMBERED, typed=True)
+def _digest_of(*said: str | float) -> str:
+    return _digest(repr(said))
 
 
 def _digest(text: str) -> str:

@@ -1,12 +1,13 @@
 """learned_pairs.json: versions 1 and 2 read, version 2 written, nothing in it ever dropped.
 
 The seed's source of truth for people who edit JSON (seed 004 §3.2); git carries agreements instead, so
-a damaged file is moved aside and rebuilt from them (docs/decisions/0007). Only `learned.journal` and
+a damaged file is moved aside, and rebuilt from them and from what of it is whole (docs/decisions/0007,
+0038). Only `learned.journal` and
 `learned.reconcile` write it, because a pair that vanishes means that somebody deleted it.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -14,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from code_intel import durable
+from code_intel.chunking.agreement import split_symbol
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import StorageError
-from code_intel.learned.agreements import Key, make_key, when
+from code_intel.learned.agreements import Key, make_key
+from code_intel.learned.claims import when
+from code_intel.learned.salvage import salvage
 from code_intel.redaction import masked_data
 from code_intel.text import hidden_character
 
@@ -24,6 +28,9 @@ VERSION = 2
 FILE = "learned_pairs.json"
 MAX_BYTES = 64 * 1024 * 1024
 EMBEDDING_MODEL = "intfloat/multilingual-e5-small"
+MOST_REMEMBERED = 1 << 15
+"""Pairs that are as they were when the file is read or written again: it is so whole at each change."""
+_NORMALIZED = "symbol_normalized"
 _FIELDS = (
     "nl_term", "symbol", "similarity", "code_evidence", "session_id", "learned_at", "agreement_file",
 )  # fmt: skip
@@ -90,7 +97,10 @@ def load(path: Path) -> PairsFile:
     except FileNotFoundError:
         return PairsFile(exists=False)
     except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise StorageError(
+            f"{path} cannot be read: {error.strerror or error}.",
+            hint="Make it readable, or move it away: it is rebuilt from the agreements.",
+        ) from error
     return parse(data)
 
 
@@ -98,11 +108,9 @@ def load(path: Path) -> PairsFile:
 def parse(data: bytes) -> PairsFile:
     """Read the bytes of a pairs file; never raises. The last ones read are remembered."""
     try:
-        text = data.decode("utf-8-sig")
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-        found = _document(masked_data(document))
+        found = _document(_DECODER.decode(data.decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
-        return PairsFile(damage=f"It is not a pairs file: {error}.")
+        return replace(_salvaged(data), damage=f"It is not a pairs file: {error}.")
     if data.startswith(b"\xef\xbb\xbf"):
         return replace(found, damage="It starts with a byte order mark.")
     return found
@@ -155,16 +163,42 @@ def dump(file: PairsFile) -> bytes:
         "version": VERSION,
         "updated_at": file.updated_at,
         "embedding_model": file.embedding_model,
-        "pairs": [*map(as_json, file.pairs), *file.strange],
+        "pairs": [],
         **dict(file.extra),
     }
-    text = json.dumps(document, ensure_ascii=False, indent=2)
+    items = [*map(_text_of, file.pairs), *map(_item, file.strange)]
+    text = _json(document)
+    if items:  # no text in JSON has a line end of its own: this is the list
+        text = text.replace('\n  "pairs": []', '\n  "pairs": [\n' + ",\n".join(items) + "\n  ]", 1)
     return f"{text}\n".encode("utf-8", "replace")
 
 
+def _text_of(pair: Pair) -> str:
+    return _item(as_json(pair)) if pair.extra else _text_of_ours(pair)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _text_of_ours(pair: Pair) -> str:
+    return _item(as_json(pair))
+
+
+def _item(value: object) -> str:
+    return "    " + _json(value).replace("\n", "\n    ")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
 def as_json(pair: Pair) -> dict[str, Any]:
-    """Return a pair as its JSON object."""
-    return {field: getattr(pair, field) for field in _FIELDS} | dict(pair.extra)
+    """Return a pair as its JSON object; the symbol's words stand beside it, for readers."""
+    told: dict[str, Any] = {}
+    for field in _FIELDS:
+        value = getattr(pair, field)
+        told[field] = float(value) if field == "similarity" else value
+        if field == "symbol":
+            told[_NORMALIZED] = split_symbol(pair.symbol)
+    return told | dict(pair.extra)
 
 
 def set_aside(path: Path, now: datetime) -> Path:
@@ -178,27 +212,54 @@ def set_aside(path: Path, now: datetime) -> Path:
     return aside
 
 
+def _salvaged(data: bytes) -> PairsFile:
+    """Return what of damaged bytes is whole; never raises."""
+    try:
+        whole = salvage(data.decode("utf-8-sig", "surrogateescape"), _DECODER)
+        if type(whole.get("version", VERSION)) is not int:
+            del whole["version"]
+        return _document(whole)
+    except RecursionError:
+        return PairsFile()
+
+
 def _document(document: object) -> PairsFile:
     if not isinstance(document, dict):
         raise ValueError("it holds no JSON object")  # noqa: TRY004 - damage is one kind of error here
     version, items = document.get("version", 1), document.get("pairs", [])
     if type(version) is not int or not isinstance(items, list):
         raise ValueError("version or pairs has the wrong type")
-    pairs = [_pair(item) for item in items]
+    pairs = [_remembered(item) if isinstance(item, dict) else None for item in items]
+    top = masked_data({key: value for key, value in document.items() if key != "pairs"})
     return PairsFile(
-        pairs=_newest(tuple(pair for pair in pairs if pair)),
+        pairs=_newest(pair for pair in pairs if pair),
         version=version,
-        strange=tuple(item for item, pair in zip(items, pairs, strict=True) if not pair),
-        extra=_others(document, _TOP),
-        embedding_model=str(document.get("embedding_model") or EMBEDDING_MODEL),
-        updated_at=str(document.get("updated_at") or ""),
+        strange=tuple(
+            masked_data(item) for item, pair in zip(items, pairs, strict=True) if not pair
+        ),
+        extra=_others(top, _TOP),
+        embedding_model=str(top.get("embedding_model") or EMBEDDING_MODEL),
+        updated_at=str(top.get("updated_at") or ""),
     )
 
 
-def _pair(item: object) -> Pair | None:
-    """Return a pair, None for what is none; a missing optional field is empty."""
-    if not isinstance(item, dict):
-        return None
+def _remembered(item: dict[str, Any]) -> Pair | None:
+    """Return `_pair(item)`, which most files have said before."""
+    try:
+        return _pair_of(tuple((key, value, type(value)) for key, value in item.items()))
+    except TypeError:  # a list or an object within
+        return _pair(item)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _pair_of(items: tuple[tuple[str, Any, type], ...]) -> Pair | None:
+    """As `_pair`; the types tell 1 from true."""
+    return _pair({key: value for key, value, _ in items})
+
+
+def _pair(item: dict[str, Any]) -> Pair | None:
+    """Return a pair, its secrets masked, None for what is none; a missing optional field is empty."""
+    item = masked_data(item)
     values = {field: item.get(field) for field in _FIELDS}
     similarity = values.pop("similarity") or 0.0
     texts = {field: "" if value is None else value for field, value in values.items()}
@@ -212,7 +273,7 @@ def _pair(item: object) -> Pair | None:
     if hidden_character(texts["nl_term"] + texts["symbol"]):
         return None
     texts["learned_at"] = _aware(texts["learned_at"])
-    return Pair(**texts, similarity=float(similarity), extra=_others(item, _FIELDS))
+    return Pair(**texts, similarity=float(similarity), extra=_others(item, (*_FIELDS, _NORMALIZED)))
 
 
 def _aware(text: str) -> str:
@@ -224,13 +285,13 @@ def _aware(text: str) -> str:
     return text if time.tzinfo else time.replace(tzinfo=UTC).isoformat()
 
 
-def _newest(pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
+def _newest(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     """Return one pair a key, the newest, where the first of them stood."""
     found: dict[Key, Pair] = {}
     for pair in pairs:
-        old = found.get(pair.key)
-        if old is None or when(pair.learned_at) >= when(old.learned_at):
-            found[pair.key] = pair
+        old = found.setdefault(key := pair.key, pair)
+        if old is not pair and when(pair.learned_at) >= when(old.learned_at):
+            found[key] = pair
     return tuple(found.values())
 
 
@@ -247,3 +308,6 @@ def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)

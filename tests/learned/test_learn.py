@@ -71,6 +71,7 @@ def test_learning_writes_both_sides_and_confirms_the_content(tmp_path: Path) -> 
     assert pair == {
         "nl_term": "ログイン機能",
         "symbol": "AuthService",
+        "symbol_normalized": "Auth Service",
         "similarity": 0.85,
         "code_evidence": "one",
         "session_id": "",

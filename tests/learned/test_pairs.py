@@ -13,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
-from code_intel.learned.pairs import VERSION, Pair, PairsFile, add, dump, load, parse, update
+from code_intel.learned.pairs import (
+    VERSION,
+    Pair,
+    PairsFile,
+    add,
+    as_json,
+    dump,
+    load,
+    parse,
+    update,
+)
 from code_intel.text import hidden_character
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -124,9 +134,135 @@ def test_a_damaged_file_is_moved_aside_whole(tmp_path: Path, data: bytes) -> Non
     assert [pair.key for pair in load(path).pairs] == [("a", "A")]
 
 
-def test_a_file_cut_anywhere_is_damaged_and_never_an_exception() -> None:
-    assert all(parse(WHOLE[:end]).damage for end in range(len(WHOLE)))
-    assert not parse(WHOLE).damage
+RICH = PairsFile(
+    pairs=(
+        Pair(
+            "ログイン機能",
+            "AuthService",
+            0.85,
+            "確認した「{[」",
+            "s",
+            extra=(("投票", {"a": [1, None]}),),
+        ),
+        Pair('tax "rate"', "TaxTable.rateFor()", 1.0, 'a\\"\nb', "s", agreement_file="x.md"),
+        Pair(
+            "送料",
+            "shipping_cost",
+            extra=(("n", 12), ("nested", {"nl_term": "no", "symbol": "no"})),
+        ),
+    ),
+    strange=({"not": "a pair"}, "note"),
+    extra=(("チーム", {"pairs": [1], "deep": [[{}]]}), ("count", 123)),
+    updated_at=NOW.isoformat(),
+)
+
+
+def whole(data: bytes, end: int) -> tuple[list[Pair], list[object], dict[str, object]]:
+    """Return the pairs, items and keys whose last byte is before `end`, found by where they end."""
+    text = data.decode()
+
+    def is_there(value: object, name: str = "") -> bool:
+        written = json.dumps(value, ensure_ascii=False, indent=2)
+        if name:
+            written = f'"{name}": ' + written.replace("\n", "\n  ")
+        else:
+            written = written.replace("\n", "\n    ")
+        place = text.index(written) + len(written)
+        after = 1 if isinstance(value, int) else 0  # its last digit is known by what follows
+        return len(text[: place + after].encode()) <= end
+
+    pairs = [pair for pair in RICH.pairs if is_there(as_json(pair))]
+    items = [item for item in RICH.strange if is_there(item)]
+    return pairs, items, {name: value for name, value in RICH.extra if is_there(value, name)}
+
+
+@pytest.mark.covers("rule.pairs.damaged")
+def test_of_a_file_cut_anywhere_everything_that_is_whole_is_kept() -> None:
+    data = dump(RICH)
+    assert parse(data) == RICH
+    counts = set()
+    for end in range(len(data) - 1):  # without its last line end it is whole
+        found = parse(data[:end])
+        pairs, items, keys = whole(data, end)
+        assert found.damage
+        assert list(found.pairs) == pairs, end
+        assert list(found.strange) == items, end
+        assert dict(found.extra) == keys, end
+        counts.add((len(pairs), len(items), len(keys)))
+    assert {(0, 0, 0), (1, 0, 0), (3, 0, 0), (3, 2, 0), (3, 2, 1), (3, 2, 2)} <= counts
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_whatever_is_put_into_a_file_costs_only_what_it_is_put_into(data: st.DataObject) -> None:
+    file = PairsFile(pairs=tuple(Pair(f"term {n}", f"S{n}", extra=(("n", n),)) for n in range(6)))
+    lines = dump(file).split(b"\n")
+    place = data.draw(st.integers(5, len(lines) - 3))
+    junk = data.draw(
+        st.sampled_from([b"<<<<<<< HEAD", b"}", b"]", b'"', b"\xff\xfe", b"\x00" * 50, b"{"])
+    )
+    found = parse(b"\n".join([*lines[:place], junk, *lines[place:]]))
+    assert found.damage
+    assert len(set(found.pairs) & set(file.pairs)) >= 5
+    assert set(found.pairs) <= set(file.pairs)
+
+
+def test_a_merge_of_two_files_keeps_the_pairs_of_both(tmp_path: Path) -> None:
+    base, one, two = (
+        dump(PairsFile(pairs=tuple(Pair(name, "S", code_evidence=name) for name in names)))
+        for names in (["a"], ["a", "b"], ["a", "c", "d"])
+    )
+    for name, data in (("base", base), ("one", one), ("two", two)):
+        (tmp_path / name).write_bytes(data)
+    merged = subprocess.run(
+        ["git", "merge-file", "-p", "one", "base", "two"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    ).stdout
+    assert b"<<<<<<< one" in merged
+    assert {pair.nl_term for pair in parse(merged).pairs} >= {"a", "b", "c", "d"}
+
+
+@pytest.mark.parametrize(
+    "data", [b"{" * 300_000, b'{"a":\n' * 100_000, b'\n{"a": "' * 100_000, b"[\n{" * 100_000]
+)
+def test_a_hostile_file_is_read_in_the_end(data: bytes) -> None:
+    assert parse(data).damage
+    assert parse(data).pairs == ()
+
+
+def test_a_damaged_file_of_a_newer_version_is_not_written_either(tmp_path: Path) -> None:
+    path = tmp_path / "learned_pairs.json"
+    path.write_bytes(b'{"version": 99, "pairs": [{"nl_term": "a", "symbol": "A"}, {"nl')
+    assert load(path).read_only
+    with pytest.raises(StorageError, match="version 99"):
+        add(path, Pair("b", "B"), now=NOW)
+    assert [file.name for file in tmp_path.glob("*.json*") if file.suffix != ".lock"] == [path.name]
+
+
+def test_a_symbol_s_words_are_written_and_what_somebody_makes_of_them_is_put_right(
+    tmp_path: Path,
+) -> None:
+    item = PAIR | {"symbol": "HTTPServer.listenAll()", "symbol_normalized": "mine"}
+    path = put(tmp_path / "learned_pairs.json", document(pairs=[item]))
+    assert load(path).pairs[0].extra == ()
+    add(path, Pair("b", "B"), now=NOW)
+    first, _ = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+    assert list(first)[:3] == ["nl_term", "symbol", "symbol_normalized"]
+    assert first["symbol_normalized"] == "HTTP Server listen All"
+
+
+def test_what_is_remembered_of_a_pair_tells_1_from_true(tmp_path: Path) -> None:
+    path = tmp_path / "learned_pairs.json"
+    for votes in (1, True, 1.0, [1], [True]):
+        put(path, document(pairs=[PAIR | {"votes": votes}]))
+        ((name, found),) = load(path).pairs[0].extra
+        assert (name, repr(found)) == ("votes", repr(votes))
+        add(path, Pair("b", "B"), now=NOW)
+        assert repr(json.loads(path.read_text(encoding="utf-8"))["pairs"][0]["votes"]) == repr(
+            votes
+        )
 
 
 def test_of_a_file_with_a_byte_order_mark_everything_is_kept(tmp_path: Path) -> None:
@@ -187,6 +323,8 @@ WORDS = st.text(min_size=1).filter(lambda text: text.strip() and not hidden_char
 def test_what_is_written_is_read_back(pairs: list[Pair]) -> None:
     file = PairsFile(pairs=tuple(pairs), extra=(("x", [None, "y"]),))
     assert parse(dump(file)) == file
+    document = json.loads(dump(file))
+    assert dump(file) == f"{json.dumps(document, ensure_ascii=False, indent=2)}\n".encode()
     assert parse(dump(replace(file, version=1))).version == VERSION
 
 
