@@ -4,6 +4,7 @@ What a grammar knows is cut at symbols, Markdown by devrag's rule, everything el
 lines. A text that a parser cannot make anything of gets lines too, and `problem` says why.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -115,7 +116,7 @@ def _markdown(text: str, chunk_size: int) -> tuple[Chunk, ...]:
 
 
 def _agreement_card(text: str) -> str | None:
-    if not text.startswith("---"):
+    if not re.match(r"\s*---", text):
         return None
     from code_intel.chunking.agreement import card_of
 

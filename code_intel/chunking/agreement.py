@@ -13,24 +13,25 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
 from code_intel.chunking import agreement_body as md
+from code_intel.chunking import agreement_values as said
 from code_intel.chunking import front_matter
 from code_intel.errors import CodeIntelError
 from code_intel.records import Agreement, FileReference
-from code_intel.text import code_point, hidden_character, without_hidden
+from code_intel.text import hidden_character, without_hidden
 
-SCHEMA = 1
 NAME_BYTES = 60
 """Most UTF-8 bytes of term and of symbol in a file name, so that no file system refuses it."""
 
-_KNOWN = frozenset({
-    "doc_type", "schema", "nl_term", "symbol", "symbol_normalized", "similarity", "intent",
-    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body",
-})  # fmt: skip
+NO_BLOCK = (
+    "It does not start with a closed front matter block. Begin it with a line `---`, then nl_term: and symbol:, "
+    "each with its text in quotes, and a line `---`."
+)
+MOST_LINES = 20_000
+"""A page that people read has some dozens; a megabyte of empty lines would be read for seconds."""
 _UNSAFE_IN_NAMES = re.compile(r'[<>:"/\\|?*\s]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.IGNORECASE)
 
@@ -89,7 +90,6 @@ def render(agreement: Agreement, *, notes: str = "") -> str:
     """
     agreement = canonical(agreement)
     parts = [
-        f"---\n{front_matter.dump(_metadata(agreement))}---\n",
         f"# {md.heading(agreement.nl_term)} → {md.heading(agreement.symbol)}\n",
         f"**シンボル（分解）**: {md.heading(split_symbol(agreement.symbol))}\n",
         _section("根拠 (Code Evidence)", (md.bullet(item) for item in agreement.evidence)),
@@ -97,7 +97,7 @@ def render(agreement: Agreement, *, notes: str = "") -> str:
         _section("セッション情報", _session_lines(agreement)),
         f"{notes.strip(chr(10))}\n" if notes.strip() else "",
     ]
-    return "\n".join(part for part in parts if part)
+    return front_matter.dumps(_metadata(agreement), "\n".join(part for part in parts if part))
 
 
 def read(text: str) -> Agreement:
@@ -106,27 +106,26 @@ def read(text: str) -> Agreement:
     Raises:
         AgreementProblem: Merge markers outside the list of aliases, or not an agreement.
     """
-    lines = md.united(md.lines_of(text))
+    given = md.lines_of(text)
+    if len(given) > MOST_LINES:
+        raise AgreementProblem("invalid", f"It has more than {MOST_LINES} lines.")
+    lines = md.united(given)
     if lines is None:
         raise AgreementProblem("conflict", "It has merge conflict markers.")
-    parts = front_matter.split("\n".join(lines))
-    if parts is None:
-        raise AgreementProblem("invalid", "It does not start with a closed front matter block.")
     try:
-        values = front_matter.load(parts[0])
-        return canonical(_from_values(values, parts[1]))
+        parts = front_matter.parse("\n".join(lines), said.load)
+        found = canonical(_from_values(*parts)) if parts else None
     except ValueError as error:
         raise AgreementProblem("invalid", str(error)) from None
+    if found is None:
+        raise AgreementProblem("invalid", NO_BLOCK)
+    return found
 
 
 def notes_of(text: str) -> str:
     """Return what a file says besides, verbatim: people's own sections, and text above ours."""
-    parts = front_matter.split("\n".join(md.lines_of(text)))
-    if parts is None:
-        return ""
-    above = md.preamble(parts[1])
-    notes = ["\n".join(lines).strip("\n") for name, lines in md.sections(parts[1]) if not name]
-    return "\n\n".join([f"## メモ\n\n{above}"] * bool(above.strip()) + notes)
+    parts = front_matter.parse("\n".join(md.lines_of(text)), said.load)
+    return md.notes(parts[1]) if parts else ""
 
 
 def card(agreement: Agreement) -> str:
@@ -167,7 +166,7 @@ def _said(text: str) -> str:
 def _metadata(agreement: Agreement) -> dict[str, object]:
     values: dict[str, object] = {
         "doc_type": "agreement",
-        "schema": SCHEMA,
+        "schema": said.SCHEMA,
         "nl_term": agreement.nl_term,
         "symbol": agreement.symbol,
         "symbol_normalized": split_symbol(agreement.symbol),
@@ -179,106 +178,31 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
         **({"symbol_body": agreement.body} if agreement.body else {}),
         "confirmed": agreement.confirmed,
     }
-    values |= {key: value for key, value in agreement.extra if key not in _KNOWN}
+    values |= {key: value for key, value in agreement.extra if said.our_name(key) not in said.KNOWN}
     # Last, with unchanging lines around it: two branches that add aliases conflict here alone.
     return values | {"aliases": agreement.aliases}
 
 
 def _from_values(values: dict[str, Any], body: str) -> Agreement:
-    _check_kind(values)
-    sections: dict[str, list[str]] = {}
-    for name, lines in md.sections(body):
-        sections.setdefault(name, []).extend(lines[1:])
-    session = [*sections.get("session", []), *sections.get("frame", [])]
-    intent, frame = md.session(session)
+    said.check_kind(values)
+    parts = md.parts(body)
+    intent, frame = md.session([*parts["session"], *parts["frame"]])
     return Agreement(
-        nl_term=_required(values, "nl_term"),
-        symbol=_required(values, "symbol"),
-        evidence=tuple(md.items(sections.get("evidence", []))),
-        files=tuple(md.files(sections.get("files", []))),
-        similarity=_similarity(values),
-        intent=_word(values, "intent") or intent,
-        session_id=_word(values, "session_id"),
-        learned_at=_time(values),
-        confirmed=_truth(values),
-        aliases=_aliases(values),
-        digest=_word(values, "symbol_digest"),
-        body=_word(values, "symbol_body"),
+        nl_term=said.required(values, "nl_term"),
+        symbol=said.required(values, "symbol"),
+        evidence=tuple(md.items(parts["evidence"])),
+        files=tuple(md.files(parts["files"])),
+        similarity=said.similarity(values),
+        intent=said.word(values, "intent") or intent,
+        session_id=said.word(values, "session_id"),
+        learned_at=said.learned_at(values),
+        confirmed=said.confirmed(values),
+        aliases=said.aliases(values),
+        digest=said.word(values, "symbol_digest"),
+        body=said.word(values, "symbol_body"),
         frame=frame,
-        extra=tuple((key, _plain(value)) for key, value in values.items() if key not in _KNOWN),
+        extra=said.further(values),
     )
-
-
-def _check_kind(values: dict[str, Any]) -> None:
-    if _word(values, "doc_type") not in {"agreement", ""}:
-        raise ValueError(f"doc_type is {values['doc_type']}, not agreement.")
-    schema = getattr(values.get("schema"), "value", None)
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise ValueError(f"schema {schema} was written by a newer version.")
-
-
-def _word(values: dict[str, Any], key: str) -> str:
-    value = values.get(key, "")
-    if not isinstance(value, str):
-        raise ValueError(f"{key} must be one piece of text.")  # noqa: TRY004 - one kind of refusal
-    return "" if getattr(value, "value", value) is None else str(value)
-
-
-def _required(values: dict[str, Any], key: str) -> str:
-    value = _word(values, key)
-    if not value.strip():
-        raise ValueError(f"{key} is missing.")
-    return _readable(key, value)
-
-
-def _readable(key: str, word: str) -> str:
-    """Return a word that is served as a name, so everybody must see what it is."""
-    if hidden := hidden_character(word):
-        raise ValueError(f"{key} has a character that cannot be seen, {code_point(hidden)}.")
-    return word
-
-
-def _similarity(values: dict[str, Any]) -> float:
-    try:
-        number = float(_word(values, "similarity") or 0)
-    except ValueError:
-        number = math.nan
-    if not 0.0 <= number <= 1.0:
-        raise ValueError("similarity must be a number from 0 to 1.")
-    return number
-
-
-def _time(values: dict[str, Any]) -> str:
-    """Return the time with an offset; one without is taken as UTC, the same on every machine."""
-    text = _word(values, "learned_at")
-    try:
-        time = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        raise ValueError("learned_at must be an ISO 8601 time.") from None
-    return text if time is None or time.tzinfo else time.replace(tzinfo=UTC).isoformat()
-
-
-def _truth(values: dict[str, Any]) -> bool:
-    value = getattr(values.get("confirmed"), "value", values.get("confirmed"))
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    raise ValueError("confirmed must be true or false.")
-
-
-def _aliases(values: dict[str, Any]) -> tuple[str, ...]:
-    given = values.get("aliases")
-    items = given if isinstance(given, list) else [_word(values, "aliases")]
-    if not all(isinstance(item, str) for item in items):
-        raise ValueError("aliases must be a list of words.")
-    return tuple(_readable("aliases", str(item)) for item in items)
-
-
-def _plain(value: Any) -> object:
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value.value if isinstance(value, front_matter.Scalar) else value
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

@@ -6,27 +6,38 @@ space at the ends of a line) is a numeric character reference; a literal ``&#`` 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain, takewhile
 
 from code_intel.chunking.front_matter import visible
 from code_intel.records import FileReference
 
 Sections = list[tuple[str, list[str]]]
 
-_TITLES = (
-    ("evidence", re.compile(r"根拠|(?:code )?evidence", re.IGNORECASE)),
-    ("files", re.compile(r"関連ファイル|related files", re.IGNORECASE)),
-    ("session", re.compile(r"セッション情報|session", re.IGNORECASE)),
-    ("frame", re.compile(r"queryframe", re.IGNORECASE)),
+_TITLES = tuple(
+    (name, re.compile(rf"(?:{names})\s*+(?:[(（][^()（）]*[)）]\s*+)?[:：]?", re.IGNORECASE))
+    for name, names in (
+        ("evidence", "根拠|(?:code )?evidence"),
+        ("files", "(?:関連)?ファイル|(?:related )?files?"),
+        ("session", "セッション情報|session(?: information)?"),
+        ("frame", "queryframe"),
+    )
 )
-_BULLET = re.compile(r"[-*+](?:[ \t]+|$)")
-_SLOT = re.compile(r"\A(?:\*\*)?([^:：*]+?)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]?(.*)\Z", re.DOTALL)
-_LOCATION = re.compile(r"\A(.*):([0-9]{1,9})(?:-[0-9]+)?\Z", re.DOTALL)
+"""Headings of ours, whole: 「セッション情報の扱い」 is somebody's own."""
+_BULLET = re.compile(r"(?:[-*+]|[0-9]{1,2}[.)])(?:[ \t]+|$)|・[ \t　]*")
+_HEADING = re.compile(r"##(?:\s|$)")
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_SLOT = re.compile(r"\A(?:\*\*)?([^:：*\n]++)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]?(.*)\Z", re.DOTALL)
+_LOCATION = re.compile(r"\A(.*)[:：]([0-9]{1,9})(?:-[0-9]+)?\Z", re.DOTALL)
+_LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]+)\)\Z")
+_NOTHING = frozenset({"（根拠なし）", "（なし）", "---"})
+"""What a program before this one wrote where it had nothing to say, and a rule across the page."""
 _REFERENCE = re.compile(r"&#([0-9]{1,7});")
 _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
 """Seven characters; more where git merges a file under two names, and inside a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
-_NO_ALIASES = re.compile(r"aliases:\s*(?:\[\s*\])?\s*$")
+_NO_ALIASES = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
 
 
 def lines_of(text: str) -> list[str]:
@@ -62,7 +73,7 @@ def location(file: FileReference) -> str:
     path = _encode_line(file.path, first=True).replace("`", "&#96;").replace("\n", "&#10;")
     if file.line:
         return f"{path}:{file.line}"
-    return re.sub(r":([0-9]+(?:-[0-9]+)?)\Z", r"&#58;\1", path)
+    return re.sub(r"[:：](?=[0-9]+(?:-[0-9]+)?\Z)", lambda found: f"&#{ord(found[0])};", path)
 
 
 def slot(name: str, value: str, indent: str = "") -> str:
@@ -72,60 +83,92 @@ def slot(name: str, value: str, indent: str = "") -> str:
     return f"{indent}- {label}: {text.removeprefix(f'{indent}- ').removeprefix(f'{indent}-')}"
 
 
-def sections(body: str) -> Sections:
+def parts(body: str) -> dict[str, list[str]]:
+    """Return the lines of each section that is ours, by name; those of one name together.
+
+    Without a section of evidence, what stands above the sections is the evidence: the shortest file that people
+    write is a block and a sentence.
+    """
+    found: dict[str, list[str]] = {name: [] for name, _ in _TITLES}
+    everything = _sections(body)
+    for name, lines in everything:
+        if name:
+            found[name] += ["", *lines[1:]]
+    if not any(name == "evidence" for name, _ in everything):
+        found["evidence"] = _preamble(body)
+    return found
+
+
+def notes(body: str) -> str:
+    """Return what `parts` leaves: people's own sections, verbatim, and under メモ their words among ours."""
+    everything = _sections(body)
+    ours = parts(body)
+    files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(ours["files"]))
+    slots = _slots(ours["session"] + ours["frame"])
+    stray = [_again(item, bulleted) for item, bulleted, read in chain(files, slots) if not read]
+    if any(name == "evidence" for name, _ in everything):
+        stray.insert(0, "\n".join(_preamble(body)))
+    kept = "\n\n".join(filter(str.strip, stray)).strip("\n")
+    own = ["\n".join(lines).strip("\n") for name, lines in everything if not name]
+    return "\n\n".join(([f"## メモ\n\n{kept}"] if kept else []) + own)
+
+
+def _sections(body: str) -> Sections:
     """Return (name, lines with the heading) for each second-level section; name empty if not ours."""
     found: Sections = []
-    for line in lines_of(body):
-        if line.startswith("## "):
+    for line, fenced in _fenced(lines_of(body)):
+        if _HEADING.match(line) and not fenced:
             title = line[3:].strip()
-            found.append((next((name for name, is_it in _TITLES if is_it.match(title)), ""), []))
+            found.append(
+                (next((name for name, is_it in _TITLES if is_it.fullmatch(title)), ""), [])
+            )
         if found:
             found[-1][1].append(line)
     return found
 
 
-def preamble(body: str) -> str:
+def _preamble(body: str) -> list[str]:
     """Return what people wrote between our heading and the first section."""
-    kept = []
-    for line in lines_of(body):
-        if line.startswith("## "):
-            break
-        if not line.startswith(("# ", "**シンボル（分解）**")):
-            kept.append(line)
-    return "\n".join(kept).strip("\n")
+    above = takewhile(lambda each: each[1] or not _HEADING.match(each[0]), _fenced(lines_of(body)))
+    lines = [line for line, _ in above if not line.startswith("**シンボル（分解）**")]
+    title = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return (
+        lines[title + 1 :] if lines[title : title + 1] and lines[title].startswith("# ") else lines
+    )
+
+
+def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether a fence above it makes it code; a fence that nothing closes makes none."""
+    lines = list(lines)
+    left = Counter(line.rstrip() for line in lines if _FENCE.match(line))
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        yield line, bool(fence)
+        if mark:
+            left[line.rstrip()] -= 1
+            opens = "" if fence or not left[mark[0]] else mark[0]
+            fence = opens if not fence or line.rstrip() == fence else fence
 
 
 def items(lines: Iterable[str]) -> Iterator[str]:
     """Yield the texts of a list at the margin; a paragraph outside it is an item too."""
-    return (text for text in (_decode(item) for item in _raw_items(lines)) if text.strip())
+    for item, bulleted in _raw_items(lines):
+        text = _decode(item)
+        if text.strip() and (bulleted or text not in _NOTHING):
+            yield text
 
 
 def files(lines: Iterable[str]) -> Iterator[FileReference]:
     """Yield the files of a list of ``path:line``; without code quotes a path has no white space."""
-    for item in _raw_items(lines, paragraphs=False):
-        quoted = re.match(r"`([^`]+)`", item) or re.match(r"(\S+)\Z", item)
-        if not quoted:
-            continue
-        written = quoted[1]
-        found = _LOCATION.match(written)
-        path, line = (found[1], int(found[2])) if found else (written, 0)
-        if path:
-            yield FileReference(_decode(path), line)
+    return (file for item, bulleted in _raw_items(lines) if bulleted and (file := _file(item)))
 
 
-def session(lines: list[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
+def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return intent and query frame from the list under either historic heading."""
-    intent, frame = "", []
-    for item in _raw_items(lines):
-        head, _, rest = item.partition("\n")
-        if head.replace(" ", "").rstrip(":：").endswith("QueryFrame"):
-            frame += [pair for pair in map(_slot, _raw_items(rest.split("\n"))) if pair]
-        elif pair := _slot(item):
-            if pair[0].lower() == "intent":
-                intent = pair[1]
-            else:
-                frame.append(pair)
-    return intent, tuple(frame)
+    pairs = [pair for _, _, pair in _slots(lines) if pair]
+    intents = [value for name, value in pairs if name.lower() == "intent"]
+    return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
 
 
 def united(lines: list[str]) -> list[str] | None:
@@ -177,19 +220,20 @@ def _all_aliases(lines: list[str], *, within: bool) -> bool:
     return keyed and all(_ALIAS.match(line) or _NO_ALIASES.match(line) for line in lines)
 
 
-def _raw_items(lines: Iterable[str], *, paragraphs: bool = True) -> Iterator[str]:
-    """Yield list items still encoded, continuation lines unindented and joined by newlines."""
+def _raw_items(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield items still encoded, lines unindented and joined by newlines, and whether a bullet began each."""
     item: list[str] = []
     bulleted = False
-    for line in lines:
-        start = _BULLET.match(line)
+    for line, fenced in _fenced(lines):
+        start = None if fenced else _BULLET.match(line)
         blank = not line.strip()
-        if start or (item and not item[-1] and not blank and not (bulleted and line[0] in " \t")):
-            yield from _joined(item)
+        apart = item and not item[-1] and not blank and not (bulleted and line[0] in " \t")
+        if start or (apart and not fenced):
+            yield from ((text, bulleted) for text in _joined(item))
             item, bulleted = [line[start.end() :] if start else line], bool(start)
-        elif item or (paragraphs and not blank):
+        elif item or not blank:
             item.append(re.sub(r"\A(?: {1,2}|\t)", "", line) if bulleted else line)
-    yield from _joined(item)
+    yield from ((text, bulleted) for text in _joined(item))
 
 
 def _joined(item: list[str]) -> Iterator[str]:
@@ -199,9 +243,37 @@ def _joined(item: list[str]) -> Iterator[str]:
         yield "\n".join(item)
 
 
+def _file(item: str) -> FileReference | None:
+    quoted = re.match(r"`([^`]+)`", item) or _LINK.match(item) or re.match(r"(\S+)\Z", item)
+    if not quoted:
+        return None
+    found = _LOCATION.match(quoted[1])
+    path, line = (found[1], int(found[2])) if found else (quoted[1], 0)
+    return FileReference(_decode(path), line) if path else None
+
+
+def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | None]]:
+    """Yield each item as `_raw_items` does, and the slot it is; those of a list below `QueryFrame:` like others."""
+    for item, bulleted in _raw_items(lines):
+        head, _, rest = item.partition("\n")
+        if head.replace(" ", "").rstrip(":：").endswith("QueryFrame"):
+            for slot_item, is_list in _raw_items(rest.split("\n")):
+                yield slot_item, is_list, _slot(slot_item)
+        else:
+            yield item, bulleted, _slot(item)
+
+
 def _slot(item: str) -> tuple[str, str] | None:
     found = _SLOT.match(item)
-    return (_decode(found[1]), _decode(found[2])) if found else None
+    name, value = (_decode(found[1].rstrip(" \t")), _decode(found[2])) if found else ("", "")
+    return (name, value) if name.strip() and value.strip() else None
+
+
+def _again(item: str, bulleted: bool) -> str:  # noqa: FBT001 - as `_raw_items` says it
+    """Return an item as it stood in its list, at the margin; what there was nothing to say with is nothing."""
+    if item in _NOTHING and not bulleted:
+        return ""
+    return "- " + item.replace("\n", "\n  ") if bulleted else item
 
 
 def _encode(text: str) -> str:

@@ -2,13 +2,13 @@
 
 Tags, anchors, aliases, deep nesting and duplicate keys are refused, so that a file can neither run
 code nor grow in memory. Every scalar that we write is a quoted one-line string, so that no text can
-end the block (docs/decisions/0007). A block that people wrote is changed in place: only the values that
-are given anew, every other byte stays.
+end the block (docs/decisions/0007). `front_matter_in_place` changes a block that people wrote.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 MAX_BYTES = 64 * 1024
@@ -16,11 +16,13 @@ MAX_DEPTH = 8
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN_TYPES = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-_OPENING = re.compile(r"\ufeff?-{3,}[ \t]*(\r\n|\n|\r)")
-_CLOSING = re.compile(r"^-{3,}[ \t]*\r?$", re.MULTILINE)
-_PLAIN_TEXT = re.compile(r"\w[\w./+-]*(?: [\w./+-]+)*\Z")
-_STRING = "tag:yaml.org,2002:str"
+_BOUNDARY = re.compile(r"^(?:-{3,}|\.{3})[ \t]*$", re.MULTILINE)
+"""What begins and ends a block; YAML itself, and so Pandoc, ends it with dots, too."""
 _NULL = "tag:yaml.org,2002:null"
+
+
+Loader = Callable[[str], dict[str, Any]]
+"""Returns the values of a block, or raises a ValueError that says why it cannot be used."""
 
 
 class Scalar(str):
@@ -30,18 +32,30 @@ class Scalar(str):
     value: object
 
 
-def split(text: str) -> tuple[str, str] | None:
-    """Return front matter and body, or None when `text` does not start with a closed block."""
-    from frontmatter.default_handlers import YAMLHandler
+class NotYaml(ValueError):  # noqa: N818 - a finding, not an error of the program
+    """A block that the YAML parser refuses; one that is YAML and not allowed is a plain ValueError."""
 
-    handler = YAMLHandler()
-    if not handler.detect(text):
-        return None
-    try:
-        block, body = handler.split(text)
-    except ValueError:
-        return None
-    return str(block), str(body)
+
+def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
+    """Return the values of the front matter and the body, None when `text` starts with no closed block.
+
+    Raises:
+        ValueError: What `load` says of the block.
+    """
+    import frontmatter
+
+    handler = _handler()(load)
+    values, body = frontmatter.parse(text, handler=handler)
+    return (values, body) if handler.closed else None
+
+
+def dumps(values: Mapping[str, object], body: str) -> str:
+    """Return a text with `values` as its front matter; see `dump`."""
+    import frontmatter
+
+    post = frontmatter.Post(body, _handler()(load))
+    post.metadata = dict(values)
+    return f"{frontmatter.dumps(post)}\n"
 
 
 def load(block: str) -> dict[str, Any]:
@@ -59,10 +73,9 @@ def load(block: str) -> dict[str, Any]:
         _refuse_tricks(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)
     except yaml.YAMLError as error:
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise ValueError(f"The front matter is not YAML: {problem}.") from None
+        raise NotYaml(_why(error)) from None
     if not isinstance(node, yaml.MappingNode):
-        raise ValueError("The front matter is not a list of keys and values.")  # noqa: TRY004 - one kind of refusal
+        raise NotYaml("The front matter is not a list of keys and values, such as `symbol: x`.")
     values = _value(node)
     return values if isinstance(values, dict) else {}
 
@@ -70,41 +83,6 @@ def load(block: str) -> dict[str, Any]:
 def dump(values: Mapping[str, object]) -> str:
     """Return `values` as YAML lines; a non-empty tuple takes a line an item, an empty one its key."""
     return "".join(_entry(key, value) for key, value in values.items())
-
-
-def has_block(text: str) -> bool:
-    """Say whether a text starts with a closed block, whatever is in it."""
-    return _place(text) is not None
-
-
-def inserted(text: str, values: Mapping[str, object]) -> str:
-    """Return `text` with a new block in front of it; texts and lists of texts."""
-    line = "\r\n" if "\r\n" in text.partition("\n")[0] + "\n" else "\n"
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    rows = [f"{key}: {_written(value)}" for key, value in values.items()]
-    return mark + line.join(["---", *rows, "---", "", ""]) + text.removeprefix(mark)
-
-
-def merged(text: str, values: Mapping[str, object]) -> str:
-    """Return `text` with these values in its block, in a new one if it has none.
-
-    Other keys, their order, and comments stay as they are.
-
-    Raises:
-        ValueError: Why the block cannot be changed, as a sentence.
-    """
-    place = _place(text)
-    if place is None:
-        return inserted(text, values)
-    start, end = place
-    block = text[start:end]
-    expected = _loaded(block) | dict(values)
-    line = "\r\n" if text[:start].endswith("\r\n") else "\n"
-    for key, value in values.items():
-        block = _with(block, key, _written(value), line)
-    if _loaded(block) != expected:
-        raise ValueError("The front matter cannot be changed without touching its other keys.")
-    return text[:start] + block + text[end:]
 
 
 def quote(text: str) -> str:
@@ -118,63 +96,34 @@ def visible(char: str) -> bool:
     return char.isprintable() or char == "\u3000"
 
 
-def _place(text: str) -> tuple[int, int] | None:
-    """Return where the content of the block begins and ends; None when there is no closed block."""
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
-    return (opening.end(), closing.start()) if opening and closing else None
+@cache
+def _handler() -> Any:
+    """Return python-frontmatter's handler with our rules; made late, as YAML takes time to import."""
+    from frontmatter.default_handlers import YAMLHandler
 
+    class Handler(YAMLHandler):
+        """Safe both ways: `load` composes without constructing anything, `export` quotes every text."""
 
-def _loaded(block: str) -> dict[str, Any]:
-    """Return the values of a block, in which there may be nothing but comments."""
-    lines = (line.strip() for line in block.splitlines())
-    return load(block) if any(line and not line.startswith("#") for line in lines) else {}
+        FM_BOUNDARY = _BOUNDARY
 
+        def __init__(self, load: Loader) -> None:
+            super().__init__()
+            self._load = load
+            self.closed = False
 
-def _with(block: str, key: str, value: str, line: str) -> str:
-    """Return a sound block with the value of one key replaced, or the key appended."""
-    import yaml
+        def split(self, text: str) -> tuple[str, str]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+            if not text.startswith("---"):  # the library would look for a block further down
+                raise ValueError(text[:3])
+            return super().split(text)
 
-    # The loader in Python: its marks count characters.
-    node = yaml.compose(block, Loader=yaml.SafeLoader)
-    pairs = node.value if isinstance(node, yaml.MappingNode) else []
-    if isinstance(node, yaml.MappingNode) and node.flow_style:
-        raise ValueError("The front matter stands in braces; write it as lines.")
-    for name, old in pairs:
-        if name.value != key:
-            continue
-        start, end = old.start_mark.index, _end(old, block)
-        if old.start_mark.line != name.end_mark.line or start == end:
-            start = block.index(":", name.end_mark.index) + 1
-            return f"{block[:start]} {value}{block[max(start, end) :]}"
-        return f"{block[:start]}{value}{block[end:]}"
-    ended = not block or block.endswith(("\n", "\r"))
-    return f"{block}{'' if ended else line}{key}: {value}{line}"
+        def load(self, fm: str, **_: object) -> dict[str, Any]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+            self.closed = True
+            return self._load(fm)
 
+        def export(self, metadata: dict[str, object], **_: object) -> str:  # type: ignore[explicit-override]  # typing.override needs 3.12
+            return dump(metadata).rstrip("\n")
 
-def _end(node: Any, block: str) -> int:
-    """Return where a value ends; the mark of a block collection is where the next token begins."""
-    children = getattr(node, "value", None)
-    if isinstance(children, list) and children and not node.flow_style:
-        last = children[-1]
-        return _end(last[1] if isinstance(last, tuple) else last, block)
-    start, end = int(node.start_mark.index), int(node.end_mark.index)
-    return start + len(block[start:end].rstrip())
-
-
-def _written(value: object) -> str:
-    """Return a text, or a list of texts, as people write it: plain where YAML reads the same back."""
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    text = str(value)
-    return text if _PLAIN_TEXT.match(text) and _is_text(text) else quote(text)
-
-
-def _is_text(scalar: str) -> bool:
-    import yaml
-
-    node = yaml.compose(scalar, Loader=yaml.SafeLoader)
-    return isinstance(node, yaml.ScalarNode) and node.tag == _STRING and node.value == scalar
+    return Handler
 
 
 def _refuse_tricks(events: Any) -> None:
@@ -183,13 +132,25 @@ def _refuse_tricks(events: Any) -> None:
     for event in events:
         kind = type(event).__name__
         if kind == "AliasEvent" or getattr(event, "anchor", None):
-            raise ValueError("The front matter uses YAML anchors, which are not allowed.")
+            raise ValueError(
+                "The front matter uses YAML anchors, which are not allowed; put a text that begins with & or * in quotes."
+            )
         if getattr(event, "tag", None):
-            raise ValueError("The front matter uses YAML tags, which are not allowed.")
+            raise ValueError(
+                "The front matter uses YAML tags, which are not allowed; put a text that begins with ! in quotes."
+            )
         depth += kind.endswith("StartEvent") and kind[0] in "MS" and kind != "StreamStartEvent"
         depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
         if depth > MAX_DEPTH:
             raise ValueError("The front matter is nested too deeply.")
+
+
+def _why(error: Any) -> str:
+    """Return the YAML parser's complaint as a sentence, with the file's line and what helps most often."""
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    mark = getattr(error, "problem_mark", None)
+    place = f"line {mark.line + 2}: " if mark else ""
+    return f"The front matter is not YAML: {place}{problem}. Put texts in quotes."
 
 
 def _value(node: Any) -> Any:

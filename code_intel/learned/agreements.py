@@ -7,10 +7,10 @@ import hashlib
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,10 +24,12 @@ from code_intel.chunking.agreement import (
     render,
 )
 from code_intel.chunking.agreement_body import encodable
+from code_intel.chunking.decode import decode
 from code_intel.errors import NotFoundError, StorageError
+from code_intel.learned.claims import unite, when
 from code_intel.learned.folder import NOW, Folder
 from code_intel.records import Agreement
-from code_intel.redaction import masked
+from code_intel.text import visible
 
 MAX_BYTES = 1024 * 1024
 
@@ -229,70 +231,47 @@ def rendered(agreement: Agreement) -> bytes:
     return _readable(canonical(agreement), "")
 
 
+def new_path(folder: Path, agreement: Agreement) -> Path:
+    """Return where an agreement goes that has no file yet.
+
+    Somebody may have given the file of that name another term or symbol: then a number makes it another.
+
+    Raises:
+        StorageError: An unreadable file is in the way.
+    """
+    first = path = folder / file_name(agreement.nl_term, agreement.symbol)
+    for number in count(2):
+        if not path.exists():
+            break
+        found = load(path)
+        if found.agreement is None:
+            raise StorageError(
+                f"{visible(str(path))} is in the way and cannot be read as an agreement: {found.reason}",
+                hint="Resolve its merge conflict or correct it, then try again.",
+            )
+        path = first.with_name(f"{first.stem}-{number}.md")
+    return path
+
+
+def notes_in(data: bytes) -> str:
+    """Return what a file says besides its agreement, in whatever encoding, secrets masked; see `notes_of`."""
+    return notes_of(decode(data) or "")
+
+
 def _file(
     folder: Path, known: Mapping[Key, Entry], agreement: Agreement
 ) -> tuple[Path, bytes | None]:
     """Return where an agreement is or will be, and what is to be written there, if anything."""
     entry = known.get(key_of(agreement))
-    path = entry.path if entry else folder / file_name(agreement.nl_term, agreement.symbol)
     if entry is None or entry.agreement is None:
-        if path.exists():
-            raise StorageError(
-                f"{path} is in the way and cannot be read as an agreement: {load(path).reason}",
-                hint="Resolve its merge conflict or correct it, then try again.",
-            )
-        return path, _readable(agreement, "")
+        return new_path(folder, agreement), _readable(agreement, "")
+    path = entry.path
     agreement = _with_old_keys(agreement, entry.agreement)
     if not entry.also and canonical(entry.agreement) == agreement:
         return path, None
     old = path.read_bytes()
-    data = _readable(agreement, notes_of(masked(old.decode("utf-8-sig"))))
+    data = _readable(agreement, notes_in(old))
     return path, data if data != old else None
-
-
-def unite(agreements: Sequence[Agreement]) -> Agreement:
-    """Return one agreement of several with the same key: the newest wins, nothing said is lost.
-
-    Evidence, files and aliases are united; it claims to be confirmed only if all of them do.
-    """
-    newest, *others = sorted(agreements, key=lambda item: when(item.learned_at), reverse=True)
-    everything = (newest, *others)
-    return canonical(
-        replace(
-            newest,
-            evidence=_distinct(line for item in everything for line in item.evidence),
-            files=tuple(dict.fromkeys(file for item in everything for file in item.files)),
-            aliases=_distinct(alias for item in everything for alias in item.aliases),
-            frame=newest.frame or next((item.frame for item in others if item.frame), ()),
-            confirmed=all(item.confirmed for item in everything),
-        )
-    )
-
-
-def adds(one: Agreement, other: Agreement) -> bool:
-    """Say whether `one` claims something that `other` does not; numbers, lines, times are no claims."""
-    return not (
-        set(one.evidence) <= set(other.evidence)
-        and {file.path for file in one.files} <= {file.path for file in other.files}
-        and set(one.aliases) <= set(other.aliases)
-        and set(one.frame) <= set(other.frame)
-    )
-
-
-def is_time(text: str) -> bool:
-    """Say whether an agreement may give `text` as its time; an empty one is not known."""
-    try:
-        return not text or bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-def when(learned_at: str) -> datetime:
-    """Return a time with an offset, UTC where there is none; the earliest of all for no time."""
-    if not learned_at or not is_time(learned_at):
-        return datetime.min.replace(tzinfo=UTC)
-    time = datetime.fromisoformat(learned_at)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 @lru_cache(maxsize=64)
@@ -304,15 +283,15 @@ def _parsed(data: bytes) -> Entry:
     raw = hashlib.sha256(data).hexdigest()
     digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
     found = Entry(Path(), None, digest, raw=raw)
+    text = decode(data)
+    if text is None:
+        conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
+        reason = "Its bytes are no text. Save it as UTF-8."
+        return replace(found, problem="conflict" if conflict else "invalid", reason=reason)
     try:
-        return replace(found, agreement=read(masked(data.decode("utf-8-sig"))))
+        return replace(found, agreement=read(text))
     except AgreementProblem as problem:
         return replace(found, problem=problem.kind, reason=problem.reason)
-    except UnicodeDecodeError:
-        conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
-        return replace(
-            found, problem="conflict" if conflict else "invalid", reason="It is not UTF-8 text."
-        )
 
 
 def _united(entries: list[Entry]) -> Entry:
@@ -326,7 +305,7 @@ def _united(entries: list[Entry]) -> Entry:
         path=first.path,
         agreement=unite([agreement for _, agreement in known]),
         digest=hashlib.sha256(digests.encode()).hexdigest(),
-        reason=f"United with {', '.join(entry.path.name for entry in others)}: the same term and symbol.",
+        reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )
 
@@ -347,7 +326,3 @@ def _readable(agreement: Agreement, notes: str) -> bytes:
 
 def _with_old_keys(agreement: Agreement, old: Agreement) -> Agreement:
     return replace(agreement, extra=tuple((dict(old.extra) | dict(agreement.extra)).items()))
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))

@@ -18,8 +18,9 @@ from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.learned import calibration
-from code_intel.learned.agreements import Entry, when
+from code_intel.learned.agreements import Entry
 from code_intel.learned.calibration import Space
+from code_intel.learned.claims import when
 from code_intel.learned.experience import NONE
 from code_intel.learned.ledger import Ledger, certain_aliases
 from code_intel.learned.recall import Card, fold

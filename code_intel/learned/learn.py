@@ -15,7 +15,7 @@ from code_intel import durable
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned import agreements, journal, trash
+from code_intel.learned import agreements, claims, journal, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.feedback import note_in
@@ -213,7 +213,7 @@ def checked(agreement: Agreement, now: datetime) -> Agreement:
             hint="Say in a sentence what in the code shows it.",
             details={"field": "code_evidence"},
         )
-    if not agreements.is_time(agreement.learned_at):
+    if not claims.is_time(agreement.learned_at):
         raise UsageError("learned_at is no ISO 8601 time.", details={"field": "learned_at"})
     for item in evidence:
         _bounded("code_evidence", item)
@@ -268,7 +268,7 @@ def _store_earned(
         kept = (alias for alias in old.aliases if fold(alias) in seen)
         aliases = (*earned.aliases, *kept)
         new = canonical(replace(new, aliases=aliases))
-        replaced = agreements.adds(old, new)
+        replaced = claims.adds(old, new)
         if replaced:
             trash.copy(settings, entry.path, now=now)
         for twin in entry.also:  # its claims would be united with those that are confirmed

@@ -15,7 +15,8 @@ from code_intel.config import Settings
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.index.facade import Index
 from code_intel.learned import journal, pairs, trash
-from code_intel.learned.agreements import Entry, Key, when
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.claims import when
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.state import Pending, State, open_state

@@ -15,7 +15,8 @@ from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.learned import agreements, journal, pairs, trash
-from code_intel.learned.agreements import Entry, Key, when
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.claims import when
 from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state

@@ -15,7 +15,7 @@ from code_intel import durable, git
 from code_intel.chunking.agreement import AgreementProblem, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, journal, pairs, trash
+from code_intel.learned import agreements, claims, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.merged import is_as_committed, repository
 from code_intel.learned.pairs import Pair, PairsFile
@@ -308,7 +308,7 @@ def _wanted(found: _Sides, actions: dict[Key, Action]) -> tuple[list[Agreement],
         entry = found.entries.get(key)
         old = entry.agreement if entry else None
         told = journal.to_agreement(found.pairs[key], old)
-        agreement = agreements.unite([old, told]) if old and actions[key] == "unite" else told
+        agreement = claims.unite([old, told]) if old and actions[key] == "unite" else told
         try:
             agreements.rendered(agreement)
         except StorageError as error:

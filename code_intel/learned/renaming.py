@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel import durable
-from code_intel.chunking.agreement import canonical, file_name, notes_of, render
+from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.learned import agreements, journal, trash
@@ -18,7 +18,6 @@ from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
-from code_intel.redaction import masked
 
 
 class Renamed(NamedTuple):
@@ -72,7 +71,9 @@ def rename(
         _require_room(settings, old, new)
         confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
         new = replace(new, confirmed=confirmed)
-        file = entry.path.with_name(file_name(new.nl_term, new.symbol))
+        file = entry.path
+        if file.name != file_name(new.nl_term, new.symbol):
+            file = agreements.new_path(file.parent, new)
         if not dry:
             _write(settings, state, entry, new, file, now)
     return Renamed(agreements.key_of(new), file, confirmed)
@@ -125,7 +126,7 @@ def _write(
     settings: Settings, state: State, entry: Entry, new: Agreement, file: Path, now: datetime
 ) -> None:
     """Write the new one first: whoever dies in between leaves two, and loses none."""
-    notes = notes_of(masked(entry.path.read_bytes().decode("utf-8-sig")))
+    notes = agreements.notes_in(entry.path.read_bytes())
     durable.replace(file, render(new, notes=notes).encode())
     journal.store(settings, state, new, confirmed=new.confirmed, now=now)
     if entry.key:

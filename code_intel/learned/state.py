@@ -16,7 +16,8 @@ import apsw
 
 from code_intel import durable
 from code_intel.errors import BusyError, StorageError
-from code_intel.learned.agreements import Key, when
+from code_intel.learned.agreements import Key
+from code_intel.learned.claims import when
 from code_intel.learned.experience import Experience
 from code_intel.learned.recall import fold
 from code_intel.mounts import journal_mode

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from code_intel.config import Settings
-from code_intel.learned.agreements import Entry, when
+from code_intel.learned.agreements import Entry
+from code_intel.learned.claims import when
 from code_intel.learned.merged import is_carried, merged_paths
 from code_intel.learned.state import State
 from code_intel.records import Agreement, Definition, Validity

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from code_intel import durable
-from code_intel.chunking import front_matter
+from code_intel.chunking import front_matter_in_place as front_matter
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.index.corpus import LARGEST
 from code_intel.learned import agreements

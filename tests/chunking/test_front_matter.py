@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.chunking import front_matter
-from code_intel.chunking.front_matter import has_block, inserted, load, merged
+from code_intel.chunking.front_matter import load, parse
+from code_intel.chunking.front_matter_in_place import has_block, inserted, merged
 
 
 def values_of(text: str) -> dict[str, Any]:
-    parts = front_matter.split(text.replace("\r\n", "\n").removeprefix("\ufeff"))
+    parts = parse(text.replace("\r\n", "\n").removeprefix("\ufeff"), load)
     assert parts is not None
-    return load(parts[0])
+    return parts[0]
 
 
 OWN = """---

@@ -238,10 +238,10 @@ def with_line(line: str, key: str = "similarity") -> str:
         ("---\ndoc_type: agreement\n", "front matter"),
         (SEED_FORM.replace("nl_term: ログイン機能\n", ""), "nl_term is missing"),
         (SEED_FORM.replace("symbol: AuthService", "symbol:"), "symbol is missing"),
-        (SEED_FORM.replace("symbol: AuthService", "symbol: [a]"), "symbol must be"),
+        (SEED_FORM.replace("symbol: AuthService", "symbol: [a]"), "symbol is a list. Write"),
         (SEED_FORM.replace("0.85", "high"), "similarity"),
         (SEED_FORM.replace("0.85", ".nan"), "similarity"),
-        (SEED_FORM.replace("2025-01-12T14:35:00", "令和7年1月12日"), "learned_at"),
+        (SEED_FORM.replace("2025-01-12T14:35:00", "yesterday"), "learned_at is “yesterday”. Write"),
         (SEED_FORM.replace("doc_type: agreement", "doc_type: note"), "doc_type"),
         (with_line("confirmed: maybe"), "confirmed"),
         (with_line("aliases: {a: b}"), "aliases"),
@@ -386,7 +386,7 @@ def test_evidence_of_several_lines_keeps_its_lines() -> None:
 def test_a_reason_carries_no_hidden_character() -> None:
     with pytest.raises(AgreementProblem) as caught:
         read(SEED_FORM.replace("doc_type: agreement", 'doc_type: "a\\e[31mb"'))
-    assert caught.value.reason == "doc_type is a[31mb, not agreement."
+    assert caught.value.reason == "doc_type is “a\\x1b[31mb”. Write agreement, or leave it out."
 
 
 def test_text_that_could_hide_from_a_reviewer_is_made_visible() -> None:

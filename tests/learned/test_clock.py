@@ -8,7 +8,8 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.learned import journal
-from code_intel.learned.agreements import load, make_key, when
+from code_intel.learned.agreements import load, make_key
+from code_intel.learned.claims import when
 from code_intel.learned.experience import weigh
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import confirm, learn

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
-from code_intel.learned.agreements import Entry, Problem, load, load_all, when, write
+from code_intel.learned.agreements import Entry, Problem, load, load_all, write
+from code_intel.learned.claims import when
 from code_intel.learned.state import open_state
 from code_intel.learned.validity import (
     NO_FACTS,
