@@ -15,6 +15,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
+from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.session import journal
 from code_intel.session.listing import journal_files
@@ -105,11 +106,13 @@ def _project(
 def _agreements(settings: Settings) -> list[Finding]:
     with Index(settings.forest, readonly=True) as forest:
         found = standings(settings, forest, repair=False)
-    return [
+    findings = [
         Finding("warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice)
         for s in found
         if (advice := ADVICE.get(s.validity))
-    ] or [Finding("info", f"{len(found)} agreements can be read.")]
+    ]
+    findings += [Finding("warning", *each) for each in misshared(settings)]
+    return findings or [Finding("info", f"{len(found)} agreements can be read.")]
 
 
 def _sessions(settings: Settings) -> list[Finding]:

@@ -13,6 +13,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.doctor import disk
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
+from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.tools.answers import index_data
 from code_intel.tools.shelf import Shelf, open_project
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     lines.append(
         "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")
     )
+    data["git"] = [each.what for each in misshared(settings)]
+    lines += [f"git        {what}" for what in data["git"]]
     for shelf in shelves:
         shelf.index.close()
     emit(args, data, "\n".join(lines))
