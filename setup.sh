@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Install code-intel into an environment of its own, set a project up, index it and ask it a question.
 #
-#   ./setup.sh [PROJECT]   set up PROJECT (default: this repository)
+#   ./setup.sh [PROJECT] [OPTION]...   set up PROJECT (default: this repository)
+#     --client NAME   write the file of this client: claude (the default), codex, cursor, vscode, gemini or all;
+#                     may be repeated
+#     --dry-run       show what would change in PROJECT, change nothing
+#     --remove        take back what was written and indexed; your agreements stay
 #   ./setup.sh test        install the test tools too; lint, types, import contracts, tests
 #
-# No sudo, no prompts; running it again changes nothing, and repairs what was interrupted.
+# No sudo, no prompts; running it again changes nothing, and repairs what was interrupted. Once it is installed
+# nothing needs the network. Exit codes: 0 done, 1 a file could not be written, 2 usage or configuration, 3 a defect.
 # CODE_INTEL_VENV names another place for the environment, CODE_INTEL_QUESTION another first question,
 # PYTHON the interpreter to use.
 set -euo pipefail
@@ -90,13 +95,49 @@ run_tests() {
   python -m pytest "$@"
 }
 
+read_line() { # sets project, only and options (for init) from the words of the line
+  local word named=
+  project=$here only= options=()
+  while [ $# -gt 0 ]; do
+    word=$1
+    shift
+    case $word in
+      --client)
+        [ $# -gt 0 ] || fail "--client needs a name." "./setup.sh --help lists the clients."
+        options+=(--client "$1")
+        shift ;;
+      --client=*) options+=("$word") ;;
+      --dry-run | --remove) options+=("$word") only=$only$word ;;
+      --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
+      -*) fail "there is no option $word." "./setup.sh --help lists them; a project's name goes behind --." ;;
+      *) name_project "$word" ;;
+    esac
+  done
+}
+
+name_project() {
+  [ -z "$named" ] || fail "two projects are named: $named and $1." "Set them up one after the other."
+  named=$1
+  project=$(case $1 in /*) cd "$1" ;; *) cd "./$1" ;; esac 2>/dev/null && pwd) ||
+    fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
+}
+
+only_init() { # what shows or takes back installs nothing
+  if [ ! -x "$venv/bin/code-intel" ]; then
+    fail "nothing is installed in $venv, so the project cannot be looked at." \
+      "Run ./setup.sh first, or name the environment: CODE_INTEL_VENV=/path ./setup.sh"
+  fi
+  exec "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project"
+}
+
 set_up() {
-  local project question=${CODE_INTEL_QUESTION:-} code=0 bin
-  project=$(cd -- "$1" 2>/dev/null && pwd) || fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
+  local question=${CODE_INTEL_QUESTION:-} code=0 bin project only options
+  read_line "$@"
+  [ -z "$only" ] || only_init
   if [ "$project" = "$here" ]; then question=${question:-where are phases enforced}; fi
   install ""
   bin=$(quoted "$venv/bin")
-  "$venv/bin/code-intel" init -- "$project" >&2
+  "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project" >&2
   say "Indexing words"
   "$venv/bin/code-intel" sync --words-only -- "$project" >&2
   say ""
@@ -109,7 +150,7 @@ set_up() {
     say "This repository's .mcp.json looks for the programs in .venv/bin; before you start your client:"
     say "  export CODE_INTEL_BIN=$bin"
   fi
-  say "Next: start Claude Code in $project (its .mcp.json lists the three servers)."
+  say "Next: start your client in $project; docs/clients.md says how to see that it is connected."
   if [ "$project" = "$here" ]; then
     say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") vectors-forest.db* .code-intel/*.db* \\"
     say "  .code-intel/*.lock .code-intel/.agreements.lock .code-intel/learned_pairs.json*"
@@ -121,6 +162,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
-  *) set_up "${1:-$here}" ;;
+  -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  *) set_up "$@" ;;
 esac

@@ -127,3 +127,148 @@ def test_a_checkout_with_the_line_ends_of_windows_keeps_scripts_runnable(tmp_pat
     git("checkout", "-q", "--", ".")
     for script in scripts:
         assert b"\r" not in script.read_bytes()
+
+
+CLIENTS = ("codex", "gemini")
+
+
+def test_options_may_stand_anywhere_and_reach_the_project(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    project = tmp_path / "-" / "a project"
+    project.mkdir(parents=True)
+    shown = set_up(machine, "--client", "codex", str(project), "--dry-run", "--client=gemini")
+    assert shown.returncode == 0, shown.stderr
+    assert "create .codex/config.toml" in shown.stdout
+    assert "create .gemini/settings.json" in shown.stdout
+    assert list(project.iterdir()) == []
+    done = set_up(
+        machine | {"CODE_INTEL_QUESTION": "x"}, "--client", ",".join(CLIENTS), "--", str(project)
+    )
+    assert done.returncode == 0, done.stderr
+    made = contents(project)
+    assert {".codex/config.toml", ".gemini/settings.json"} <= made.keys()
+    assert ".mcp.json" not in made
+    kept = set_up(machine, "--remove", str(project), "--dry-run")
+    assert "remove .codex/config.toml" in kept.stdout
+    assert contents(project) == made
+    assert set_up(machine, str(project), "--remove").returncode == 0
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["--client"], "--client needs a name"),
+        (["--client", "emacs"], "There is no client 'emacs'"),
+        (["--enforce-all"], "there is no option --enforce-all"),
+        ([".", ".."], "two projects are named"),
+        (["no such folder"], "is not a folder"),
+    ],
+)
+def test_a_line_that_is_wrong_is_refused_and_nothing_is_made(
+    machine: dict[str, str], tmp_path: Path, line: list[str], said: str
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    done = set_up(machine, *line, *(["--dry-run"] if "emacs" in line else []))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_showing_and_taking_back_install_nothing(machine: dict[str, str], tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    away = machine | {"CODE_INTEL_VENV": str(tmp_path / "nowhere")}
+    for option in ("--dry-run", "--remove"):
+        done = subprocess.run(
+            ["bash", str(SCRIPT), option, str(project)], env=away, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "nothing is installed" in done.stderr
+    assert not (tmp_path / "nowhere").exists()
+    assert list(project.iterdir()) == []
+
+
+def test_an_installation_that_was_interrupted_is_completed_and_then_needs_no_network(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    project, venv = tmp_path / "project", Path(machine["CODE_INTEL_VENV"])
+    project.mkdir()
+    log, fails = tmp_path / "installs", tmp_path / "fails"
+    program(
+        venv / "bin" / "python",
+        f'case "$*" in *"pip install"*) echo "$*" >> "{log}"; [ ! -e "{fails}" ]; exit;; esac',
+        'case "$1 $2" in "-m pip") exit 0;; esac',
+        "case $2 in *samefile*) exit 0;; esac",
+        f'exec "{sys.executable}" "$@"',
+    )
+    (venv / ".code-intel-installed").write_text("extras: \n", encoding="utf-8")  # pip was killed
+    fails.touch()
+    broken = set_up(machine, str(project))
+    assert broken.returncode == 2
+    assert "running ./setup.sh again continues" in broken.stderr
+    assert list(project.iterdir()) == []
+    fails.unlink()
+    assert set_up(machine, str(project)).returncode == 0
+    assert len(log.read_text("utf-8").splitlines()) == 2
+    offline = machine | dict.fromkeys(("PIP_INDEX_URL", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    assert set_up(offline, str(project)).returncode == 0
+    assert len(log.read_text("utf-8").splitlines()) == 2  # and pip was not asked
+
+
+def test_a_project_that_cannot_be_written_is_told_and_left(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".mcp.json").write_bytes(b"{}")
+    (project / ".mcp.json").chmod(0o444)
+    done = set_up(machine, str(project))
+    assert done.returncode == 2
+    assert "is read-only" in done.stderr
+    assert contents(project) == {".mcp.json": b"{}"}
+
+
+def test_a_worktree_and_a_submodule_are_projects_of_their_own(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    def git(folder: Path, *arguments: str) -> str:
+        quiet = [
+            "-c",
+            "user.name=Test",
+            "-c",
+            "user.email=t@example.invalid",
+            "-c",
+            "protocol.file.allow=always",
+        ]
+        line = ["git", "-C", str(folder), *quiet, *arguments]
+        done = subprocess.run(
+            line,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            text=True,
+            encoding="utf-8",
+        )
+        return done.stdout
+
+    home = tmp_path / "home repository"
+    home.mkdir()
+    git(home, "init", "-q")
+    (home / "a.py").write_text("def login():\n    pass\n", encoding="utf-8")
+    git(home, "add", "-A")
+    git(home, "commit", "-qm", "One")
+    git(home, "worktree", "add", "-q", str(tmp_path / "worktree"))
+    around = tmp_path / "around"
+    around.mkdir()
+    git(around, "init", "-q")
+    git(around, "submodule", "add", "-q", str(home), "part")
+    for project in (tmp_path / "worktree", around / "part"):
+        done = set_up(machine, str(project))
+        assert done.returncode == 0, done.stderr
+        assert "a.py" in done.stdout
+        assert ".db" not in git(project, "status", "--porcelain", "--untracked-files=all")
+    assert git(home, "status", "--porcelain") == ""
+    assert sorted(path.name for path in around.iterdir()) == [".git", ".gitmodules", "part"]
