@@ -124,7 +124,8 @@ def read(text: str) -> Agreement:
 
 def notes_of(text: str) -> str:
     """Return what a file says besides, verbatim: people's own sections, and text above ours."""
-    parts = front_matter.parse("\n".join(md.lines_of(text)), said.load)
+    lines = md.lines_of(text)
+    parts = front_matter.parse("\n".join(md.united(lines) or lines), said.load)
     return md.notes(parts[1]) if parts else ""
 
 
