@@ -149,7 +149,7 @@ def test_a_pair_waits_while_its_agreement_cannot_be_read(tmp_path: Path) -> None
     text = entry.path.read_text("utf-8")
     entry.path.write_text(f"<<<<<<< a\n{text}=======\n>>>>>>> b\n", encoding="utf-8")
     for source in ("agreements", "pairs"):
-        done = rebuild(config, source, now=NOW)  # type: ignore[arg-type]  # both of them
+        done = rebuild(config, source, now=NOW)
         assert (dict(done.steps), done.waiting) == ({}, (ONE,))
     assert [pair["nl_term"] for pair in document(config)["pairs"]] == [ONE[0], TWO[0]]
     entry.path.write_text(text, encoding="utf-8")
@@ -194,5 +194,5 @@ def test_a_damaged_file_is_set_aside_and_an_old_one_becomes_new(tmp_path: Path) 
 def test_an_empty_project_stays_empty(tmp_path: Path) -> None:
     config = load_settings(tmp_path, {})
     for source in ("agreements", "pairs"):
-        assert not rebuild(config, source, now=NOW, dry=True).steps  # type: ignore[arg-type]  # both
+        assert not rebuild(config, source, now=NOW, dry=True).steps
         assert list(tmp_path.iterdir()) == []
