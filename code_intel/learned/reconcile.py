@@ -239,10 +239,15 @@ def _held(settings: Settings, found: _Sides, gone: list[Key]) -> frozenset[Key]:
 
 def _is_in_flux(settings: Settings, found: _Sides, gone: list[Key]) -> bool:
     """Whether files were missing in the middle of a checkout: it still goes on, or they are there again."""
-    return bool(gone) and (
-        git.is_at_work(repository(settings))
-        or any(_place(settings, found, key).exists() for key in gone if key not in found.entries)
-    )
+    if not gone:
+        return False
+    seen = {path for entry in found.entries.values() for path in (entry.path, *entry.also)}
+    places = {
+        settings.agreements / _file_of(key, found.bases.get(key), found.pairs.get(key))
+        for key in gone
+        if key not in found.entries
+    }
+    return git.is_at_work(repository(settings)) or any(path.exists() for path in places - seen)
 
 
 def _from_git(settings: Settings, found: _Sides, actions: Mapping[Key, Action]) -> list[Key]:
@@ -256,10 +261,6 @@ def _from_git(settings: Settings, found: _Sides, actions: Mapping[Key, Action]) 
         if done in {"trash_agreement", "write_agreement"} and key in found.entries
     ]
     return against if against and is_as_committed(settings, pairs.FILE) else []
-
-
-def _place(settings: Settings, found: _Sides, key: Key) -> Path:
-    return settings.agreements / _file_of(key, found.bases.get(key), found.pairs.get(key))
 
 
 def _file_of(key: Key, base: Base | None, pair: Pair | None) -> str:

@@ -180,6 +180,17 @@ def test_a_renamed_agreement_is_followed(tmp_path: Path) -> None:
     assert reconcile(settings, now=NOW).actions == {}
 
 
+def test_a_term_that_is_edited_in_the_file_takes_its_old_pair_away(tmp_path: Path) -> None:
+    settings = learned(tmp_path)
+    entry = find(settings.agreements, KEY)
+    assert entry is not None
+    text = entry.path.read_text(encoding="utf-8")
+    entry.path.write_text(text.replace(KEY[0], "サインイン"), encoding="utf-8")
+    assert reconcile(settings, now=NOW).held == 0
+    assert pairs_of(settings).keys() == {("サインイン", KEY[1])}
+    assert trash(settings) == [".json"]
+
+
 def test_a_pair_that_was_deleted_takes_its_agreement_to_the_trash(tmp_path: Path) -> None:
     settings = learned(tmp_path)
     drop_json(settings)
