@@ -73,6 +73,7 @@ def key_of(agreement: Agreement) -> Key:
     return make_key(agreement.nl_term, agreement.symbol)
 
 
+@lru_cache(maxsize=1 << 15)
 def make_key(nl_term: str, symbol: str) -> Key:
     """Return the key of a term and a symbol as they were given."""
     return unicodedata.normalize("NFC", encodable(nl_term)), encodable(symbol)
@@ -161,18 +162,18 @@ def load(path: Path, before: Entry | None = None) -> Entry:
     return replace(_parsed(data), path=path)
 
 
-def find(folder: Path, key: Key) -> Entry | None:
-    """Return the entry of `key`, whatever its file is called."""
-    return look(folder).by_key.get(key)
+def find(folder: Path, key: Key, since: float = NOW) -> Entry | None:
+    """Return the entry of `key`, whatever its file is called; see `Folder.look` about `since`."""
+    return look(folder, since).by_key.get(key)
 
 
-def existing(folder: Path, key: Key) -> tuple[Entry, Agreement]:
-    """Return the entry of a term and a symbol, and what it says.
+def existing(folder: Path, key: Key, since: float = NOW) -> tuple[Entry, Agreement]:
+    """Return the entry of a term and a symbol, and what it says; see `Folder.look` about `since`.
 
     Raises:
         NotFoundError: There is no such agreement that can be read.
     """
-    entry = find(folder, make_key(*key))
+    entry = find(folder, make_key(*key), since)
     if entry is None or entry.agreement is None:
         raise missing(*key)
     return entry, entry.agreement
@@ -191,19 +192,21 @@ def lock_path(folder: Path) -> Path:
     return folder.parent / f".{folder.name}.lock"
 
 
-def write(folder: Path, agreement: Agreement) -> Path:
+def write(folder: Path, agreement: Agreement, since: float = NOW) -> Path:
     """Write one agreement: over the file that has its key, else to a new one; return the path.
 
     Notes and unknown keys in the old file are kept; a file that says the same already is not touched.
+    Its file is read again, the other files need not be looked at again if somebody has `since`.
 
     Raises:
         StorageError: The disk refused, or an unreadable file is in the way.
         BusyError: Another process is writing for too long.
     """
-    return write_all(folder, [agreement])[0]
+    entry = find(folder, key_of(agreement), since)
+    return write_all(folder, [agreement], NOW if entry and _is_stale(entry) else since)[0]
 
 
-def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
+def write_all(folder: Path, agreements: Iterable[Agreement], since: float = NOW) -> list[Path]:
     """Do what `write` does with many, looking at the folder once; return their paths, in order.
 
     Nothing is written before all of them are known to be readable again. Of several with one key the
@@ -214,7 +217,7 @@ def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
         BusyError: Another process is writing for too long.
     """
     with durable.locked(lock_path(folder)):
-        known = look(folder).by_key
+        known = look(folder, since).by_key
         files = [_file(folder, known, canonical(agreement)) for agreement in agreements]
         for path, data in dict(files).items():
             if data is not None:
@@ -251,6 +254,14 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
             )
         path = first.with_name(f"{first.stem}-{number}.md")
     return path
+
+
+def _is_stale(entry: Entry) -> bool:
+    """Whether a file says something else by now, or several must be asked."""
+    try:
+        return hashlib.sha256(entry.path.read_bytes()).hexdigest() != entry.raw
+    except OSError:
+        return True
 
 
 def notes_in(data: bytes) -> str:

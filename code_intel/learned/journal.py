@@ -16,6 +16,7 @@ from code_intel.chunking.agreement import canonical, read, render
 from code_intel.config import Settings
 from code_intel.learned import agreements, claims, pairs
 from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.folder import NOW
 from code_intel.learned.pairs import Pair
 from code_intel.learned.state import Base, Pending, State
 from code_intel.records import Agreement
@@ -40,30 +41,42 @@ def lock_path(settings: Settings) -> Path:
 
 
 def store(
-    settings: Settings, state: State, agreement: Agreement, *, confirmed: bool, now: datetime
+    settings: Settings,
+    state: State,
+    agreement: Agreement,
+    *,
+    confirmed: bool,
+    now: datetime,
+    since: float = NOW,
 ) -> Stored:
-    """Write both sides of an agreement and remember them; the caller holds `lock_path`."""
+    """Write both sides of an agreement and remember them; the caller holds `lock_path`.
+
+    Args:
+        settings: The project.
+        state: Its store.
+        agreement: What they are to say.
+        confirmed: Whether it is confirmed on this machine.
+        now: When.
+        since: When somebody has looked at the folder last under the same lock; see `Folder.look`.
+    """
     pending = Pending(agreements.key_of(agreement), render(agreement), confirmed)
     state.begin(pending)
-    return finish(settings, state, pending, now=now)
+    return finish(settings, state, pending, now=now, since=since)
 
 
-def finish(settings: Settings, state: State, pending: Pending, *, now: datetime) -> Stored:
+def finish(
+    settings: Settings, state: State, pending: Pending, *, now: datetime, since: float = NOW
+) -> Stored:
     """Do, or do again, everything that a pending agreement asks for.
 
     Confirmed is what was asked for and no more: not a claim that came into the folder meanwhile.
     """
     agreement = read(pending.text)
-    planned = planned_file(settings, agreement)
-    pair = to_pair(agreement, planned)
+    pair = to_pair(agreement, planned_file(settings, agreement, since))
     write_pair(settings, pair, now=now)
-    entry = write_agreement(settings, agreement)
+    entry = write_agreement(settings, agreement, since)
     with state.transaction():
-        if (
-            pending.confirmed
-            and entry.agreement
-            and not claims.adds(entry.agreement, agreement)
-        ):
+        if pending.confirmed and entry.agreement and not claims.adds(entry.agreement, agreement):
             state.confirm(entry.digest, now)
             state.use(pending.key, now)
         remember(settings, state, pending.key, pair, entry)
@@ -78,10 +91,12 @@ def write_pair(settings: Settings, pair: Pair, *, now: datetime) -> None:
         pairs.add(path, pair, now=now)
 
 
-def write_agreement(settings: Settings, agreement: Agreement) -> Entry:
+def write_agreement(settings: Settings, agreement: Agreement, since: float = NOW) -> Entry:
     """Write the second side and return what the folder now says of it."""
-    path = agreements.write(settings.agreements, agreement)
-    found = agreements.find(settings.agreements, agreements.key_of(agreement))
+    key = agreements.key_of(agreement)
+    before = agreements.find(settings.agreements, key, since)
+    path = agreements.write(settings.agreements, agreement, since)
+    found = agreements.find(settings.agreements, key) if before and before.also else None
     return found or agreements.load(path)
 
 
@@ -106,9 +121,9 @@ def remember(
     state.set_base(key, Base(pair_hash(pair), agreement_hash(settings, entry), name))
 
 
-def planned_file(settings: Settings, agreement: Agreement) -> str:
+def planned_file(settings: Settings, agreement: Agreement, since: float = NOW) -> str:
     """Return the name, in the agreements folder, that the agreement has or will have."""
-    entry = agreements.find(settings.agreements, agreements.key_of(agreement))
+    entry = agreements.find(settings.agreements, agreements.key_of(agreement), since)
     if entry:
         return relative(settings, entry.path)
     return agreements.new_path(settings.agreements, agreement).name

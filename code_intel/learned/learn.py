@@ -4,6 +4,7 @@ Whether something was earned is the session's business (docs/decisions/0013); he
 written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
 """
 
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -80,16 +81,16 @@ def learn(
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
-    with _opened(settings, now) as state:
+    with _opened(settings, now) as (state, since):
         key = agreements.key_of(agreement)
-        entry = agreements.find(settings.agreements, key)
+        entry = agreements.find(settings.agreements, key, since)
         if confirmed:
-            learned = _store_earned(settings, state, entry, agreement, now)
+            learned = _store_earned(settings, state, entry, agreement, now, since)
             words, session_id = agreement.nl_term, agreement.session_id
             note_in(state, key, "confirmed", words=words, session_id=session_id, now=now)
             return learned
         new = _added(entry.agreement if entry else None, agreement)
-        stored = journal.store(settings, state, new, confirmed=False, now=now)
+        stored = journal.store(settings, state, new, confirmed=False, now=now, since=since)
     return Learned(stored.entry.path, stored.pair, entry is None, stored.entry.digest)
 
 
@@ -130,18 +131,18 @@ def reconfirm(
     alias = unicodedata.normalize("NFC", spoken("alias", alias))
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
     earned = checked(replace(earned, digest=digest, body=body), now)
-    with _opened(settings, now) as state:
-        entry, old = agreements.existing(settings.agreements, key)
+    with _opened(settings, now) as (state, since):
+        entry, old = agreements.existing(settings.agreements, key, since)
         new, refused = _another_word(settings, state, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, state):
             same = canonical(replace(old, aliases=(*old.aliases, *new)))
-            stored = journal.store(settings, state, same, confirmed=True, now=now)
+            stored = journal.store(settings, state, same, confirmed=True, now=now, since=since)
             learned = Learned(
                 stored.entry.path, stored.pair, created=False, digest=stored.entry.digest
             )
         else:
             earned = replace(earned, similarity=old.similarity, aliases=new)
-            learned = _store_earned(settings, state, entry, earned, now)
+            learned = _store_earned(settings, state, entry, earned, now, since)
         note_in(state, key, "confirmed", words=alias, session_id=session_id, now=now)
         return replace(learned, refused=refused)
 
@@ -167,22 +168,26 @@ def confirm(
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    with _opened(settings, now) as state:
-        _, old = agreements.existing(settings.agreements, key)
+    with _opened(settings, now) as (state, since):
+        _, old = agreements.existing(settings.agreements, key, since)
         new = replace(old, confirmed=True)
         if symbol_digest:
             new = replace(new, digest=symbol_digest, body=symbol_body)
-        stored = journal.store(settings, state, new, confirmed=True, now=now)
+        stored = journal.store(settings, state, new, confirmed=True, now=now, since=since)
         note_in(state, key, "confirmed", words="", session_id="", now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
 
 
 @contextmanager
-def _opened(settings: Settings, now: datetime) -> Iterator[State]:
-    """Hold the lock with both sides brought together, so that nothing is written over an edit."""
+def _opened(settings: Settings, now: datetime) -> Iterator[tuple[State, float]]:
+    """Hold the lock with both sides brought together, so that nothing is written over an edit.
+
+    The folder was looked at then: of thousands of files once is enough (see `Folder.look`).
+    """
     with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
-        reconcile_locked(settings, state, now=now)
-        yield state
+        began = time.monotonic()
+        changed = reconcile_locked(settings, state, now=now).has_changed
+        yield state, time.monotonic() if changed else began
 
 
 def _another_word(
@@ -255,7 +260,12 @@ def _bounded(field: str, text: str) -> str:
 
 
 def _store_earned(
-    settings: Settings, state: State, entry: Entry | None, earned: Agreement, now: datetime
+    settings: Settings,
+    state: State,
+    entry: Entry | None,
+    earned: Agreement,
+    now: datetime,
+    since: float,
 ) -> Learned:
     """Write what a session has earned, over what is there unless that is confirmed, too."""
     old = entry.agreement if entry else None
@@ -273,7 +283,7 @@ def _store_earned(
             trash.copy(settings, entry.path, now=now)
         for twin in entry.also:  # its claims would be united with those that are confirmed
             trash.move(settings, twin, now=now)
-    stored = journal.store(settings, state, new, confirmed=True, now=now)
+    stored = journal.store(settings, state, new, confirmed=True, now=now, since=since)
     return Learned(stored.entry.path, stored.pair, old is None, stored.entry.digest, replaced)
 
 
