@@ -17,6 +17,7 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
+from code_intel.config.placing import placed
 from code_intel.config.reading import require, unknown_keys
 from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
@@ -226,13 +227,16 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     known = (*(row.name for row in SETTINGS), "upstreams")
     notes = (*_misplaced(given), *notes)
     warnings = tuple(f"{file}: {note}" for note in (*unknown_keys("", given, known), *notes))
-    configs = [project_config(root, name) for name in (MAP_CONFIG, FOREST_CONFIG)]
+    cache_dir = _folder(root, "cache_dir", str(cache)) if cache else default_cache()
+    configs = [
+        placed(project_config(root, name), cache_dir) for name in (MAP_CONFIG, FOREST_CONFIG)
+    ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
     return Settings(
         root=root,
         map=configs[0],
         forest=configs[1],
-        cache_dir=_folder(root, "cache_dir", str(cache)) if cache else default_cache(),
+        cache_dir=cache_dir,
         state_dir=_folder(root, "state_dir", str(kept)) if kept else default_state(),
         upstreams=MappingProxyType(upstreams),
         warnings=warnings,

@@ -16,6 +16,7 @@ import anyio
 from anyio import to_thread
 
 from code_intel.config import Settings
+from code_intel.config.placing import is_writable
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, NotFoundError, SessionError, UsageError
 from code_intel.index.facade import Index
@@ -186,8 +187,11 @@ class Held:
 
 
 def sessions_of(settings: Settings) -> Place:
-    """Return where a project's sessions are."""
-    return place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    """Return where a project's sessions are: beside their heads where nobody may write the project."""
+    place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
+    if is_writable(place.journals):
+        return place
+    return place._replace(journals=settings.state_dir / "journals" / place.project)
 
 
 async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -17,9 +17,10 @@ from code_intel import __version__
 from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
-from code_intel.config import IndexConfig, load_index_config
+from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
 from code_intel.config.index_config import BUILT_IN_NAMES, with_model_dir
 from code_intel.config.locating import locate_config
+from code_intel.config.placing import placed
 from code_intel.config.settings import warn_once
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
 from code_intel.redaction import masked, masked_data
@@ -117,6 +118,7 @@ def _config(line: Line) -> IndexConfig:
     config = load_index_config(path)
     if line.model_dir:
         config = with_model_dir(config, Path(line.model_dir).absolute())
+    config = placed(config, load_settings(find_root(config.folder)).cache_dir)
     warn_once(config.notes)
     if (
         line.command in COMPUTING
