@@ -2,13 +2,14 @@
 
 import argparse
 from datetime import UTC, datetime
+from typing import Any
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.cli.map_desk import at_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.learn import checked
-from code_intel.tools.add_agreement import add_agreement, drafted
+from code_intel.tools.add_agreement import add_agreement, drafted, missing_files, remarks
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk
 
@@ -43,10 +44,13 @@ def run(args: argparse.Namespace) -> int:
 async def _shown(desk: Desk, term: str, symbol: str, evidence: str, files: list[str]) -> Answer:
     """Return what would be written."""
     agreement = checked(await drafted(desk, term, symbol, evidence, files), datetime.now(UTC))
-    data = {
+    data: dict[str, Any] = {
         "agreement_file": file_name(agreement.nl_term, agreement.symbol),
         "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},
         "symbol_defined": bool(agreement.digest),
         "dry_run": True,
     }
-    return Answer(data, f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}")
+    data["missing_files"] = missing_files(desk.root, agreement)
+    notes = "".join(f"\n{note}" for note in remarks(desk.root, agreement))
+    text = f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}{notes}"
+    return Answer(data, text)

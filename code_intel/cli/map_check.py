@@ -17,6 +17,8 @@ from code_intel.cli.map_desk import at_looking_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.standings import Standing, standings
+from code_intel.learned.validity import lookalike
+from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.list_agreements import standing_data
@@ -58,9 +60,13 @@ def _checked(desk: Desk, *, strict: bool) -> Answer:
     ok = not any(row["fails"] for row in rows)
     summary = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
     lines = [
-        f"{row['status']:<9}{row['name']}: {' '.join(row['reasons'])} {row['remedy']}"
+        visible(f"{row['status']:<9}{row['name']}: {' '.join(row['reasons'])} {row['remedy']}")
         for row in rows
     ]
+    strange = [
+        (s.entry.path.name, lookalike(s.entry.agreement)) for s in found if s.entry.agreement
+    ]
+    lines += [visible(f"warning  {file}: {said}") for file, said in strange if said]
     lines.append(f"{len(found)} agreements{f': {summary}' if summary else ''}.")
     return Answer(
         {"ok": ok, "total": len(found), "counts": counts, "findings": rows}, "\n".join(lines)

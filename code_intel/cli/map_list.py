@@ -4,7 +4,7 @@ Exits 1 when there is nothing to list.
 """
 
 import argparse
-from typing import get_args
+from typing import Any, get_args
 
 from code_intel.cli.map_desk import at_desk
 from code_intel.cli.output import emit
@@ -12,7 +12,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.records import Validity
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk
-from code_intel.tools.list_agreements import list_agreements
+from code_intel.tools.list_agreements import list_agreements, standing_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,15 +32,14 @@ def run(args: argparse.Namespace) -> int:
 
 async def _everything(desk: Desk, args: argparse.Namespace) -> Answer:
     """Return all pages of the list as one: a terminal has no budget."""
-    rows: list[object] = []
-    texts: list[str] = []
+    rows: list[dict[str, Any]] = []
     cursor = ""
     while True:
         page = await list_agreements(
             desk, args.term, args.symbol, status=args.status, limit=500, cursor=cursor
         )
         rows += page.data["agreements"]
-        texts.append(page.text)
         cursor = page.data["next_cursor"]
         if not cursor:
-            return Answer({**page.data, "agreements": rows}, "\n".join(texts))
+            text = "\n".join(map(standing_line, rows)) or page.text
+            return Answer({**page.data, "agreements": rows}, text)

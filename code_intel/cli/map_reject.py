@@ -23,11 +23,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
 
 
+MOST = 4000
+"""Characters of a question, as the tools take them."""
+
+
+def _check(words: str) -> None:
+    if not words.strip():
+        raise UsageError("--query is empty.", details={"field": "query"})
+    if len(words) > MOST:
+        raise UsageError(
+            f"--query has {len(words)} characters; at most {MOST} are asked.",
+            hint="Give the words that it was asked for with.",
+            details={"field": "query"},
+        )
+
+
 def run(args: argparse.Namespace) -> int:
     """Reject it."""
     settings, words = project_of(args), args.query
-    if words is not None and not words.strip():
-        raise UsageError("--query is empty.", details={"field": "query"})
+    if words is not None:
+        _check(words)
     existing(settings.agreements, (args.term, args.symbol))
     if not args.dry_run:
         note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")

@@ -14,6 +14,7 @@ from code_intel.learned.agreements import missing
 from code_intel.learned.recall import fold
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.state import open_state
+from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.list_agreements import standing_data
@@ -104,16 +105,21 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
         now = f" (now {data['renamed_to']})" if "renamed_to" in data else ""
         yield f"{data['nl_term']} → {data['symbol']}{now}"
     yield f"  status     {data['status']}{'' if data['confirmed'] else ', not confirmed'}"
-    yield from (f"             {reason}" for reason in data["reasons"])
-    yield from (f"  evidence   {item}" for item in data.get("evidence", ()))
-    yield from (f"  file       {file}" for file in data.get("files", ()))
+    yield from (f"             {_indented(reason)}" for reason in data["reasons"])
+    yield from (f"  evidence   {_indented(item)}" for item in data.get("evidence", ()))
+    yield from (f"  file       {visible(file)}" for file in data.get("files", ()))
     for alias in data.get("aliases", ()):
         sessions = data["alias_sessions"].get(fold(alias), 0)
         yield f"  alias      {alias}" + (f"  (sessions: {sessions})" if sessions else "")
     if data.get("learned_at"):
-        yield f"  learned    {data['learned_at']} {data['session_id']}".rstrip()
+        yield f"  learned    {data['learned_at']} {visible(data['session_id'])}".rstrip()
     if data.get("last_use"):
         yield f"  last use   {data['last_use']}"
     if data.get("history"):
         yield "  history    " + ", ".join(f"{kind}: {n}" for kind, n in data["history"].items())
-    yield f"  written in {data['path']}"
+    yield f"  written in {visible(data['path'])}"
+
+
+def _indented(text: str) -> str:
+    """Return a text whose further lines stand below its first: none of them begins where ours do."""
+    return text.replace("\n", f"\n{' ' * 13}")

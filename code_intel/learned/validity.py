@@ -5,6 +5,7 @@ symbol is gone is not served however young it is (seed 004 §7 C).
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from code_intel.learned.merged import is_carried, merged_paths
 from code_intel.learned.state import State
 from code_intel.records import Agreement, Definition, Validity
 from code_intel.spelling import composed
+from code_intel.text import code_point, mixed_word
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
 """What a search may answer; the others are only listed."""
@@ -116,6 +118,20 @@ def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
     return same[0] if len(same) == 1 and same[0].body else None
 
 
+def lookalike(agreement: Agreement) -> str:
+    """Return what is to be known of a name whose letters are not what they look like, as a sentence; or nothing."""
+    names = (agreement.nl_term, agreement.symbol, *agreement.aliases)
+    word = next(filter(None, map(mixed_word, names)), "")
+    if not word:
+        return ""
+    others = ", ".join(f"{c} {code_point(c)}" for c in dict.fromkeys(word) if not _is_latin(c))
+    return f"“{word}” mixes Latin letters with others that look like them ({others}); git's word does not confirm it."
+
+
+def _is_latin(char: str) -> bool:
+    return unicodedata.name(char, "").startswith("LATIN")
+
+
 def judge(
     entry: Entry,
     facts: SymbolFacts,
@@ -141,7 +157,7 @@ def judge(
     last_use = max(learned, last_confirmed_use) if last_confirmed_use else learned
     case = _Case(entry.agreement, facts, confirmed, now, expire_days, last_use)
     found = [(validity, reason) for validity, rule in _RULES if (reason := rule(case))]
-    notes = tuple(filter(None, (_moved(case), entry.reason)))
+    notes = tuple(filter(None, (_moved(case), lookalike(entry.agreement), entry.reason)))
     return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
 
 
@@ -154,7 +170,8 @@ def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) 
     """Return the paths of the entries that are confirmed; git is asked for all of them together.
 
     This machine's store holds the content's digest, or, with `trust_git`, the file says
-    `confirmed: true` and is byte for byte (line ends aside) what the trunk holds.
+    `confirmed: true` and is byte for byte (line ends aside) what the trunk holds. Names that are not what
+    they look like (`lookalike`) are confirmed here or nowhere: who reviewed them did not see them.
     """
     here = state.confirmed()
     if here and is_carried(settings):
@@ -163,7 +180,10 @@ def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) 
     claimed = [
         entry
         for entry in entries
-        if entry.path not in found and entry.agreement and entry.agreement.confirmed
+        if entry.path not in found
+        and entry.agreement
+        and entry.agreement.confirmed
+        and not lookalike(entry.agreement)
     ]
     if not settings.trust_git or not claimed:
         return found

@@ -1,6 +1,7 @@
 """Tool `add_agreement`."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,9 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.learned.learn import Learned, learn
+from code_intel.learned.validity import lookalike
 from code_intel.records import Agreement, FileReference
+from code_intel.text import code_point, hidden_character, visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import refresh_map
@@ -41,16 +44,14 @@ async def add_agreement(
     pair = {"nl_term": learned.pair.nl_term, "symbol": learned.pair.symbol}
     said = " → ".join(pair.values())
     message = f"{'Added' if learned.created else 'Updated'}: {said} (unconfirmed)."
-    if not agreement.digest:
-        message += (
-            f" {symbol} is not defined in the index; the agreement is listed as broken until it is."
-        )
+    message += "".join(f" {note}" for note in remarks(desk.root, agreement))
     data = {
         "success": True,
         "agreement_file": learned.agreement_file.name,
         "created": learned.created,
         "pair": pair,
         "symbol_defined": bool(agreement.digest),
+        "missing_files": missing_files(desk.root, agreement),
         **map_sync.data,
         "message": message,
     }
@@ -63,7 +64,7 @@ async def drafted(
     """Return the agreement about a symbol as the index knows it now; nothing is written.
 
     Raises:
-        UsageError: A related file is outside the project.
+        UsageError: A related file is outside the project, or has a character that nobody sees.
     """
     files = [await thread(_reference, desk.root, text) for text in related_files]
     found = await definitions_of(desk, [symbol])
@@ -80,6 +81,28 @@ async def drafted(
     )
 
 
+def remarks(root: Path, agreement: Agreement) -> Iterator[str]:
+    """Yield what whoever adds an agreement should know of it, as sentences."""
+    if not agreement.digest:
+        yield (
+            f"{agreement.symbol} is not defined in the index; "
+            "the agreement is listed as broken until it is."
+        )
+    if missing := missing_files(root, agreement):
+        yield f"Not there: {', '.join(map(visible, missing))}. Check the spelling, relative to the project."
+    if strange := lookalike(agreement):
+        yield strange
+
+
+def missing_files(root: Path, agreement: Agreement) -> list[str]:
+    """Return the files of an agreement that are not in the project, which another branch may have."""
+    return [
+        file.path
+        for file in agreement.files
+        if not os.path.isfile(root / file.path)  # noqa: PTH113 - unlike Path.is_file it takes a name too long
+    ]
+
+
 def file_reference(text: str) -> FileReference:
     """Read `path:line` or `path`."""
     path, found, line = text.rpartition(":")
@@ -90,8 +113,14 @@ def _reference(root: Path, text: str) -> FileReference:
     """Read one related file, which may be missing yet but never lies outside the project.
 
     Raises:
-        UsageError: It is elsewhere.
+        UsageError: It is elsewhere, or has a character that nobody sees.
     """
+    if hidden := hidden_character(text):
+        raise UsageError(
+            f"related_files has a character that cannot be seen, {code_point(hidden)}.",
+            hint="Name files without control, bidirectional and zero-width characters.",
+            details={"field": "related_files"},
+        )
     file = file_reference(text)
     try:
         confined(root, file.path, "related_files")

@@ -234,9 +234,9 @@ def _hit_text(place: int, hit: Hit, text: str) -> str:
         found = hit.agreement
         files = ", ".join(files_data(found.files)) or "no files"
         now = f" (now {found.renamed_to})" if found.renamed_to else ""
-        why = "".join(f"\n   {reason}" for reason in found.reasons)
+        why = "".join(f"\n   {visible(reason)}" for reason in found.reasons)
         head = f"{place}. {found.nl_term} → {found.symbol}{now}  [{found.status}]{score}"
-        return f"{head}\n   {files}{why}"
+        return f"{visible(head)}\n   {visible(files)}{why}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     name = f"  {hit.symbol}" if hit.symbol else ""
     return f"{place}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"

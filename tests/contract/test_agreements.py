@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.covers(
     "tool.list_agreements",
     "field.list_agreements: nl_term symbol status limit cursor",
-    "answer.list_agreements: agreements total next_cursor",
+    "answer.list_agreements: agreements total truncated next_cursor",
     "row.agreement_row: file status reasons confirmed nl_term symbol evidence files aliases learned_at",
 )
 async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> None:
@@ -31,7 +31,10 @@ async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> No
         broken = await call("list_agreements", status="broken")
         term = await call("list_agreements", nl_term="GIN 3")
         symbol = await call("list_agreements", symbol="authservice")
-    assert (every["total"], every["next_cursor"]) == (5, None)
+        other = await call.refused("list_agreements", nl_term="x", cursor=page["next_cursor"])
+    assert other["field"] == "cursor"
+    assert (every["total"], every["truncated"], every["next_cursor"]) == (5, False, None)
+    assert (page["truncated"], rest["truncated"]) == (True, False)
     assert len(page["agreements"]) == 2
     assert page["agreements"] + rest["agreements"] == every["agreements"]
     assert [row["symbol"] for row in broken["agreements"]] == ["gone_symbol"]

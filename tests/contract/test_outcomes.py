@@ -150,7 +150,7 @@ async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> Non
 @pytest.mark.covers(
     "tool.add_agreement",
     "field.add_agreement: nl_term symbol code_evidence related_files",
-    "answer.add_agreement: success agreement_file created pair symbol_defined map_sync map_sync_reason",
+    "answer.add_agreement: success agreement_file created pair symbol_defined missing_files map_sync map_sync_reason",
     "answer.add_agreement.message",
     "row.agreement_row.flags",
 )
@@ -165,6 +165,7 @@ async def test_an_agreement_by_hand_is_served_at_once_and_unconfirmed(shop: Path
             "created": True,
             "pair": {"nl_term": "sign in", "symbol": LOGIN},
             "symbol_defined": True,
+            "missing_files": [],
             "map_sync": "done",
             "map_sync_reason": WORDS_ONLY,
             "message": f"Added: sign in → {LOGIN} (unconfirmed).",
@@ -175,7 +176,15 @@ async def test_an_agreement_by_hand_is_served_at_once_and_unconfirmed(shop: Path
         assert "flags" not in row
         again = await call("add_agreement", **said)
         assert (again["created"], again["message"][:7]) == (False, "Updated")
-        odd = await call("add_agreement", nl_term="x", symbol="nowhere", code_evidence=told)
+        odd = await call(
+            "add_agreement",
+            nl_term="x",
+            symbol="nowhere",
+            code_evidence=told,
+            related_files=["src/typo.py"],
+        )
+        assert odd["missing_files"] == ["src/typo.py"]
+        assert "Not there: src/typo.py." in odd["message"]
         assert odd["symbol_defined"] is False
         rows = (await call("list_agreements", nl_term="x"))["agreements"]
         assert [row["flags"] for row in rows] == [["instruction-like text"]]
