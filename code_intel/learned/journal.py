@@ -58,7 +58,11 @@ def store(
         confirmed: Whether it is confirmed on this machine.
         now: When.
         since: When somebody has looked at the folder last under the same lock; see `Folder.look`.
+
+    Raises:
+        StorageError: The disk refused, or a file that cannot be read is in the way; then nothing is begun.
     """
+    planned_file(settings, agreement, since)  # where a conflict is in the way, nothing is begun
     pending = Pending(agreements.key_of(agreement), render(agreement), confirmed)
     state.begin(pending)
     return finish(settings, state, pending, now=now, since=since)

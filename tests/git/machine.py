@@ -198,7 +198,7 @@ class Machine:
 def made(root: Path, *learned: Key, **given: object) -> Machine:
     """Make a project in git, set up, with agreements merged on `main`."""
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q", "--template=", "-b", "main")
     (root / "src").mkdir()
     (root / "src" / "app.py").write_text("def login(): ...\n", encoding="utf-8")
     apply(setup(root))

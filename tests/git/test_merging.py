@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.errors import StorageError
 from code_intel.learned.agreements import Key
 from git.machine import EXPORT, LOGIN, NOW, SEARCH, Machine, Said, made
 
@@ -66,6 +67,23 @@ def test_other_evidence_for_the_same_pair_is_listed_until_people_have_decided(
     # the pair is what it was, and nothing is in the trash
     assert LOGIN in team.pairs()
     assert ".json" not in team.trash
+
+
+def test_what_is_learned_over_a_conflict_is_refused_and_does_not_undo_its_resolution(
+    team: Machine,
+) -> None:
+    both(team)
+    team.conflicts("merge", "-q", "one")
+    before = team.pairs()
+    with pytest.raises(StorageError, match="in the way"):
+        team.learn(LOGIN, "learned meanwhile", hours=5)
+    assert team.pairs() == before
+    team.git("checkout", "--theirs", "--", ".")
+    team.commit("resolved")
+    assert team.said()[LOGIN].evidence == {"first of AuthService.login", "told on one"}
+    assert team.is_clean()
+    team.learn(LOGIN, "learned again", hours=6)
+    assert "learned again" in team.said()[LOGIN].evidence
 
 
 @pytest.mark.parametrize(
