@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,13 @@ from hypothesis import strategies as st
 
 from code_intel.cli import client_files, clients, mcp_json, mcp_toml
 from code_intel.cli.clients import CLIENTS, Client
+from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
+from code_intel.cli.removal import removal
+from code_intel.durable import on
+from code_intel.errors import StorageError
 from code_intel.tools.table import GATEWAY_TOOLS
+from faulty_disk import Faulty
 from projects import BIN
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -477,3 +483,50 @@ def test_formats_are_what_the_table_says() -> None:
     assert {client.format for client in CLIENTS} == client_files.FORMATS.keys()
     assert len({client.file for client in CLIENTS}) == len(CLIENTS)
     assert Path(sys.executable).parent == BIN
+
+
+def test_whichever_change_of_the_disk_fails_every_file_is_old_or_new_and_the_next_run_completes(
+    tmp_path: Path,
+) -> None:
+    old = {".mcp.json": b'{"mcpServers": {"o": {}}}', ".gitignore": b"*.pyc"}
+
+    def fresh(name: str) -> Path:
+        (tmp_path / name).mkdir()
+        for file, data in old.items():
+            (tmp_path / name / file).write_bytes(data)
+        return tmp_path / name
+
+    counting, whole = Faulty(), fresh("whole")
+    with on(counting.disk):
+        apply(setup(whole))
+    new = files(whole)
+    apply(removal(whole))
+    assert files(whole) == old
+    for point in range(1, len(counting.calls) + 1):
+        root = fresh(str(point))
+        with on(Faulty(point).disk), suppress(StorageError):
+            apply(setup(root))
+        for name, data in files(root).items():
+            assert data in {old.get(name), new.get(name)}, (point, name)
+        apply(setup(root))
+        assert files(root) == new, point
+
+
+def test_a_file_that_changes_between_plan_and_run_is_left(project: Path) -> None:
+    (project / ".mcp.json").write_bytes(b"{}")
+    plan = setup(project)
+    (project / ".mcp.json").write_bytes(b'{"theirs": 1}')
+    with pytest.raises(StorageError, match="has changed meanwhile"):
+        apply(plan)
+    assert (project / ".mcp.json").read_bytes() == b'{"theirs": 1}'
+
+
+def test_a_dry_run_shows_people_the_lines(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / ".gitignore").write_bytes(b"*.pyc\n")
+    assert main(["init", "--dry-run", "--", str(project)]) == 0
+    shown = capsys.readouterr().out
+    assert "    +vectors-forest.db*\n" in shown
+    assert "would be kept in .code-intel/backup/<time>." in shown
+    assert files(project) == {".gitignore": b"*.pyc\n"}
