@@ -78,6 +78,7 @@ def canonical(agreement: Agreement) -> Agreement:
         digest=_said(agreement.digest),
         body=_said(agreement.body),
         frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
+        extra=tuple((md.encodable(key), _encodable(value)) for key, value in agreement.extra),
     )
 
 
@@ -158,6 +159,14 @@ def file_name(nl_term: str, symbol: str) -> str:
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
     stem = f"{_name_part(term, 'term')}_{_name_part(symbol, 'symbol')}"
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}-{key}.md"
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, dict):
+        return {md.encodable(str(key)): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return md.encodable(value) if isinstance(value, str) else value
 
 
 def _said(text: str) -> str:

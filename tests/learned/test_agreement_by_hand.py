@@ -1,16 +1,210 @@
 """Agreements that people wrote by hand: what is meant is served, what is not clear is named, nothing is lost."""
 
-
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import (
+    MOST_LINES,
     AgreementProblem,
     canonical,
+    card_of,
     notes_of,
     read,
     render,
 )
+from code_intel.records import Agreement, FileReference
+
+
+def page(block: str = "", body: str = "") -> str:
+    return f"---\nnl_term: ログイン\nsymbol: Auth\n{block}---\n{body}"
+
+
+def reason(text: str) -> str:
+    with pytest.raises(AgreementProblem) as caught:
+        read(text)
+    assert caught.value.kind == "invalid"
+    return caught.value.reason
+
+
+def test_a_block_with_a_term_and_a_symbol_is_an_agreement() -> None:
+    assert read(page()) == Agreement("ログイン", "Auth")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("404", "012", "0o17", "1:20", "2025-01-12", "1e3", "no", "On", "TRUE", "C++", "a: b", "認証: ログイン"),
+        *("[draft] login", "@login", "`login`", "- x", "? x", "%x", "{x} y", '"login" form', "a: - b", "C:\\x y: z"),
+    ],
+)  # fmt: skip
+def test_a_term_is_the_text_that_was_written(written: str) -> None:
+    assert read(page().replace("ログイン", written)).nl_term == written
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (page().replace(": ", "："), "ログイン"),
+        (page().replace("nl_term: ", "NL-Term: ").replace("symbol", "Symbol"), "ログイン"),
+        (page().replace(": ", ":\t"), "ログイン"),
+        (page().replace("\n", "\r\n"), "ログイン"),
+        ("\ufeff" + page(), "ログイン"),
+        ("\n \n" + page(), "ログイン"),
+        ("---\nnl_term: ログイン\nsymbol: Auth\n...\n", "ログイン"),
+        ("-----\nnl_term: ログイン\nsymbol: Auth\n----- \n", "ログイン"),
+        (page().replace("ログイン", "'ログイン'  # as people say"), "ログイン"),
+    ],
+)
+def test_the_block_is_read_however_it_is_typed(text: str, expected: str) -> None:
+    assert (read(text).nl_term, read(text).symbol) == (expected, "Auth")
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("85%", 0.85),
+        ("85 %", 0.85),
+        ("８５％", 0.85),
+        ("0,85", 0.85),
+        (".9", 0.9),
+        ("1", 1.0),
+        ("", 0.0),
+        ("null", 0.0),
+    ],
+)
+def test_a_similarity_is_read_as_it_is_meant(written: str, number: float) -> None:
+    assert read(page(f"similarity: {written}\n")).similarity == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    ("written", "time"),
+    [
+        ("2025-01-12", "2025-01-12T00:00:00+00:00"),
+        ("2025/1/12", "2025-01-12T00:00:00+00:00"),
+        ("2025.01.12 9:05", "2025-01-12T09:05:00+00:00"),
+        ("2025年1月12日", "2025-01-12T00:00:00+00:00"),
+        ("２０２５年１月１２日 １４時３５分", "2025-01-12T14:35:00+00:00"),
+        ("令和7年1月12日", "2025-01-12T00:00:00+00:00"),
+        ("令和元年5月1日", "2019-05-01T00:00:00+00:00"),
+        ("2025-01-12 14:35:10", "2025-01-12T14:35:10+00:00"),
+        ("2025-01-12T14:35:00+09:00", "2025-01-12T14:35:00+09:00"),
+        ("", ""),
+    ],
+)
+def test_a_date_is_read_as_it_is_meant(written: str, time: str) -> None:
+    assert read(page(f"learned_at: {written}\n")).learned_at == time
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("a, b", "b、a", "a，b", "[a, b]", "\n  - b\n  - a", "\n- a\n- b", "|\n  a\n  b", "a; b,"),
+    ],
+)
+def test_aliases_are_a_list_or_words_between_commas(written: str) -> None:
+    assert read(page(f"aliases: {written}\n")).aliases == ("a", "b")
+
+
+def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
+    assert read(page('aliases:\n  - "1,000円"\n')).aliases == ("1,000円",)
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("similarity: high\n", "similarity is “high”. Write a number from 0 to 1"),
+        ("similarity: 85\n", "similarity is “85”. Write a number"),
+        ("similarity: [1]\n", "similarity is a list. Write a number"),
+        ("learned_at: last week\n", "learned_at is “last week”. Write a time such as"),
+        ("learned_at: 2025-02-30\n", "learned_at is “2025-02-30”. Write a time such as"),
+        ("learned_at: 12.01.2025\n", "learned_at is “12.01.2025”. Write a time"),
+        ("confirmed: はい\n", "confirmed is “はい”. Write true or false"),
+        ("confirmed: 1\n", "confirmed is “1”. Write true or false"),
+        ("aliases: {a: b}\n", "aliases is a mapping. Write words, one a line"),
+        ("aliases: [[a]]\n", "aliases is a list. Write words"),
+        ("doc_type: note\n", "doc_type is “note”. Write agreement, or leave it out"),
+        ("intent: [a]\n", "intent is a list. Write one piece of text"),
+        ("schema: 2\n", "update code-intel"),
+        ("Symbol: B\n", "symbol twice. Keep one"),
+        ("x: 'a\n", "line 6: found unexpected end of stream. Put texts in quotes"),
+        ("x: *a\n", "put a text that begins with & or * in quotes"),
+    ],
+)
+def test_what_is_not_clear_is_named_with_its_value_and_how_to_write_it(
+    block: str, told: str
+) -> None:
+    assert told in reason(page(block))
+
+
+@pytest.mark.parametrize("written", ["", "null", "# a comment", "[a, b]"])
+def test_a_term_that_is_missing_is_asked_for_with_an_example(written: str) -> None:
+    told = reason(page().replace("ログイン", written))
+    assert told.startswith("nl_term is ")
+    assert 'nl_term: "ログイン機能"' in told
+
+
+def test_a_value_in_a_reason_stays_a_value() -> None:
+    told = reason(page('doc_type: "x\\n[valid] 送料 → evil\\e[31m' + "y" * 1000 + '"\n'))
+    assert told.splitlines() == [told]
+    assert "\x1b" not in told
+    assert len(told) < 120
+
+
+@pytest.mark.parametrize(
+    "text", ["# Title\n\nnl_term: a\n", "text\n---\nnl_term: a\nsymbol: B\n---\n"]
+)
+def test_a_page_without_a_block_is_told_how_to_begin(text: str) -> None:
+    assert "Begin it with a line `---`" in reason(text)
+
+
+def test_more_lines_than_anybody_reads_are_refused_at_once() -> None:
+    assert str(MOST_LINES) in reason(page(body="\n" * MOST_LINES))
+
+
+@pytest.mark.parametrize(
+    "heading", ["根拠", "根拠 (Code Evidence)", "Evidence", "Code evidence:", "evidence（要約）"]
+)
+@pytest.mark.parametrize(
+    "items", ["- x\n- y\n", "1. x\n2. y\n", "・x\n・y\n", "* x\n* y\n", "x\n\ny\n"]
+)
+def test_evidence_is_a_list_or_paragraphs_under_its_heading(heading: str, items: str) -> None:
+    assert read(page(body=f"# Login\n\n## {heading}\n\n{items}")).evidence == ("x", "y")
+
+
+def test_without_a_heading_what_stands_below_the_block_is_the_evidence() -> None:
+    text = page(body="\n# Login\n\nAuth checks the password.\n\n## Files\n\n- src/auth.py\n")
+    assert read(text).evidence == ("Auth checks the password.",)
+    assert notes_of(text) == ""
+
+
+def test_files_are_named_in_the_ways_people_name_them() -> None:
+    listed = "- `src/a.py:4` is the one\n- src/b.py\n- [b](src/c.py:7)\n- src/d.py：12\n- `with space.py`\n- see the docs\n"
+    found = read(page(body=f"## Files\n\n{listed}"))
+    assert found.files == (
+        FileReference("src/a.py", 4),
+        FileReference("src/b.py"),
+        FileReference("src/c.py", 7),
+        FileReference("src/d.py", 12),
+        FileReference("with space.py"),
+    )
+    assert notes_of(page(body=f"## Files\n\n{listed}")) == "## メモ\n\n- see the docs"
+
+
+def test_a_heading_in_a_code_fence_is_code() -> None:
+    code = "```sh\n## 関連ファイル\n- x\n\n---\n```"
+    found = read(page(body=f"## 根拠\n\n{code}\n\n## Files\n\n- a.py\n"))
+    assert found.evidence == (code,)
+    assert found.files == (FileReference("a.py"),)
+    assert read(render(found)) == canonical(found)
+
+
+def test_a_section_that_only_begins_like_ours_is_somebody_s_own() -> None:
+    text = page(
+        body="## 根拠\n\n- x\n\n## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\nkept\n"
+    )
+    assert notes_of(text) == "## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\nkept"
+
 
 LINES = st.one_of(
     st.sampled_from([
@@ -24,41 +218,40 @@ LINES = st.one_of(
     ]),
     st.text(max_size=8),
 )  # fmt: skip
-BODIES = st.lists(LINES, max_size=14).map("\n".join)
+WORDS = [f"word{number}" for number in range(8)]
+SAID = st.sampled_from(WORDS).flatmap(
+    lambda word: st.sampled_from([word, f"- {word} and more", f"- {word}: told", f"  {word}"])
+)
 
 
-def text_of(body: str, block: str = "nl_term: ログイン\nsymbol: Auth\n") -> str:
-    return f"---\n{block}---\n{body}"
-
-
-@settings(deadline=None, max_examples=300)
-@given(BODIES)
-@example("```\n## 根拠\n- x\n```\n## 根拠\n- y")
-@example("## Files\n\nMostly these:\n\n- a.py\n")
-def test_a_hand_written_file_says_the_same_after_it_was_rewritten_and_then_stays(body: str) -> None:
-    text = text_of(body)
+@settings(deadline=None, max_examples=150)
+@given(st.lists(LINES, max_size=14))
+@example(["```", "## 根拠", "- x", "```", "## 根拠", "- y"])
+@example(["## 関連ファイル", "- src/b.py", " ## 根拠"])
+def test_a_page_says_the_same_after_it_was_rewritten_and_then_stays(lines: list[str]) -> None:
+    text = page(body="\n".join(lines))
     agreement = read(text)
     once = render(agreement, notes=notes_of(text))
     assert read(once) == canonical(agreement)
     assert render(read(once), notes=notes_of(once)) == once
 
 
-WORDS = [f"word{number}" for number in range(8)]
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    st.lists(
-        st.one_of(
-            LINES, st.sampled_from(WORDS), st.sampled_from(WORDS).map(lambda w: f"- {w} and more")
-        ),
-        max_size=12,
-    )
-)
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.one_of(LINES, SAID), max_size=12))
+@example(["## 関連ファイル", "word0"])
+@example(["## Session", "word0", "aliases:"])
 def test_no_word_that_people_wrote_is_lost_by_a_rewrite(lines: list[str]) -> None:
-    text = text_of("\n".join(lines))
-    try:
-        once = render(read(text), notes=notes_of(text))
-    except AgreementProblem:
-        return
+    text = page(body="\n".join(lines))
+    once = render(read(text), notes=notes_of(text))
     assert {word for word in WORDS if word in text} == {word for word in WORDS if word in once}
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.text(max_size=12),
+    st.sampled_from(["similarity", "learned_at", "confirmed", "aliases", "nl_term"]),
+)
+def test_whatever_stands_behind_a_key_is_refused_or_read_and_kept(value: str, key: str) -> None:
+    text = f"---\nnl_term: a\nsymbol: B\n{key}: {value}\n---\n"
+    if card_of(text) is not None:
+        assert read(render(read(text))) == canonical(read(text))

@@ -115,6 +115,48 @@ def test_a_file_that_says_the_same_is_not_touched(tmp_path: Path) -> None:
     assert path.read_bytes() == by_hand
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp932", "euc-jp"])
+def test_a_page_in_another_encoding_is_served_and_written_anew_as_utf_8(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = tmp_path / "login.md"
+    text = "---\nnl_term: ログイン機能\nsymbol: AuthService\n---\n\n## 根拠\n\n- 照合する\n\n## メモ\n\n大事\n"
+    path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    found = load(path).agreement
+    assert found is not None
+    assert (found.nl_term, found.evidence) == ("ログイン機能", ("照合する",))
+    assert write(tmp_path, replace(found, similarity=0.7)) == path
+    assert path.read_bytes().decode().endswith("## メモ\n\n大事\n")
+
+
+def test_a_name_that_somebody_gave_to_another_term_is_not_taken_from_it(tmp_path: Path) -> None:
+    path = write(tmp_path, LOGIN)
+    path.write_text(render(replace(LOGIN, nl_term="送料")), encoding="utf-8")
+    second = write(tmp_path, LOGIN)
+    third = write(tmp_path, replace(LOGIN, similarity=0.4))
+    assert (second.name, third) == (f"{path.stem}-2.md", second)
+    assert {e.key for e in load_all(tmp_path)} == {
+        ("送料", "AuthService"),
+        ("ログイン機能", "AuthService"),
+    }
+
+
+def test_terms_that_differ_in_case_width_or_form_are_files_of_their_own(tmp_path: Path) -> None:
+    terms = ["ab", "AB", "ＡＢ", "が", "か゛", "../ab", "a/b", "CON", "...", "🔑", "ログイン" * 40]
+    written = {write(tmp_path, replace(LOGIN, nl_term=term)) for term in terms}
+    assert len({path.name.casefold() for path in written}) == len(terms)
+    assert {path.parent for path in written} == {tmp_path}
+    assert {e.key[0] for e in load_all(tmp_path) if e.key} == set(terms)
+    assert write(tmp_path, replace(LOGIN, nl_term="か\u3099")) in written
+
+
+def test_what_another_file_is_called_stays_in_its_place_in_a_reason(tmp_path: Path) -> None:
+    put(tmp_path / "b\n[valid] x.md", LOGIN)
+    put(tmp_path / "a.md", LOGIN)
+    (entry,) = load_all(tmp_path)
+    assert entry.reason.splitlines() == [entry.reason]
+
+
 def test_a_file_in_conflict_is_never_overwritten(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     path.write_text("<<<<<<< HEAD\nwork of hours\n", encoding="utf-8")

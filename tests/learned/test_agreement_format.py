@@ -1,7 +1,9 @@
 """The agreement file: what is written is read back, whatever the texts contain."""
 
 import hashlib
+import os
 import subprocess
+import sys
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +26,9 @@ from code_intel.records import Agreement, FileReference
 from code_intel.text import hidden_character, without_hidden
 
 NASTY = st.sampled_from([
+    "\n...\n", "````\n## x\n````", "? ", "<<: *a\n", "key: ", " #", "\x0b", "\x0c", "\u2029", "\u061c", "\u2066",
+    "\U000e0041", "\ufffe", "\ud800", "аuth", "||||||| base\n", "\t\n", "&#x0a;", "&#1114112;", "&#0;", "1:20",
+    "012", "no", "2025-01-12", "%", "@", "[x](y)", "\n1. ", "\n・", "（なし）", "：12", "## 関連ファイル", "\n## 根拠\n",
     "\n---\n", "---", "\n## 根拠\n", "```", "~~~\n", "<!-- x", "&#10;", "&#", "- ", "\n- a", "# ",
     "\r\n", "\r", "\t", " ", "\u3000", "\u2028", "\x85", "\x00", "\ufeff", "\u202e", "`", "**", ":",
     "<<<<<<< HEAD\n", "=======\n", ">>>>>>> b\n", "\n\n", "a:12", ":1-2", "null", "{}", "*a", "&a",
@@ -379,6 +384,75 @@ def test_characters_that_nobody_sees_are_dropped_from_what_is_said() -> None:
     assert not hidden_character(card(found))
 
 
+MEGABYTE = 300_000
+
+
+@pytest.mark.parametrize(
+    "run", [" ", "\t", ":", "`", "*", "&#", "[", "(", "<", '"', "\\", "-", "#", "　"]
+)
+@pytest.mark.parametrize(
+    "place", ["nl_term: a{}b\n---\n", "aliases:{}x\n---\n", "---\n## 根拠{}b\n", "---\n## Session\n\n- a{}b\n",
+              "---\n## Files\n\n- a{}b\n", "---\n```{}b\n- x\n"],
+)  # fmt: skip
+def test_a_run_of_one_character_is_read_in_one_go(place: str, run: str) -> None:
+    text = "---\nsymbol: B\nnl_term: a\n".removesuffix("nl_term: a\n" * place.startswith("nl_term"))
+    text += place.format(run * (MEGABYTE // len(run)))
+    assert card_of(text) is None or canonical(read(text)) == read(text)
+
+
+def test_what_no_file_can_hold_is_refused_and_not_cut() -> None:
+    many = replace(read(SEED_FORM), aliases=tuple(f"alias {number}" for number in range(10_000)))
+    with pytest.raises(AgreementProblem, match="64 KiB"):
+        read(render(many))
+
+
+@pytest.mark.parametrize("size", [64 * 1024 - 40, 64 * 1024 + 40])
+def test_the_block_holds_64_kib(size: int) -> None:
+    head = "nl_term: a\nsymbol: B\nx: "
+    text = f"---\n{head}{'y' * (size - len(head) - 1)}\n---\n"
+    assert (card_of(text) is None) == (size > 64 * 1024)
+
+
+MARKERS = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch"
+
+
+def test_conflict_markers_that_a_text_quotes_are_its_own() -> None:
+    quoting = replace(read(SEED_FORM), evidence=(MARKERS,), frame=(("observed_issue", MARKERS),))
+    assert read(render(quoting)) == canonical(quoting)
+    assert read(render(quoting)).evidence == (MARKERS,)
+
+
+TOLD = """
+import sys
+from code_intel.chunking.agreement import render
+from code_intel.records import Agreement, FileReference
+aliases = {"サインイン", "log in", "a", "B", "ﬁ", "é"}
+print(render(Agreement("ログイン", "Auth", ("x\\ny",), (FileReference("src/a.py", 3),), 0.1 + 0.2, aliases=tuple(aliases),
+      extra=(("team", {"b": 1.5, "a": [True, None]}),))), end="")
+"""
+
+
+def test_the_same_agreement_has_the_same_bytes_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", TOLD],
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "PYTHONUTF8": "1",
+                "LC_ALL": locale,
+                "TZ": zone,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed, locale, zone in (("1", "C", "UTC"), ("2", "ja_JP.UTF-8", "Asia/Tokyo"))
+    }
+    assert len(said) == 1
+    assert "ログイン".encode() in said.pop()
+
+
 def test_evidence_of_several_lines_keeps_its_lines() -> None:
     assert canonical(Agreement("a", "B", evidence=("x\n\ty",))).evidence == ("x\n\ty",)
 
@@ -405,6 +479,16 @@ def test_different_keys_have_different_file_names(
     assert file_name(*one).casefold() != file_name(*other).casefold()
 
 
+@given(st.lists(st.tuples(NAME, NAME), min_size=2, max_size=8))
+def test_no_two_keys_share_a_name_on_any_disk(keys: list[tuple[str, str]]) -> None:
+    variants = [
+        (change(term), symbol) for term, symbol in keys for change in (str, str.upper, str.swapcase)
+    ]
+    known = {(unicodedata.normalize("NFC", term), symbol) for term, symbol in variants}
+    names = {unicodedata.normalize("NFD", file_name(*key)).casefold() for key in known}
+    assert len(names) == len(known)
+
+
 def test_a_file_name_is_what_decision_0007_says() -> None:
     key = hashlib.sha256("ログイン機能\0AuthService".encode()).hexdigest()[:8]
     assert file_name("ログイン機能", "AuthService") == f"ログイン機能_AuthService-{key}.md"
@@ -415,6 +499,9 @@ def test_a_file_name_is_what_decision_0007_says() -> None:
 @given(TEXT, TEXT)
 @example("con.x", "A")
 @example("NUL", "")
+@example("../../etc/passwd", "C:\\x")
+@example("🔑" * 40, "..." * 30)
+@example("ログイン" * 75, "日" * 300)
 @example(".hidden", "..")
 @example("あ" * 100, "x" * 300)
 def test_a_file_name_is_legal_everywhere(nl_term: str, symbol: str) -> None:
