@@ -131,7 +131,14 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
 def program(client: Client, server: str) -> str:
     """Return the command of a server: bare where the client will find it, else absolute."""
     bare = SERVERS[server].program
-    return bare if shutil.which(bare, path=client.finds) else _beside(bare)
+    found = shutil.which(bare, path=client.finds)
+    return bare if found and is_of_package(found) else _beside(bare)
+
+
+def is_of_package(place: str) -> bool:
+    """Whether a program is this package's, of whatever installation; the original devrag stands alone."""
+    places = (Path(place), Path(os.path.realpath(place)))
+    return any(path.with_name(Path(_beside(GATEWAY)).name).is_file() for path in places)
 
 
 def _beside(bare: str) -> str:

@@ -38,6 +38,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("init", "code_intel.cli.init", "set a project up (or --remove it)"),
+    Command("migrate", "code_intel.cli.migrate", "bring a project over from v3.7 or v3.8"),
     Command("serve", "code_intel.cli.serve", "run the gateway (stdio or HTTP)"),
     Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
     Command("files", "code_intel.cli.files", "find files by the words in them"),

@@ -1,10 +1,12 @@
 """Which project a command is about."""
 
 import argparse
+import os
 import shlex
 from pathlib import Path
 
-from code_intel.config import Settings, find_root, load_settings
+from code_intel.config import Settings, find_root, holds_all_projects, load_settings
+from code_intel.errors import UsageError
 
 
 def add_project(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +22,24 @@ def project_of(args: argparse.Namespace) -> Settings:
         ConfigError: Its configuration cannot be used.
     """
     return load_settings(find_root(Path(args.project).expanduser() if args.project else None))
+
+
+def project_folder(text: str) -> Path:
+    """Return the folder that a line names as one to be set up, links resolved.
+
+    Raises:
+        UsageError: It is no folder, or one that holds all projects.
+    """
+    root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
+    if not root.is_dir():
+        raise UsageError(f"{text} is not a folder.", details={"field": "project"})
+    if holds_all_projects(root):
+        raise UsageError(
+            f"{root} is no project.",
+            hint="Name the folder of one project.",
+            details={"field": "project"},
+        )
+    return root
 
 
 def is_set_up(settings: Settings) -> bool:

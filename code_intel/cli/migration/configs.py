@@ -1,0 +1,184 @@
+"""The two index configs: made from what the one devrag of v3.7 had, or kept.
+
+The original takes relative paths from where it is started, the project; this program from the config's
+folder (docs/decisions/0017). A config is put, or its paths are written, so that they mean what they meant.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from code_intel.cli.changes import Change, pretty
+from code_intel.cli.migration.notes import Note, content, name_in
+from code_intel.config import (
+    FOREST_CONFIG,
+    MAP_CONFIG,
+    STATE_FOLDER,
+    default_config,
+    load_index_config,
+)
+from code_intel.config.index_config import beside
+from code_intel.config.locating import OWN
+from code_intel.records import Corpus
+
+OLD_NAMES = ("config.json", "devrag.json", "rag-custom-config.json")
+"""How v3.7's documents call the configuration of its one devrag, in the project's root."""
+FOREST_DATABASE = "./vectors-forest.db"
+"""A database of its own: that of the original cannot be shared with it."""
+LATER = f"{STATE_FOLDER}/config.json"
+"""Where v3.9 and later keep what they index: `source_dirs`, relative to the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One index config as it will be, and what there is to say."""
+
+    change: Change
+    raw: Mapping[str, Any]
+    found: tuple[Note, ...] = ()
+    left: tuple[Note, ...] = ()
+
+    @property
+    def database(self) -> Path:
+        """Where its database will be."""
+        return beside(self.change.path, self.raw.get("db_path", "./vectors.db"))
+
+    @property
+    def agreements(self) -> Path:
+        """Where the agreements will be: see `Settings.agreements`."""
+        path = self.change.path
+        for pattern in self.raw.get("document_patterns", ()):
+            if Path(pattern).name == "agreements":
+                return beside(path, pattern)
+        own = path.parent
+        return (own if own.name == STATE_FOLDER else own / STATE_FOLDER) / "agreements"
+
+
+def map_config(root: Path) -> Config:
+    """Return the map's config: the one that is there, or seed 004's.
+
+    Raises:
+        ConfigError: It is there and cannot be used.
+    """
+    return _kept(root, MAP_CONFIG) or _new(root, "map", default_config("map"), "the map's config")
+
+
+def forest_config(root: Path, named: Path | None) -> Config:
+    """Return the forest's config: the one that is there, or one that says what the old one said.
+
+    Args:
+        root: The project.
+        named: The config that v3.7's one server is started with, if its entry names one.
+
+    Raises:
+        ConfigError: It, or the old one, is there and cannot be used.
+    """
+    kept = _kept(root, FOREST_CONFIG)
+    old = _old(root, named)
+    left = (Note(name_in(root, old), "the original devrag's; it may still use it"),) if old else ()
+    if kept:
+        return Config(kept.change, kept.raw, (*kept.found, *left), (*kept.left, *left))
+    if old:
+        raw = dict(load_index_config(old).raw) | {"db_path": FOREST_DATABASE}
+        why = f"the values of {name_in(root, old)}, with a database of its own"
+        return _new(root, "forest", raw, why, left, left)
+    later = _later(root)
+    if later:
+        raw = default_config("forest") | {"document_patterns": later}
+        note = Note(LATER, "not used any more; exclude_patterns: .gitignore decides instead")
+        return _new(root, "forest", raw, f"the source_dirs of {LATER}", (note,), (note,))
+    return _new(root, "forest", default_config("forest"), "the forest's config, whole project")
+
+
+def _new(
+    root: Path,
+    corpus: Corpus,
+    raw: Mapping[str, Any],
+    why: str,
+    found: tuple[Note, ...] = (),
+    left: tuple[Note, ...] = (),
+) -> Config:
+    path = root / (MAP_CONFIG if corpus == "map" else FOREST_CONFIG)
+    return Config(Change(path, None, pretty(dict(raw)), why), raw, found, left)
+
+
+def _kept(root: Path, name: str) -> Config | None:
+    """Return the config of that name that is there, its paths written for this program."""
+    for folder in (root, root / STATE_FOLDER):
+        path = folder / name
+        before = content(path)
+        if before is None:
+            continue
+        raw = load_index_config(path).raw
+        if folder != root and _is_by_project(root, path, raw):
+            after = _by_folder(root, path, raw)
+            found = (Note(name_in(root, path), "its paths are relative to the project"),)
+            change = Change(path, before, pretty(after), "paths relative to its own folder")
+            return Config(change, after, found)
+        left = Note(name_in(root, path), "there already")
+        return Config(Change(path, before, before), raw, left=(left,))
+    return None
+
+
+def _old(root: Path, named: Path | None) -> Path | None:
+    """Return the configuration of v3.7's one devrag."""
+    known = {root / folder / name for folder in ("", STATE_FOLDER) for name in (FOREST_CONFIG, MAP_CONFIG)}  # fmt: skip
+    if named and named not in known and named.is_file():
+        return named
+    for path in (root / name for name in OLD_NAMES):
+        found = _object(path)
+        if found.keys() & OWN:
+            return path
+    return None
+
+
+def _later(root: Path) -> list[str]:
+    """Return the folders that v3.9 and later index, if the project says so."""
+    folders = _object(root / LATER).get("source_dirs")
+    named = folders if isinstance(folders, list) else []
+    return [folder for folder in named if isinstance(folder, str) and folder]
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return a JSON file's object; what is none may belong to another program."""
+    try:
+        found = json.loads((content(path) or b"").decode("utf-8-sig") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_by_project(root: Path, path: Path, raw: Mapping[str, Any]) -> bool:
+    """Whether a config in `.code-intel` has paths that lead somewhere from the project alone."""
+    patterns = [p for p in raw.get("document_patterns", ()) if not _is_fixed(p)]
+    here = [_is_place(path.parent, pattern, path.parent) for pattern in patterns]
+    there = [_is_place(root, pattern, path.parent) for pattern in patterns]
+    pairs = list(zip(here, there, strict=True))
+    return (False, True) in pairs and (True, False) not in pairs
+
+
+def _is_place(folder: Path, pattern: str, state: Path) -> bool:
+    """Whether what stands before a pattern's first wildcard is there; nobody means `.code-intel` itself."""
+    place = Path(os.path.normpath(folder / re.split(r"[*?\[]", pattern)[0]))
+    return place != state and place.exists()
+
+
+def _by_folder(root: Path, path: Path, raw: Mapping[str, Any]) -> dict[str, Any]:
+    def moved(text: str) -> str:
+        if _is_fixed(text):
+            return text
+        relative = Path(os.path.relpath(root / text, path.parent)).as_posix()
+        return relative if relative.startswith(".") else f"./{relative}"
+
+    changed: dict[str, Any] = {"document_patterns": list(map(moved, raw["document_patterns"]))}
+    if "db_path" in raw:
+        changed["db_path"] = moved(raw["db_path"])
+    return dict(raw) | changed
+
+
+def _is_fixed(text: str) -> bool:
+    return text.startswith("~") or Path(text).is_absolute()

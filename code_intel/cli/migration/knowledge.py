@@ -1,0 +1,140 @@
+"""What was learned: agreements from pairs, and the pairs in version 2 (seed 004 §6.1, step 3).
+
+An agreement that is there already, whoever wrote it, stays as it is, and its pair is written after it. Once
+`.code-intel/state.db` knows both sides, bringing them together is `learned.reconcile`'s work, and none of ours.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel.chunking.agreement import canonical, file_name
+from code_intel.cli.changes import Change
+from code_intel.cli.migration.notes import Note, content
+from code_intel.config import STATE_FOLDER
+from code_intel.errors import StorageError
+from code_intel.learned import agreements, claims, journal, pairs
+from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.pairs import Pair, PairsFile
+from code_intel.records import Agreement
+
+FILE = f"{STATE_FOLDER}/{pairs.FILE}"
+SHOWN = 60
+"""Characters of a term or symbol that a report shows."""
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What becomes of learned_pairs.json, and the agreements that are made of it."""
+
+    agreements: tuple[Change, ...] = ()
+    pairs: tuple[Change, ...] = ()
+    found: tuple[Note, ...] = ()
+    left: tuple[Note, ...] = ()
+    problems: tuple[Note, ...] = ()
+
+
+def knowledge(root: Path, folder: Path) -> Knowledge:
+    """Return what becomes of the pairs of a project whose agreements are in `folder`.
+
+    Raises:
+        StorageError: A file or folder is there and cannot be read.
+    """
+    path = root / STATE_FOLDER / pairs.FILE
+    before = content(path)
+    if before is None:
+        return Knowledge()
+    if (root / STATE_FOLDER / "state.db").exists():
+        return Knowledge(
+            left=(Note(FILE, "`code-intel sync` keeps it and the agreements together"),)
+        )
+    file = pairs.parse(before.removeprefix(_BOM))
+    if file.read_only:
+        note = Note(FILE, f"version {file.version} is newer than this program; left alone")
+        return Knowledge(found=(note,), left=(note,))
+    if file.damage:
+        note = Note(
+            FILE,
+            f"{file.damage} Mend it and run this again, or let `code-intel sync` take what of it is whole",
+        )
+        return Knowledge(found=(note,), problems=(note,))
+    return _migrated(path, before, file, folder)
+
+
+def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowledge:
+    known = agreements.look(folder).by_key
+    done = [_settled(folder, known.get(pair.key), pair, told) for pair, told in _told(before, file)]
+    new = replace(
+        file,
+        pairs=tuple(one.pair for one in done),
+        version=pairs.VERSION,
+        updated_at=_aware(file.updated_at),
+    )
+    after = before if new == file and not before.startswith(_BOM) else pairs.dump(new)
+    why = f"version {pairs.VERSION}, each pair with its agreement"
+    kept = sum(not one.change and not one.problem for one in done)
+    stay = (Note(FILE, f"{kept} pairs have an agreement already, which stays as it is"),)
+    problems = [one.problem for one in done if one.problem]
+    if file.strange:
+        problems.append(f"{len(file.strange)} items are no pairs; they are kept in it as they are")
+    return Knowledge(
+        agreements=tuple(one.change for one in done if one.change),
+        pairs=(Change(path, before, after, why),),
+        found=(Note(FILE, f"version {file.version}, {len(done)} pairs"),),
+        left=stay if kept else (),
+        problems=tuple(Note(FILE, problem) for problem in problems),
+    )
+
+
+class _Settled(NamedTuple):
+    """A pair as it will be, the agreement that is made of it, or why none is."""
+
+    pair: Pair
+    change: Change | None = None
+    problem: str = ""
+
+
+def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> _Settled:
+    if entry and entry.agreement:
+        name = entry.path.relative_to(folder).as_posix()
+        return _Settled(replace(journal.to_pair(entry.agreement, name), extra=pair.extra))
+    path = folder / file_name(told.nl_term, told.symbol)
+    shown = " → ".join(word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in pair.key)
+    if os.path.lexists(path):
+        return _Settled(pair, problem=f"{shown} stays a pair alone: {path.name} is in the way")
+    try:
+        data = agreements.rendered(told)
+    except StorageError as error:
+        return _Settled(pair, problem=f"{shown} stays a pair alone: {error.message}")
+    new = replace(journal.to_pair(told, path.name), extra=pair.extra)
+    return _Settled(new, Change(path, None, data, "an agreement that nobody has confirmed yet"))
+
+
+def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
+    """Return each pair, and the agreement that says what it and others with its key say."""
+    doubles = _doubles(before, file)
+    for pair in file.pairs:
+        same = doubles.get(pair.key, ())
+        extra = {key: value for one in (*same, pair) for key, value in one.extra}
+        said = [canonical(journal.to_agreement(one)) for one in (pair, *same)]
+        yield replace(pair, extra=tuple(extra.items())), claims.unite(said)
+
+
+def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
+    """Return the pairs by key, where some have the same: of these the file has told the newest alone."""
+    items = json.loads(before.decode("utf-8-sig")).get("pairs", [])
+    if len(items) == len(file.pairs) + len(file.strange):
+        return {}
+    found: dict[Key, list[Pair]] = {}
+    for item in items:
+        for pair in pairs.parse(json.dumps({"pairs": [item]}).encode()).pairs:
+            found.setdefault(pair.key, []).append(pair)
+    return found
+
+
+def _aware(time: str) -> str:
+    return claims.when(time).isoformat() if time and claims.is_time(time) else time

@@ -1,0 +1,9 @@
+"""`python -m code_intel.migrate_to_v38` is `code-intel migrate` (seed 004 §6.1, step 3)."""
+
+import sys
+
+from code_intel.cli.main import main, speak_utf8
+
+if __name__ == "__main__":
+    speak_utf8()
+    sys.exit(main(["migrate", *sys.argv[1:]]))

@@ -1,0 +1,473 @@
+"""`migrate`: what earlier versions left becomes this program's, and nothing that people made is lost."""
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from code_intel.chunking.agreement import read, render
+from code_intel.cli.migration import applying, backup
+from code_intel.cli.migration.plan import Plan, plan
+from code_intel.config import load_settings
+from code_intel.errors import BusyError, ConfigError
+from code_intel.learned.agreements import load_all, make_key
+from code_intel.learned.pairs import load
+from code_intel.learned.reconcile import reconcile
+from code_intel.records import Agreement
+from migration.layouts import (
+    LAYOUTS,
+    PAIRS,
+    SEED_AGREEMENT,
+    later,
+    original,
+    servers,
+    tree,
+    v37,
+    v38_by_script,
+    v38_by_seed,
+    without_backup,
+    write,
+)
+from projects import BIN
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+JSON = ".code-intel/learned_pairs.json"
+KEYS = {make_key(pair["nl_term"], pair["symbol"]) for pair in PAIRS}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / 'it\'s a "project" 計画'
+    folder.mkdir()
+    return folder
+
+
+def migrate(root: Path) -> Plan:
+    todo = plan(root)
+    if todo.changes or backup.unfinished(root):
+        applying.apply(todo, now=NOW)
+    return todo
+
+
+def agreements_of(root: Path) -> dict[tuple[str, str], Agreement]:
+    found = load_all(root / ".code-intel" / "agreements")
+    assert all(entry.agreement for entry in found)
+    return {entry.key: entry.agreement for entry in found if entry.key and entry.agreement}
+
+
+def entries_of(root: Path) -> dict[str, Any]:
+    return dict(json.loads((root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"])
+
+
+def said(todo: Plan) -> dict[str, list[str]]:
+    notes: dict[str, list[str]] = {}
+    for note in (*todo.left, *todo.problems):
+        notes.setdefault(note.file, []).append(note.text)
+    return notes
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_ends_as_one_that_works(root: Path, layout: str) -> None:
+    LAYOUTS[layout](root)
+    migrate(root)
+    settings = load_settings(root, {})
+    assert agreements_of(root).keys() == KEYS
+    assert not any(agreement.confirmed for agreement in agreements_of(root).values())
+    file = load(root / JSON)
+    assert (file.version, file.damage, {pair.key for pair in file.pairs}) == (2, "", KEYS)
+    for pair in file.pairs:
+        stored = read((settings.agreements / pair.agreement_file).read_text(encoding="utf-8"))
+        assert (stored.nl_term, stored.symbol) == pair.key
+        assert datetime.fromisoformat(pair.learned_at).tzinfo
+    assert settings.agreements == root / ".code-intel" / "agreements"
+    assert settings.map.path.is_file()
+    assert settings.forest.path.is_file()
+    started = entries_of(root)
+    for name in ("code-intel", "devrag-map", "devrag-forest"):
+        assert started[name]["command"].rpartition("/")[2] in {"code-intel", "devrag"}
+        assert "env" not in started[name]
+    files = tree(root)
+    assert reconcile(settings, now=NOW).notes == ()
+    after = without_backup(tree(root))
+    assert {name: after[name] for name in files if "agreements/" in name} == {
+        name: data for name, data in files.items() if "agreements/" in name
+    }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_second_run_touches_nothing(root: Path, layout: str) -> None:
+    LAYOUTS[layout](root)
+    assert migrate(root).changes
+    files = tree(root)
+    times = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    again = plan(root)
+    assert (again.changes, again.learned) == ((), 0)
+    assert again.found
+    assert tree(root) == files
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == times
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_replaced_is_kept_and_can_be_put_back(root: Path, layout: str) -> None:
+    before = tree(LAYOUTS[layout](root))
+    todo = migrate(root)
+    (kept,) = backup.found(root)
+    for change in todo.changes:
+        name = change.path.relative_to(root).as_posix()
+        copy = kept.folder / "files" / name
+        assert (copy.read_bytes() if name in before else None) == before.get(name)
+    applying.undo(root, applying.last(root))
+    assert tree(root) == before
+
+
+def test_a_pair_keeps_everything_that_it_said(root: Path) -> None:
+    v37(root)
+    migrate(root)
+    agreement = agreements_of(root)[make_key("ログイン機能", "AuthService")]
+    assert agreement == Agreement(
+        "ログイン機能",
+        "AuthService",
+        evidence=(
+            "AuthService.login() checks the password",
+            "and locks after three failures",
+        ),
+        similarity=0.854,
+        session_id="session_20250112_143000",
+        learned_at="2025-01-12T14:35:00.123456+00:00",
+    )
+
+
+def test_what_the_one_devrag_was_told_is_what_the_forest_is_told(root: Path) -> None:
+    v37(root)
+    old = json.loads((root / "config.json").read_text(encoding="utf-8"))
+    before = (root / "config.json").read_bytes()
+    migrate(root)
+    new = json.loads((root / "devrag-forest.json").read_text(encoding="utf-8"))
+    assert new == old | {"db_path": "./vectors-forest.db"}
+    assert (root / "config.json").read_bytes() == before
+    assert (root / "vectors.db").is_file()
+    assert "vectors-forest.db" in (root / ".gitignore").read_text(encoding="utf-8")
+
+
+def test_a_config_elsewhere_means_the_folders_that_it_meant(root: Path) -> None:
+    v37(root)
+    (root / "config.json").unlink()
+    entries = servers(root, "devrag")
+    entries["devrag"]["args"] = ["-config", "tools/rag.json"]
+    old = {"documents_dir": "./handbook", "db_path": "data/v.db", "team": "a"}
+    write(root, {"tools/rag.json": old, ".mcp.json": {"mcpServers": entries}})
+    migrate(root)
+    forest = load_settings(root, {}).forest
+    assert forest.patterns == ("./handbook",)
+    assert forest.folder / forest.patterns[0] == root / "./handbook"
+    assert forest.raw["team"] == "a"
+
+
+def test_paths_that_only_the_project_leads_to_are_written_for_the_config_s_folder(
+    root: Path,
+) -> None:
+    v38_by_script(root)
+    path = root / ".code-intel" / "devrag-forest.json"
+    for patterns, expected in (
+        (["./src", "./src/**/*.md", "/abs"], ["../src", "../src/**/*.md", "/abs"]),
+        (["../src", "./documents"], ["../src", "./documents"]),
+        (["nowhere"], ["nowhere"]),
+    ):
+        given = {"document_patterns": patterns, "db_path": "./.code-intel/v.db", "x": 1}
+        write(root, {".code-intel/devrag-forest.json": given})
+        todo = plan(root)
+        change = next((one for one in todo.changes if one.path == path), None)
+        after = json.loads((change.after or b"") if change else path.read_bytes())
+        assert after["document_patterns"] == expected
+        assert after["db_path"] == ("./v.db" if patterns != expected else "./.code-intel/v.db")
+        assert after["x"] == 1
+
+
+def test_another_program_s_config_json_is_none_of_ours(root: Path) -> None:
+    v37(root)
+    write(root, {"config.json": {"port": 8080}})
+    migrate(root)
+    assert load_settings(root, {}).forest.patterns == (".",)
+
+
+def test_what_later_versions_index_is_what_the_forest_indexes(root: Path) -> None:
+    later(root)
+    todo = migrate(root)
+    assert load_settings(root, {}).forest.patterns == ("src", "lib")
+    assert {".code-intel/chroma", ".code-intel/config.json", ".code-intel/context.yml"} <= {
+        note.file for note in todo.left
+    }
+    assert (root / ".code-intel" / "chroma" / "chroma.sqlite3").is_file()
+
+
+def test_entries_of_people_s_own_stay_to_the_byte(root: Path) -> None:
+    v37(root)
+    text = """{
+  // what we start
+  "mcpServers": {
+    "zeta": {"command": "z", "args": ["a",  "b"]}, /* ours */
+    "code-intel": {"command": "docker", "args": ["run", "our/code-intel"]},
+    "devrag-map": {"url": "http://localhost:1/mcp"},
+  },
+  "other": [1,2 ,3]
+}"""
+    write(root, {".mcp.json": text})
+    migrate(root)
+    after = (root / ".mcp.json").read_text(encoding="utf-8")
+    assert all(line.rstrip(",") in after for line in text.splitlines())
+    assert '"devrag-forest": {' in after
+    assert after.count('"code-intel"') == 1
+
+
+def test_an_entry_keeps_what_is_no_part_of_starting_the_original(root: Path) -> None:
+    v37(root)
+    entries = servers(root)
+    entries["code-intel"] |= {"timeout": 9, "env": {"PYTHONPATH": "/opt/helper", "TEAM": "a"}}
+    write(root, {".mcp.json": {"mcpServers": entries}})
+    migrate(root)
+    entry = entries_of(root)["code-intel"]
+    assert (entry["timeout"], entry["env"]) == (9, {"TEAM": "a"})
+    assert "code_intel_server.py" not in json.dumps(entry)
+
+
+def test_the_single_devrag_goes_on_while_the_original_is_there_and_then_serves_the_forest(
+    root: Path,
+) -> None:
+    v37(root)
+    before = entries_of(root)["devrag"]
+    todo = migrate(root)
+    assert entries_of(root)["devrag"] == before
+    assert any("goes on with the original devrag" in text for text in said(todo)[".mcp.json"])
+    original(root).unlink()
+    migrate(root)
+    entry = entries_of(root)["devrag"]
+    assert entry == entries_of(root)["devrag-forest"]
+    assert entry["args"] == ["--config", "devrag-forest.json"]
+
+
+def test_the_original_s_program_on_the_path_is_not_taken_for_ours(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    v37(root)
+    theirs = original(root).parent
+    monkeypatch.setenv("PATH", str(theirs))
+    write(root, {".mcp.json": {"mcpServers": {"devrag": {"command": "devrag"}}}})
+    migrate(root)
+    found = entries_of(root)
+    assert found["devrag"] == {"command": "devrag"}
+    assert Path(found["devrag-map"]["command"]) == BIN / "devrag"
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{theirs}")
+    migrate(root)
+    assert entries_of(root)["devrag"]["args"] == ["--config", "devrag-forest.json"]
+
+
+def test_an_agreement_that_people_edited_stays_and_its_pair_follows(root: Path) -> None:
+    v38_by_seed(root)
+    path = root / ".code-intel" / "agreements" / "login_auth.md"
+    path.write_text(SEED_AGREEMENT + "\n## Notes\n\nAsk Hanako.\n", encoding="utf-8")
+    before = path.read_bytes()
+    migrate(root)
+    reconcile(load_settings(root, {}), now=NOW)
+    assert path.read_bytes() == before
+    pair = next(pair for pair in load(root / JSON).pairs if pair.symbol == "AuthService")
+    assert pair.agreement_file == "login_auth.md"
+    assert pair.code_evidence == "`AuthService.login()` checks the password"
+
+
+def test_pairs_with_one_key_become_one_agreement_with_all_evidence(root: Path) -> None:
+    first = PAIRS[0]
+    older = first | {"code_evidence": "older", "learned_at": "2024-01-01T00:00:00", "team": "a"}
+    composed = first | {"nl_term": "が", "code_evidence": "one", "x": 1}
+    decomposed = composed | {"nl_term": "か\u3099", "code_evidence": "two", "x": 2}
+    pairs = [first, older, composed, decomposed, PAIRS[1]]
+    write(root, {JSON: {"version": 1, "pairs": pairs}})
+    migrate(root)
+    found = agreements_of(root)
+    assert found[make_key("ログイン機能", "AuthService")].evidence[-1] == "older"
+    assert found[make_key("が", "AuthService")].evidence == ("two", "one")
+    file = load(root / JSON)
+    assert len(file.pairs) == len(found) == 3
+    assert dict(file.pairs[0].extra) == {"team": "a"}
+    assert dict(file.pairs[1].extra) == {"x": 2}
+
+
+def test_unknown_keys_and_items_that_are_no_pairs_are_kept(root: Path) -> None:
+    items = [PAIRS[0] | {"team": {"a": [1]}}, "a note", {"nl_term": "x"}, {"symbol": 3}]
+    write(root, {JSON: {"version": 1, "pairs": items, "comment": "ours", "count": 4}})
+    todo = migrate(root)
+    document = json.loads((root / JSON).read_text(encoding="utf-8"))
+    assert (document["comment"], document["count"]) == ("ours", 4)
+    assert document["pairs"][0]["team"] == {"a": [1]}
+    assert document["pairs"][1:] == items[1:]
+    assert any("3 items are no pairs" in text for text in said(todo)[JSON])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "not a pairs file"),
+        ("[]", "no JSON object"),
+        ("{", "not a pairs file"),
+        ('{"version": 1, "pairs": {}}', "wrong type"),
+        ('{"version": 1, "pairs": [{"nl_term": "a", "nl_term": "b"}]}', "twice"),
+        ('{"version": 99, "pairs": [], "more": 1}', "newer than this program"),
+    ],
+)
+def test_what_cannot_be_read_or_is_newer_stays_and_stops_nothing_else(
+    root: Path, text: str, told: str
+) -> None:
+    v37(root)
+    write(root, {JSON: text})
+    todo = migrate(root)
+    assert (root / JSON).read_text(encoding="utf-8") == text
+    assert any(told in line for line in said(todo)[JSON])
+    assert agreements_of(root) == {}
+    assert (root / "devrag-forest.json").is_file()
+    assert plan(root).changes == ()
+
+
+def test_a_file_with_a_byte_order_mark_is_read(root: Path) -> None:
+    v37(root)
+    path = root / JSON
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    migrate(root)
+    assert agreements_of(root).keys() == KEYS
+    assert path.read_bytes().startswith(b"{")
+
+
+def test_a_pair_that_no_agreement_can_hold_stays_a_pair_and_is_told(root: Path) -> None:
+    huge = PAIRS[0] | {"nl_term": "x" * 70_000}
+    blocked = PAIRS[0] | {"nl_term": "b"}
+    write(root, {JSON: {"version": 1, "pairs": [huge, blocked, PAIRS[1]]}})
+    name = next(c.path for c in plan(root).changes if c.path.name.startswith("b_"))
+    write(root, {name.relative_to(root).as_posix(): "<<<<<<< ours\n"})
+    todo = migrate(root)
+    assert len(todo.problems) == 2
+    assert name.read_text(encoding="utf-8") == "<<<<<<< ours\n"
+    assert len(load(root / JSON).pairs) == 3
+    assert plan(root).changes == ()
+
+
+def test_what_has_been_learned_since_is_left_to_sync(root: Path) -> None:
+    v37(root)
+    reconcile(load_settings(root, {}), now=NOW)
+    before = {name: data for name, data in tree(root).items() if name.startswith(".code-intel/")}
+    todo = migrate(root)
+    assert "`code-intel sync` keeps it" in said(todo)[JSON][0]
+    after = tree(root)
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
+    write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
+    before = tree(root)
+    assert migrate(root) == Plan(root, ())
+    assert tree(root) == before
+
+
+def test_a_config_that_cannot_be_used_stops_everything_before_it_begins(root: Path) -> None:
+    v37(root)
+    for name, text in (
+        (".mcp.json", '{"mcpServers": []}'),
+        (".mcp.json", "\xff"),
+        ("config.json", '{"document_patterns": "x", "chunk_size": 1}'),
+    ):
+        good = (root / name).read_bytes()
+        (root / name).write_bytes(text.encode("latin-1"))
+        before = tree(root)
+        with pytest.raises(ConfigError, match=name):
+            migrate(root)
+        assert tree(root) == before
+        (root / name).write_bytes(good)
+
+
+def test_a_file_that_changed_since_the_plan_was_made_is_not_written_over(root: Path) -> None:
+    v37(root)
+    todo = plan(root)
+    write(root, {".mcp.json": "{}"})
+    before = tree(root)
+    with pytest.raises(BusyError, match=r"\.mcp\.json was changed just now"):
+        applying.apply(todo, now=NOW)
+    now = tree(root)
+    assert {name: now[name] for name in before} == before
+    assert not (root / "devrag-map.json").exists()
+
+
+def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
+    before = tree(v37(root))
+    migrate(root)
+    mine = root / "devrag-map.json"
+    mine.write_text("{}", encoding="utf-8")
+    (done,) = backup.found(root)
+    assert [record.file for record in backup.undoing(root, done)[1]] == ["devrag-map.json"]
+    applying.undo(root, done)
+    after = tree(root)
+    assert after.pop("devrag-map.json") == b"{}"
+    assert without_backup(after) == before
+    assert done.folder.is_dir()
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    [
+        "a\n---\nb",
+        "<<<<<<< HEAD",
+        "x: !!python/object",
+        "- `a`",
+        "&a *a",
+        "\u202eabc",
+        "か\u3099",
+        "../x",
+    ]
+)
+SOME_PAIRS = st.lists(
+    st.fixed_dictionaries(
+        {"nl_term": TEXTS, "symbol": TEXTS},
+        optional={
+            "similarity": st.floats(allow_nan=False, allow_infinity=False) | st.none(),
+            "code_evidence": TEXTS | st.none(),
+            "session_id": TEXTS,
+            "learned_at": st.datetimes().map(datetime.isoformat) | TEXTS,
+            "agreement_file": TEXTS,
+            "team": st.integers() | TEXTS,
+        },
+    )
+    | st.sampled_from(PAIRS)
+    | TEXTS,
+    max_size=6,
+)
+
+
+@settings(max_examples=25)
+@given(pairs=SOME_PAIRS, version=st.sampled_from([1, 2]), known=st.booleans())
+def test_migrating_twice_is_migrating_once_and_loses_nothing(
+    pairs: list[Any], version: int, *, known: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = write(Path(folder) / "p", {JSON: {"version": version, "pairs": pairs, "x": [1]}})
+        if known:
+            edited = Agreement("ログイン機能", "AuthService", evidence=("by hand",), confirmed=True)
+            write(root, {".code-intel/agreements/mine.md": render(edited)})
+        before = load(root / JSON)
+        files = tree(root)
+        migrate(root)
+        once = tree(root)
+        migrate(root)
+        assert tree(root) == once
+        after = load(root / JSON)
+        assert [pair.key for pair in after.pairs] == [pair.key for pair in before.pairs]
+        assert (after.strange, after.extra) == (before.strange, before.extra)
+        made = agreements_of(root)
+        assert made.keys() >= {pair.key for pair in before.pairs}
+        assert all(replace(one, confirmed=known) == one for one in made.values() if one.confirmed)
+        assert {name: once[name] for name in files if name.endswith(".md")} == {
+            name: data for name, data in files.items() if name.endswith(".md")
+        }
+        applying.undo(root, applying.last(root))
+        assert tree(root) == files

@@ -1,0 +1,76 @@
+"""Whatever goes wrong while migrating: old or new, never mixed; done again it is complete."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from code_intel import ignored
+from code_intel.cli.migration import applying
+from code_intel.cli.migration.plan import plan
+from code_intel.durable import on
+from code_intel.errors import StorageError
+from faulty_disk import Faulty
+from migration.layouts import later, tree, v37
+from privileges import without_root
+
+TESTS = Path(__file__).resolve().parents[1]
+MEMORY = Path("/dev/shm")  # noqa: S108 - memory, where syncing costs nothing
+
+
+def test_a_migration_stopped_at_any_change_is_taken_back_or_completed(tmp_path: Path) -> None:
+    quick = MEMORY / f"code-intel-{os.getpid()}" if MEMORY.is_dir() else tmp_path / "work"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "migration.faults", str(quick)],
+            cwd=TESTS,
+            env={**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+    finally:
+        subprocess.run(["rm", "-rf", str(quick)], check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found.pop("wrong") == []
+    assert found.keys() == {"died", "refused"}
+    assert min(found["died"], found["refused"]) > 100
+
+
+def test_a_full_disk_is_told_with_the_next_step_and_nothing_is_begun(tmp_path: Path) -> None:
+    root = later(tmp_path / "p")
+    before = tree(root)
+    with (
+        on(Faulty(5, "fails for good", errno.ENOSPC).disk),
+        pytest.raises(StorageError) as caught,
+    ):
+        applying.apply(plan(root))
+    assert "make room" in caught.value.hint
+    now = tree(root)
+    assert {name: now[name] for name in before} == before
+
+
+@pytest.mark.parametrize("place", [".", ".code-intel"])
+def test_a_folder_that_may_not_be_written_is_told_and_what_was_done_is_taken_back(
+    tmp_path: Path, place: str
+) -> None:
+    root = v37(tmp_path / "p")
+    before = tree(root)
+    with without_root():
+        (root / place).chmod(0o500)
+        try:
+            with pytest.raises(StorageError) as caught:
+                applying.apply(plan(root))
+        finally:
+            (root / place).chmod(0o700)
+    assert "may not write there" in caught.value.hint
+    now = tree(root)
+    assert now.pop(".code-intel/.gitignore", b"") in {b"", ignored.TEXT}
+    assert now == before
