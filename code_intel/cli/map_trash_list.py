@@ -8,6 +8,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned import agreements, trash
 from code_intel.learned.trash import Kept
+from code_intel.text import visible
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List; 1 when there is nothing."""
     rows = [row_of(kept) for kept in trash.contents(project_of(args))]
-    lines = [f"{row['name']}  ({row['says'] or row['kind']})" for row in rows]
+    lines = [visible(f"{row['name']}  ({row['says'] or row['kind']})") for row in rows]
     emit(args, {"trash": rows, "total": len(rows)}, "\n".join(lines) or "The trash is empty.")
     return 0 if rows else 1
 
