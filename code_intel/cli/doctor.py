@@ -19,6 +19,7 @@ from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.session import journal
 from code_intel.session.listing import journal_files
+from code_intel.text import visible
 from code_intel.tools.desk import sessions_of
 from code_intel.tools.shelf import project_sync
 
@@ -107,7 +108,11 @@ def _agreements(settings: Settings) -> list[Finding]:
     with Index(settings.forest, readonly=True) as forest:
         found = standings(settings, forest, repair=False)
     findings = [
-        Finding("warning", f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}", advice)
+        Finding(
+            "warning",
+            visible(f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}"),
+            advice,
+        )
         for s in found
         if (advice := ADVICE.get(s.validity))
     ]
