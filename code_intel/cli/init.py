@@ -7,7 +7,6 @@ is kept in `.code-intel/backup`.
 """
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from code_intel.cli.changes import (
 )
 from code_intel.cli.clients import CLIENTS, DEFAULT, Client
 from code_intel.cli.output import emit
+from code_intel.cli.project import project_folder
 from code_intel.cli.removal import PRECIOUS, removal, superfluous
 from code_intel.config import (
     FOREST_CONFIG,
@@ -31,10 +31,9 @@ from code_intel.config import (
     Settings,
     backups,
     default_config,
-    holds_all_projects,
     load_settings,
 )
-from code_intel.errors import StorageError, UsageError
+from code_intel.errors import StorageError
 
 WHOLLY_IGNORED = (
     "Git ignores {folder}: nobody else will get your agreements. To share them, let your .gitignore"
@@ -66,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, then apply or print."""
-    root = _project(args.project)
+    root = project_folder(args.project)
     chosen = clients.chosen(args.client)
     changes = removal(root) if args.remove else setup(root, chosen)
     kept = _kept(root, changes, remove=args.remove)
@@ -109,24 +108,6 @@ def _row(change: Change, root: Path) -> dict[str, str]:
     if lines := change.lines(root):
         row["diff"] = "\n".join(lines)
     return row | ({"why": change.why} if change.why else {})
-
-
-def _project(text: str) -> Path:
-    """Return the folder to set up, links resolved.
-
-    Raises:
-        UsageError: It is no folder, or one that holds all projects.
-    """
-    root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
-    if not root.is_dir():
-        raise UsageError(f"{text} is not a folder.", details={"field": "project"})
-    if holds_all_projects(root):
-        raise UsageError(
-            f"{root} is no project.",
-            hint="Name the folder of one project.",
-            details={"field": "project"},
-        )
-    return root
 
 
 def _folders(root: Path, changes: Sequence[Change], *, remove: bool) -> None:
