@@ -7,7 +7,7 @@ import hashlib
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
@@ -128,7 +128,7 @@ def forget() -> None:
     _remembered.cache_clear()
 
 
-def _known(revision: int, entries: Iterable[Entry]) -> Known:
+def _known(revision: int, entries: Sequence[Entry]) -> Known:
     by_key: dict[Key, list[Entry]] = {}
     unreadable = []
     for entry in entries:
@@ -137,7 +137,9 @@ def _known(revision: int, entries: Iterable[Entry]) -> Known:
         else:
             by_key.setdefault(entry.key, []).append(entry)
     united = {key: _united(found) for key, found in by_key.items()}
-    everything = sorted([*unreadable, *united.values()], key=lambda entry: entry.path)
+    everything: Iterable[Entry] = united.values()
+    if len(united) != len(entries):  # else they are in order already
+        everything = sorted([*unreadable, *everything], key=lambda entry: entry.path)
     return Known(revision, tuple(everything), united)
 
 

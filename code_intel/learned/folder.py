@@ -128,7 +128,7 @@ def _files(folder: str, folders: dict[str, Facts]) -> list[str]:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     found += _files(entry.path, folders)
-                elif os.path.splitext(entry.name)[1].lower() == ".md":  # noqa: PTH122 - of any text
+                elif entry.name[-3:].lower() == ".md":
                     found.append(entry.path)
     except FileNotFoundError:
         return []

@@ -28,6 +28,8 @@ VERSION = 2
 FILE = "learned_pairs.json"
 MAX_BYTES = 64 * 1024 * 1024
 EMBEDDING_MODEL = "intfloat/multilingual-e5-small"
+MOST_FILES = 2
+"""Whole files that are as they were when they are read again."""
 MOST_REMEMBERED = 1 << 15
 """Pairs that are as they were when the file is read or written again: it is so whole at each change."""
 _NORMALIZED = "symbol_normalized"
@@ -104,9 +106,22 @@ def load(path: Path) -> PairsFile:
     return parse(data)
 
 
-@lru_cache(maxsize=2)
 def parse(data: bytes) -> PairsFile:
-    """Read the bytes of a pairs file; never raises. The last ones read are remembered."""
+    """Read the bytes of a pairs file; never raises. The last ones read or written are remembered."""
+    return _LAST.get(data) or _keep(data, _parsed(data))
+
+
+_LAST: dict[bytes, PairsFile] = {}
+
+
+def _keep(data: bytes, file: PairsFile) -> PairsFile:
+    while len(_LAST) >= MOST_FILES:
+        _LAST.pop(next(iter(_LAST)), None)
+    _LAST[data] = file
+    return file
+
+
+def _parsed(data: bytes) -> PairsFile:
     try:
         found = _document(_DECODER.decode(data.decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
@@ -140,7 +155,11 @@ def update(
         new = replace(old, pairs=pairs, exists=True, damage="", version=VERSION)
         if new != old:
             new = replace(new, updated_at=now.isoformat())
-            durable.replace(path, dump(new))
+            durable.replace(path, data := dump(new))
+            same = set(map(id, old.pairs))
+            others = (pair for pair in pairs if id(pair) not in same)
+            if all(_remembered(as_json(pair)) == pair for pair in others):
+                _keep(data, new)
     return new
 
 

@@ -184,12 +184,12 @@ def _finish_pending(settings: Settings, state: State, now: datetime) -> list[str
 
 def _look(settings: Settings, state: State) -> _Sides:
     file = pairs.load(journal.pairs_path(settings))
-    entries = agreements.load_all(settings.agreements)
-    bad = (journal.relative(settings, entry.path) for entry in entries if entry.key is None)
+    known = agreements.look(settings.agreements)
+    bad = (journal.relative(settings, entry.path) for entry in known.entries if not entry.agreement)
     return _Sides(
         file=file,
         pairs={pair.key: pair for pair in file.pairs},
-        entries={entry.key: entry for entry in entries if entry.key},
+        entries=known.by_key,
         unreadable=frozenset(bad),
         bases=state.bases(),
     )
