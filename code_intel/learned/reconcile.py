@@ -258,7 +258,7 @@ def _from_git(settings: Settings, found: _Sides, actions: Mapping[Key, Action]) 
     against = [
         key
         for key, done in actions.items()
-        if done in {"trash_agreement", "write_agreement"} and key in found.entries
+        if done in {"trash_agreement", "write_agreement", "unite"} and key in found.entries
     ]
     return against if against and is_as_committed(settings, pairs.FILE) else []
 

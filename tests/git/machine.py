@@ -161,13 +161,14 @@ class Machine:
             found = standings(self.settings, forest)
         return {each.entry.path.name: each.validity for each in found}
 
-    def served(self, query: str) -> list[str]:
-        """Return the texts that a search of the map answers, words and nothing else."""
+    def served(self, query: str, *, sync: bool = True) -> list[str]:
+        """Return the texts that a search of the map answers, by words alone; with or without a new index."""
         with (
             Index(self.settings.map) as index,
             Index(self.settings.forest, readonly=True) as forest,
         ):
-            index.complete(words_only=True)
+            if sync:
+                index.complete(words_only=True)
             hits = map_search.search(self.settings, index, forest, query, None, "", top_k=50)
         return [hit.chunk for hit in hits]
 

@@ -60,7 +60,9 @@ def test_other_evidence_for_the_same_pair_is_listed_until_people_have_decided(
     team: Machine,
 ) -> None:
     both(team)
+    assert len(team.served("ログイン機能")) == 1
     conflicting = team.conflicts("merge", "-q", "one")
+    assert team.served("ログイン機能", sync=False) == []  # what the index knew of it, either
     assert conflicting == {team.folder.joinpath(next(iter(conflicting))).name}
     assert team.listed() == dict.fromkeys(conflicting, "conflict")
     assert team.served("ログイン機能") == []

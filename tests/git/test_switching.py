@@ -10,7 +10,7 @@ import pytest
 from code_intel.learned import journal
 from code_intel.learned.refresh import refresh
 from code_intel.learned.state import open_state
-from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, git, made
+from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, cloned, git, made
 
 
 @pytest.fixture
@@ -275,6 +275,21 @@ def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
     }
     assert mine.pairs().keys() == {LOGIN, SEARCH}
     assert mine.trash == []
+
+
+def test_a_clone_with_a_committed_json_takes_nothing_back_that_was_corrected(
+    tmp_path: Path,
+) -> None:
+    team = made(tmp_path / "team", LOGIN)
+    team.git("add", "-f", ".code-intel/learned_pairs.json")
+    team.edit(LOGIN, "first of", "corrected for")
+    team.commit()
+    clone = cloned(team, tmp_path / "clone")
+    assert "first of" in journal.pairs_path(clone.settings).read_text(encoding="utf-8")
+    assert clone.said()[LOGIN].evidence == {"corrected for AuthService.login"}
+    assert clone.status(LOGIN) == "unchecked"
+    assert clone.pairs() == {LOGIN: "corrected for AuthService.login"}
+    assert clone.git("status", "--porcelain") == "M .code-intel/learned_pairs.json"
 
 
 def test_an_edit_of_a_committed_json_is_an_edit(mine: Machine) -> None:
