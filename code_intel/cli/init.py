@@ -33,14 +33,14 @@ from code_intel.config import (
     default_config,
     load_settings,
 )
-from code_intel.errors import StorageError
+from code_intel.errors import CodeIntelError, StorageError
 
 WHOLLY_IGNORED = (
     "Git ignores {folder}: nobody else will get your agreements. To share them, let your .gitignore"
     " leave {folder} alone; it has a .gitignore of its own for what is derived."
 )
 MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
-ELSEWHERE = "{file} has the layout of an older version: `code-intel migrate` brings it up to date."
+EARLIER = "This project was set up by an earlier version: `code-intel migrate --dry-run` says what it brings over."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         backup = made.relative_to(root).as_posix() if made else ""
         apply(changes)
         _folders(root, changes, remove=args.remove)
-    notes = _notes(root, () if args.remove else chosen, changes)
+    notes = _notes(root, () if args.remove else chosen)
     if args.remove and (root / STATE_FOLDER / "agreements").is_dir():
         notes.append(f"What only you can delete stays: {STATE_FOLDER}, with your agreements.")
     rows = [_row(change, root) for change in changes]
@@ -169,7 +169,7 @@ def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, 
     }
 
 
-def _notes(root: Path, chosen: Sequence[Client], changes: Sequence[Change]) -> list[str]:
+def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     """Return what people have to know, or do next."""
     notes = [client.note for client in chosen]
     for client in chosen:
@@ -180,12 +180,19 @@ def _notes(root: Path, chosen: Sequence[Client], changes: Sequence[Change]) -> l
     state = f"{STATE_FOLDER}/agreements/x.md"
     if chosen and git.run(root, "check-ignore", "-q", "--", state) is not None:
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
-    notes += [
-        ELSEWHERE.format(file=change.path.relative_to(root))
-        for change in changes
-        if chosen and change.path.suffix == ".json" and change.path.parent.name == STATE_FOLDER
-    ]
+    if chosen and _is_earlier(root):
+        notes.append(EARLIER)
     return notes
+
+
+def _is_earlier(root: Path) -> bool:
+    """Whether there is something to migrate; what cannot be read is for `migrate` to say."""
+    from code_intel.cli.migration.plan import plan  # reads all that was learned
+
+    try:
+        return bool(plan(root).changes)
+    except CodeIntelError:
+        return True
 
 
 def _unless_there(path: Path, root: Path, ours: bytes) -> Change:

@@ -530,3 +530,19 @@ def test_a_dry_run_shows_people_the_lines(
     assert "    +vectors-forest.db*\n" in shown
     assert "would be kept in .code-intel/backup/<time>." in shown
     assert files(project) == {".gitignore": b"*.pyc\n"}
+
+
+def test_a_project_of_an_earlier_version_is_pointed_to_the_migration(
+    project: Path, init: Init, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not any("migrate" in note for note in init()["notes"])
+    pairs = {"version": 1, "pairs": [{"nl_term": "送料", "symbol": "fee", "confidence": 0.9}]}
+    file = project / ".code-intel" / "learned_pairs.json"
+    file.write_text(json.dumps(pairs), encoding="utf-8")
+    before = file.read_bytes()
+    for arguments in (("--dry-run",), ()):
+        assert any("code-intel migrate" in note for note in init(*arguments)["notes"])
+    assert file.read_bytes() == before
+    assert main(["migrate", "--", str(project)]) == 0
+    capsys.readouterr()
+    assert not any("migrate" in note for note in init()["notes"])
