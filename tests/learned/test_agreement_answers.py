@@ -90,6 +90,7 @@ def spoken(content: object) -> Iterator[str]:
         yield from (block.text for block in content if isinstance(block, TextContent))
 
 
+@pytest.mark.covers("rule.agreement.field")
 async def test_no_tool_answers_a_line_that_an_agreement_wrote(shop: Path) -> None:
     texts: list[str] = []
     async with gateway(shop) as call:

@@ -110,6 +110,7 @@ def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
     assert read(page('aliases:\n  - "1,000円"\n')).aliases == ("1,000円",)
 
 
+@pytest.mark.covers("rule.agreement.by_hand")
 @pytest.mark.parametrize(
     ("block", "told"),
     [
@@ -236,6 +237,7 @@ def test_a_page_says_the_same_after_it_was_rewritten_and_then_stays(lines: list[
     assert render(read(once), notes=notes_of(once)) == once
 
 
+@pytest.mark.covers("rule.agreement.rewrite")
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.one_of(LINES, SAID), max_size=12))
 @example(["## 関連ファイル", "word0"])

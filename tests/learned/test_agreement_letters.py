@@ -72,6 +72,7 @@ def confirmed(settings: Settings, agreement: Agreement) -> bool:
         return is_confirmed(settings, entry, state)
 
 
+@pytest.mark.covers("rule.agreement.letters")
 def test_what_is_merged_is_confirmed_unless_its_reviewers_could_not_see_it(tmp_path: Path) -> None:
     settings = merged(tmp_path, LOGIN, SPOOFED)
     assert confirmed(settings, LOGIN)
