@@ -17,6 +17,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.learned.pruning import DAYS, DEFAULT, REASONS, Doomed, prune
+from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN
@@ -68,7 +69,7 @@ async def _prune(desk: Desk, reasons: Sequence[str], days: int, *, dry: bool) ->
     rows = [_row(item) for item in found]
     data = {"pruned": rows, "reasons": list(reasons), "dry_run": dry, **map_sync.data}
     lines = [
-        f"{row['nl_term']} → {row['symbol']} ({', '.join(row['files'])}): {item.reason.about}"
+        f"{row['nl_term']} → {row['symbol']} ({visible(', '.join(row['files']))}): {item.reason.about}"
         for row, item in zip(rows, found, strict=True)
     ]
     if dry:

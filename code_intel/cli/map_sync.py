@@ -13,6 +13,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned import agreements
 from code_intel.learned.reconcile import planned, reconcile
+from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN
@@ -65,7 +66,7 @@ async def _sync(desk: Desk, *, dry: bool) -> Answer:
         **map_sync.data,
     }
     lines = [f"{row['nl_term']} → {row['symbol']}: {ACTIONS[row['action']]}" for row in rows]
-    lines += [f"{row['file']}: {row['problem']}: {row['reason']}" for row in unreadable]
+    lines += [f"{visible(row['file'])}: {row['problem']}: {row['reason']}" for row in unreadable]
     lines += [*report.notes, f"{data['agreements']} agreements; {len(rows)} to bring together."]
     lines += [f"The map's index: {map_sync.state}. {map_sync.reason}".rstrip()]
     return Answer(data, "\n".join(lines))

@@ -11,6 +11,7 @@ from code_intel.cli.map_desk import at_desk
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.restoring import Restored, restore
+from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN, refresh_map
@@ -46,4 +47,4 @@ async def _restore(desk: Desk, name: str, *, dry: bool) -> Answer:
         **map_sync.data,
     }
     says = f": {term} → {symbol}" if done.key else ""
-    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {place}{says}.")
+    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {visible(place)}{says}.")

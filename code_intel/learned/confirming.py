@@ -15,6 +15,7 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.learned import agreements, journal
 from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.batches import batches
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.feedback import note_in
 from code_intel.learned.reconcile import reconcile_locked
@@ -56,17 +57,19 @@ def confirm_all(
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
-    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
-        reconcile_locked(settings, state, now=now)
-        known = agreements.look(settings.agreements).by_key
-        wanted = {
-            agreements.key_of(new): new
-            for it in chosen
-            if (new := _confirmed(it)) and it.entry.key and known.get(it.entry.key) == it.entry
-        }
-        agreements.write_all(settings.agreements, wanted.values())
-        done = _remembered(settings, state, wanted, now)
-        reconcile_locked(settings, state, now=now)
+    done: list[Key] = []
+    for some in batches(it for it in chosen if it.definition):
+        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+            reconcile_locked(settings, state, now=now)
+            known = agreements.look(settings.agreements).by_key
+            wanted = {
+                agreements.key_of(new): new
+                for it in some
+                if (new := _confirmed(it)) and it.entry.key and known.get(it.entry.key) == it.entry
+            }
+            agreements.write_all(settings.agreements, wanted.values())
+            done += _remembered(settings, state, wanted, now)
+            reconcile_locked(settings, state, now=now)
     return done
 
 

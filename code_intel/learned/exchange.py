@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath, PureWindowsPath
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from code_intel import durable
@@ -20,6 +21,7 @@ from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.learned import agreements, journal, pairs
 from code_intel.learned.agreements import Key
+from code_intel.learned.batches import batches
 from code_intel.learned.learn import MOST_ALIASES, MOST_EVIDENCE, checked
 from code_intel.learned.reconcile import Action, planned, reconcile_locked
 from code_intel.learned.state import open_state
@@ -123,27 +125,34 @@ def arrive(
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
-    found = list(read(data, now))
+    found = read(data, now)
+    seen: set[Key] = set()
     if dry:
-        return list(_planned(settings, found, planned(settings).actions))
-    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
-        reconcile_locked(settings, state, now=now)
-        plan = list(_planned(settings, found, {}))
-        new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
-        if new:
-            agreements.write_all(settings.agreements, new)
+        actions = planned(settings).actions
+        return list(_planned(settings, found, seen, actions))
+    done: list[Arrival] = []
+    for some in batches(found):
+        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
             reconcile_locked(settings, state, now=now)
-    return plan
+            plan = list(_planned(settings, some, seen))
+            new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
+            if new:
+                agreements.write_all(settings.agreements, new)
+                reconcile_locked(settings, state, now=now)
+        done += plan
+    return done
 
 
 def _planned(
-    settings: Settings, found: Iterable[Arrival], actions: Mapping[Key, Action]
+    settings: Settings,
+    found: Iterable[Arrival],
+    seen: set[Key],
+    actions: Mapping[Key, Action] = MappingProxyType({}),
 ) -> Iterator[Arrival]:
-    """Yield what becomes of each line in this map, once `actions` are done to it."""
+    """Yield what becomes of each line in this map, once `actions` are done to it; notes in `seen` what came."""
     file = pairs.load(journal.pairs_path(settings))
     known = {*agreements.look(settings.agreements).by_key, *(pair.key for pair in file.pairs)}
     known -= {key for key, action in actions.items() if action in GONE}
-    seen: set[Key] = set()
     for item in found:
         if item.agreement is None:
             yield item

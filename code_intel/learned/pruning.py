@@ -5,7 +5,6 @@ people to mend, so it is no reason.
 """
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -14,8 +13,9 @@ from code_intel.chunking.agreement import render
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.index.facade import Index
-from code_intel.learned import journal, pairs, trash
+from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
+from code_intel.learned.batches import batches
 from code_intel.learned.claims import when
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.standings import Standing, standings
@@ -116,18 +116,21 @@ def prune(
         return _doomed(settings, forest, chosen, days, now)
     with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
         reconcile_locked(settings, state, now=now)
-        if pairs.load(journal.pairs_path(settings)).read_only:
-            raise StorageError(
-                f"{pairs.FILE} was written by a newer version.", hint="Use the newer code-intel."
-            )
+        _require_ours(settings)
         doomed = _doomed(settings, forest, chosen, days, now)
-        for item in doomed:
-            if item.reason.name == "twin":
-                _unite(settings, state, item.entry, now)
-        _take_away(
-            settings, state, [item.entry for item in doomed if item.reason.name != "twin"], now
-        )
-        return doomed
+    done: list[Doomed] = []
+    for some in batches(doomed):
+        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+            reconcile_locked(settings, state, now=now)
+            known = agreements.look(settings.agreements).by_key
+            same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]
+            for item in same:
+                if item.reason.name == "twin":
+                    _unite(settings, state, item.entry, now)
+            gone = [item.entry for item in same if item.reason.name != "twin"]
+            _take_away(settings, state, gone, now)
+        done += same
+    return done
 
 
 def _doomed(
@@ -142,6 +145,13 @@ def _doomed(
     return found
 
 
+def _require_ours(settings: Settings) -> None:
+    if pairs.load(journal.pairs_path(settings)).read_only:
+        raise StorageError(
+            f"{pairs.FILE} was written by a newer version.", hint="Use the newer code-intel."
+        )
+
+
 def _require_complete(forest: Index) -> None:
     index = forest.freshness()
     if index.state != "fresh" or not index.files:
@@ -149,7 +159,6 @@ def _require_complete(forest: Index) -> None:
         raise NotFoundError(
             f"The index of the source is not complete, so nothing is proven to be gone: {why}",
             hint="Run `code-intel sync --words-only`, and `code-intel doctor` if that does not help.",
-            code="index_incomplete",
         )
 
 
@@ -162,7 +171,7 @@ def _unite(settings: Settings, state: State, entry: Entry, now: datetime) -> Non
     if entry.agreement is None or entry.key is None:
         return
     confirmed = is_confirmed(settings, entry, state)
-    pending = Pending(entry.key, render(replace(entry.agreement)), confirmed)
+    pending = Pending(entry.key, render(entry.agreement), confirmed)
     state.begin(pending)
     for path in entry.also:
         trash.move(settings, path, now=now)

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -292,3 +293,17 @@ def test_a_term_and_symbol_come_once_and_a_file_in_the_way_stays(tmp_path: Path)
 def _files(config: Settings, row: object) -> list[Path]:
     arrive(config, file(row), now=NOW)
     return list(config.agreements.glob("*.md"))
+
+
+def test_what_somebody_learns_while_a_large_file_comes_in_is_not_lost(tmp_path: Path) -> None:
+    config = project(tmp_path)
+    rows = [ROW | {"nl_term": f"term {number}"} for number in range(450)]
+    data = file(*rows, ROW | {"nl_term": "term 7"})
+    with ThreadPoolExecutor(1) as other:
+        coming = other.submit(arrive, config, data, now=NOW)
+        learn(config, LOGIN, confirmed=True, now=NOW)
+        fates = [item.fate for item in coming.result()]
+    assert fates == ["import"] * 450 + ["repeated"]
+    known = {pair.key for pair in pairs.load(journal.pairs_path(config)).pairs}
+    assert known == {entry.key for entry in load_all(config.agreements)}
+    assert len(known) == 451
