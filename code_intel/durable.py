@@ -70,39 +70,39 @@ def on(disk: Disk) -> Iterator[None]:
         _DISKS.remove(disk)
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes, *, flushed: bool = True) -> None:
     """Put `data` at `path`, over what is there; makes folders and keeps the old file's mode.
 
+    Without `flushed` a power loss may bring the old file back, until the next change in that folder is flushed.
+
     Raises:
-        StorageError: The disk refused. The old file is there still, or, where only the folder could not be
-            made durable, the new one.
+        StorageError: The disk refused; the old file is there, or the new one, where only its name could not be kept.
     """
     with _refusals(path, "written"):
         make_folder(path.parent)
         with _beside(path, data, _mode(path)) as fresh:
             _disk().rename(fresh, path)
-        _sync_folder(path.parent)
+        _sync_folder(path.parent, flushed=flushed)
 
 
-def create(path: Path, data: bytes, mode: int | None = None) -> None:
+def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = True) -> None:
     """Put `data` at `path`, over nothing; makes folders. Of two at once one succeeds.
-
-    After an error there is nothing, as far as the disk still lets us say so.
 
     Args:
         path: Where.
         data: The whole content.
         mode: Who may do what with it; what the umask leaves, if not given.
+        flushed: See `replace`.
 
     Raises:
-        StorageError: Something is there (its cause is a FileExistsError), or the disk refused.
+        StorageError: Something is there (its cause is a FileExistsError), or the disk refused: then nothing is.
     """
     with _refusals(path, "made"):
         make_folder(path.parent)
         with _beside(path, data, mode) as fresh:
             _rename_over_nothing(fresh, path)
         try:
-            _sync_folder(path.parent)
+            _sync_folder(path.parent, flushed=flushed)
         except OSError:
             with suppress(OSError):
                 _disk().unlink(path)
@@ -136,8 +136,7 @@ def remove(path: Path, *, flushed: bool = True) -> bool:
             _disk().unlink(path)
         except FileNotFoundError:
             return False
-        if flushed:
-            _sync_folder(path.parent)
+        _sync_folder(path.parent, flushed=flushed)
     return True
 
 
@@ -159,8 +158,7 @@ def append(path: Path, lines: bytes, *, flushed: bool = True) -> None:
             extend(handle, b"\n" + lines if torn else lines, end, flushed=flushed)
         finally:
             os.close(handle)
-        if is_new and flushed:
-            _sync_folder(path.parent)
+        _sync_folder(path.parent, flushed=is_new and flushed)
 
 
 def extend(handle: int, data: bytes, end: int, *, flushed: bool = True) -> None:
@@ -335,8 +333,10 @@ def _rename_over_nothing(path: Path, target: Path) -> None:
             raise
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path, *, flushed: bool = True) -> None:
     """Make names durable; a no-op where folders cannot be opened, as on Windows, or flushed."""
+    if not flushed:
+        return
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

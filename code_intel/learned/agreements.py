@@ -221,9 +221,10 @@ def write_all(folder: Path, agreements: Iterable[Agreement], since: float = NOW)
     with durable.locked(lock_path(folder)):
         known = look(folder, since).by_key
         files = [_file(folder, known, canonical(agreement)) for agreement in agreements]
-        for path, data in dict(files).items():
-            if data is not None:
-                durable.replace(path, data)
+        todo = {path: data for path, data in dict(files).items() if data is not None}
+        last = {path.parent: path for path in todo}
+        for path, data in todo.items():
+            durable.replace(path, data, flushed=path == last[path.parent])
     return [path for path, _ in files]
 
 

@@ -3,7 +3,7 @@
 Killed at any moment, the next run completes it; refused by the disk, what was done is taken back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -49,9 +49,7 @@ def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent
         try:
             backup.keep(plan.root, kept)
             durable.make_folder(folder)
-            for number, change in enumerate(plan.changes, 1):
-                _change(change)
-                advance(number, len(plan.changes), "files")
+            _make(plan.changes, advance)
             kept = replace(kept, finished=True)
             backup.write(kept)
         except StorageError:
@@ -95,11 +93,18 @@ def _require_same(change: Change) -> None:
         )
 
 
-def _change(change: Change) -> None:
-    """Write one file, unless it is so: where there was none over nothing, and through a link."""
-    if change.after is None or content(change.path) == change.after:
-        return
+def _make(changes: Sequence[Change], advance: Advance) -> None:
+    """Write what is not written yet; the last of a folder flushes it."""
+    todo = [one for one in changes if one.after is not None and content(one.path) != one.after]
+    last = {change.path.parent: change for change in todo}
+    for number, change in enumerate(todo, 1):
+        _write(change, change.after or b"", flushed=change is last[change.path.parent])
+        advance(number, len(todo), "files")
+
+
+def _write(change: Change, data: bytes, *, flushed: bool) -> None:
+    """Write one file: where there was none over nothing, and through a link."""
     if change.before is None:
-        durable.create(change.path, change.after)
+        durable.create(change.path, data, flushed=flushed)
     else:
-        durable.replace(change.path.resolve(), change.after)
+        durable.replace(change.path.resolve(), data, flushed=flushed)

@@ -126,12 +126,13 @@ def undo(root: Path, backup: Backup) -> None:
         StorageError: The disk refused; do it again.
     """
     back, left = undoing(root, backup)
+    last = {(root / record.file).parent: record for record in back}
     for record in back:
-        path = (root / record.file).resolve()
+        path = root / record.file
         if record.before:
-            durable.replace(path, _kept(backup, record))
+            durable.replace(path.resolve(), _kept(backup, record))
         else:
-            durable.remove(path)
+            durable.remove(path, flushed=record is last[path.parent])
     made = {(root / record.file).parent for record in backup.records if not record.before}
     for folder in sorted(made - {root}, reverse=True):
         if not any(folder.glob("*")):
