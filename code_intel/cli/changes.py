@@ -9,17 +9,6 @@ from typing import Any
 
 from code_intel.config import STATE_FOLDER, Settings, default_config
 from code_intel.errors import ConfigError
-from code_intel.ignored import TEXT as IGNORED_STATE
-
-__all__ = [
-    "IGNORED_STATE",
-    "Change",
-    "check_writable",
-    "content",
-    "databases",
-    "hidden",
-    "pretty",
-]
 
 LONGEST_SHOWN = 200_000
 """Bytes up to which a plan shows what changes in a file, line by line."""

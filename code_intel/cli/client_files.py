@@ -30,6 +30,7 @@ def _format(module: Any) -> Format:
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {"json": _format(mcp_json), "toml": _format(mcp_toml)}
 )
+Entries = Mapping[str, Mapping[str, Any]]
 BROKEN = "{path} is no {kind} with an object {key}; it was left as it is."
 ODD = "{path} has its servers in a form that cannot be changed safely; it was left as it is."
 
@@ -42,40 +43,56 @@ def merge(client: Client, root: Path) -> Change:
     """
     path = root / client.file
     wanted = _wanted(client, root)
+    whole = _bytes(client, _whole(client, wanted))
     before = content(path)
     if before is None:
-        return check_writable(Change(path, None, _bytes(client, _whole(client, wanted))))
-    text, present = _read(client, path, before, root)
-    kind = FORMATS[client.format]
+        return check_writable(Change(path, None, whole))
+    read = _read(client, before)
+    if read is None:
+        raise _by_hand(BROKEN, client, path, wanted)
+    text, present = read
     stale = [
         name
         for name in SERVERS
         if clients.is_ours(client, name, present.get(name))
         and clients.is_stale(client, name, present[name], str(root))
     ]
-    missing = {name: entry for name, entry in wanted.items() if name not in present}
-    new: str | None = text
-    for name in stale:
-        new = new and kind.replaced(new, client.key, name, wanted[name])
-    if missing and new is not None:
-        new = (
-            _filled(client, new, missing)
-            if kind.is_blank(new)
-            else kind.merged(new, client.key, missing)
-        )
+    missing = [name for name in SERVERS if name not in present]
+    new = _merged(client, text, {n: wanted[n] for n in stale}, {n: wanted[n] for n in missing})
     if new is None:
-        raise _by_hand(ODD, client, path, root)
+        raise _by_hand(ODD, client, path, wanted)
     mended = f"mends {', '.join(stale)}" if stale else ""
     return check_writable(Change(path, before, new.encode(), mended))
+
+
+def _merged(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
+    """Return the text with some entries exchanged and some added; None where that is not safe."""
+    kind = FORMATS[client.format]
+    for name, entry in stale.items():
+        mended = kind.replaced(text, client.key, name, entry)
+        if mended is None:
+            return None
+        text = mended
+    if not missing:
+        return text
+    if kind.is_blank(text):
+        return _filled(client, text, missing)
+    return kind.merged(text, client.key, missing)
 
 
 def without(client: Client, path: Path, before: bytes) -> bytes | None:
     """Return the file without our entries; None if it has nothing else and `merge` made it.
 
     Raises:
-        ConfigError: The file is not what it should be.
+        ConfigError: It names our servers, and cannot be read or changed safely.
     """
-    text, present = _read(client, path, before, path.parent)
+    if not any(name.encode() in before for name in SERVERS):
+        return before  # whatever else it is
+    by_hand = f"Take {', '.join(SERVERS)} out of {client.key} by hand, then call this again."
+    read = _read(client, before)
+    if read is None:
+        raise ConfigError(_said(BROKEN, client, path), hint=by_hand)
+    text, present = read
     ours = [name for name in SERVERS if clients.is_ours(client, name, present.get(name))]
     if not ours:
         return before
@@ -90,13 +107,11 @@ def without(client: Client, path: Path, before: bytes) -> bytes | None:
                 return rest.encode()
     left = FORMATS[client.format].without(text, client.key, ours)
     if left is None:
-        raise ConfigError(
-            ODD.format(path=path), hint=f"Take {', '.join(ours)} out of {client.key} by hand."
-        )
+        raise ConfigError(_said(ODD, client, path), hint=by_hand)
     return left.encode()
 
 
-def _filled(client: Client, text: str, entries: Mapping[str, Any]) -> str:
+def _filled(client: Client, text: str, entries: Entries) -> str:
     """Return a blank file with the entries; its last line tells how it ended before."""
     whole = _whole(client, entries)
     closed = not text.strip("\ufeff") or text.endswith("\n")
@@ -110,7 +125,7 @@ def _wanted(client: Client, root: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _whole(client: Client, entries: Mapping[str, Any]) -> str:
+def _whole(client: Client, entries: Entries) -> str:
     return FORMATS[client.format].whole(client.key, entries)
 
 
@@ -130,22 +145,21 @@ def _bytes(client: Client, text: str) -> bytes:
         ) from None
 
 
-def _read(client: Client, path: Path, before: bytes, root: Path) -> tuple[str, dict[str, Any]]:
+def _read(client: Client, before: bytes) -> tuple[str, dict[str, Any]] | None:
+    """Return a file's text and its servers; None if it is not written as it should be."""
     try:
         text = before.decode()
         present = FORMATS[client.format].read(text, client.key)
     except (ValueError, RecursionError):
-        text, present = "", None
-    if not isinstance(present, dict):
-        raise _by_hand(BROKEN, client, path, root)
-    return text, cast("dict[str, Any]", present)
+        return None
+    return (text, cast("dict[str, Any]", present)) if isinstance(present, dict) else None
 
 
-def _by_hand(message: str, client: Client, path: Path, root: Path) -> ConfigError:
-    ours = _wanted(client, root)
+def _said(message: str, client: Client, path: Path) -> str:
+    return message.format(path=path, kind=client.format.upper(), key=client.key)
+
+
+def _by_hand(message: str, client: Client, path: Path, ours: Entries) -> ConfigError:
     add = json.dumps(ours, ensure_ascii=False) if client.format == "json" else _whole(client, ours)
-    kind = client.format.upper()
-    return ConfigError(
-        message.format(path=path, kind=kind, key=client.key),
-        hint=f"Mend it, or add these to {client.key} by hand: {add}",
-    )
+    hint = f"Mend it, or add these to {client.key} by hand: {add}"
+    return ConfigError(_said(message, client, path), hint=hint)

@@ -21,6 +21,7 @@ from code_intel.cli.clients import CLIENTS, Client
 from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
 from code_intel.cli.removal import removal
+from code_intel.config.locating import locate_config
 from code_intel.durable import on
 from code_intel.errors import StorageError
 from code_intel.tools.table import GATEWAY_TOOLS
@@ -344,6 +345,8 @@ def test_a_path_that_a_client_would_expand_or_cannot_write_is_said(
     broken.mkdir()
     assert init("--client", "codex", code=2, root=broken)["field"] == "project"
     assert list(broken.iterdir()) == []
+    write(broken, BY_NAME["gemini"], "{}")
+    assert init("--client", "gemini", code=2, root=broken)["field"] == "project"
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
@@ -546,3 +549,28 @@ def test_a_project_of_an_earlier_version_is_pointed_to_the_migration(
     assert main(["migrate", "--", str(project)]) == 0
     capsys.readouterr()
     assert not any("migrate" in note for note in init()["notes"])
+
+
+def test_remove_leaves_alone_what_it_cannot_read_and_has_nothing_of_ours(
+    project: Path, init: Init
+) -> None:
+    file = write(project, BY_NAME["vscode"], '{"servers": [')
+    init()
+    init("--remove")
+    assert files(project) == {".vscode/mcp.json": b'{"servers": ['}
+    file.write_bytes(b'{"servers": {"devrag-map": }')
+    error = init("--remove", code=2)
+    assert "was left as it is" in error["message"]
+    assert "by hand" in error["hint"]
+
+
+def test_a_config_named_by_its_absolute_path_is_found_in_the_layout_below_the_state_folder(
+    project: Path,
+) -> None:
+    config = project / ".code-intel" / "devrag-map.json"
+    config.parent.mkdir()
+    config.write_text("{}", encoding="utf-8")
+    assert locate_config(str(project / "devrag-map.json"), serving=True) == config
+    (project / "devrag-map.json").write_text("{}", encoding="utf-8")
+    found = locate_config(str(project / "devrag-map.json"), serving=True)
+    assert found == project / "devrag-map.json"
