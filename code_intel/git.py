@@ -141,6 +141,24 @@ def is_at_work(folder: Path) -> bool:
     return lock is not None and (folder / os.fsdecode(lock).rstrip("\n")).exists()
 
 
+def is_second_tree(folder: Path, base: Path) -> bool:
+    """Whether a folder is another work tree of the repository that `base` is in: the same files once more.
+
+    Raises:
+        TimeoutError: Git did not answer in time.
+    """
+    if not (folder / ".git").is_file():
+        return False
+    said = [run(each, "rev-parse", "--git-common-dir") for each in (base, folder)]
+    if None in said:
+        return False
+    one, other = (
+        os.path.realpath(each / os.fsdecode(place or b"").rstrip("\n"))
+        for each, place in zip((base, folder), said, strict=True)
+    )
+    return one == other
+
+
 def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | None:
     """Return the files that differ from HEAD or are new, relative to `folder`; of `files`, if any.
 

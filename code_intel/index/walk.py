@@ -296,6 +296,8 @@ def git_files(base: Path) -> list[str] | None:
     for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
         inner = base / name
         if inner.is_dir() and not inner.is_symlink():  # a submodule, or a repository in this one
+            if git.is_second_tree(inner, base):
+                continue
             relative, listed_inside = name.rstrip("/"), git_files(inner)
             if listed_inside is None:
                 listed_inside = list(walk_folder(inner, rules=True))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.index.facade import Index
 from code_intel.learned.reconcile import reconcile
 from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, cloned, git, made
 
@@ -31,15 +32,23 @@ def test_a_work_tree_has_a_memory_of_its_own_and_shares_the_trunk(origin: Machin
 
 
 def test_a_work_tree_inside_the_project_is_none_of_its_business(origin: Machine) -> None:
-    (origin.root / ".gitignore").write_text("trees/\n*.db\n", encoding="utf-8")
-    origin.commit()
+    library = made(origin.root.parent / "library")
+    origin.git("submodule", "-q", "add", str(library.root), "lib")
     origin.git("worktree", "add", "-q", "-b", "side", "trees/side")
     side = Machine(origin.root / "trees" / "side")
     side.learn(EXPORT, "told at the side")
     assert origin.said().keys() == origin.pairs().keys() == {LOGIN, SEARCH}
     assert side.said().keys() == side.pairs().keys() == {LOGIN, SEARCH, EXPORT}
     assert "told at the side" not in "".join(origin.served("ユーザーの書き出し"))
-    assert origin.is_clean()
+    with Index(origin.settings.forest) as forest:
+        forest.complete(words_only=True)
+        documents = {row.path for row in forest.store.documents()}
+    # its files are the project's once more; those of a submodule are there once
+    assert {"src/app.py", "lib/src/app.py"} <= documents
+    assert not any(document.startswith("trees/") for document in documents)
+    with Index(side.settings.forest) as forest:
+        forest.complete(words_only=True)
+        assert forest.store.document("src/app.py") is not None
 
 
 @pytest.mark.parametrize(
