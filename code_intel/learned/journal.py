@@ -12,9 +12,10 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from code_intel.chunking.agreement import canonical, read, render
+from code_intel import durable
+from code_intel.chunking.agreement import canonical, file_name, read, render
 from code_intel.config import Settings
-from code_intel.learned import agreements, claims, pairs
+from code_intel.learned import agreements, claims, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.folder import NOW
 from code_intel.learned.pairs import Pair
@@ -76,16 +77,35 @@ def finish(
     Confirmed is what was asked for and no more: not a claim that came into the folder meanwhile.
     """
     agreement = read(pending.text)
+    if pending.old:
+        _give_name(settings, pending, agreement, now)
     pair = to_pair(agreement, planned_file(settings, agreement, since))
     write_pair(settings, pair, now=now)
     entry = write_agreement(settings, agreement, since)
     with state.transaction():
+        if pending.old:
+            state.rename(pending.old, pending.key)
         if pending.confirmed and entry.agreement and not claims.adds(entry.agreement, agreement):
             state.confirm(entry.digest, now)
             state.use(pending.key, now)
         remember(settings, state, pending.key, pair, entry)
         state.finish(pending.key)
     return Stored(entry, pair)
+
+
+def _give_name(settings: Settings, pending: Pending, agreement: Agreement, now: datetime) -> None:
+    """Write an agreement under its new name, with people's notes; its old files go to the trash."""
+    folder = settings.agreements
+    old = agreements.find(folder, pending.old) if pending.old else None
+    paths = {old.path, *old.also} if old else set()
+    if agreements.find(folder, pending.key) is None:
+        path = old.path if old else folder / ""
+        if path.name != file_name(*pending.key):
+            path = agreements.new_path(path.parent if old else folder, agreement)
+        durable.replace(path, pending.text.encode())
+        paths.discard(path)
+    for path in paths:
+        trash.move(settings, path, now=now)
 
 
 def write_pair(settings: Settings, pair: Pair, *, now: datetime) -> None:

@@ -172,7 +172,11 @@ def _side(base: str | None, current: str | None) -> Side:
 
 def _finish_pending(settings: Settings, state: State, now: datetime) -> list[str]:
     notes = []
-    for pending in state.pending():
+    begun = state.pending()
+    if begun:
+        durable.sweep(settings.state)
+        durable.sweep(settings.agreements)
+    for pending in begun:
         try:
             journal.finish(settings, state, pending, now=now)
         except (AgreementProblem, StorageError) as error:

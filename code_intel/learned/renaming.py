@@ -11,11 +11,11 @@ from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned import agreements, journal, trash
+from code_intel.learned import agreements, journal
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.learn import spoken
 from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.state import State, open_state
+from code_intel.learned.state import Pending, State, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
 
@@ -75,7 +75,7 @@ def rename(
         if file.name != file_name(new.nl_term, new.symbol):
             file = agreements.new_path(file.parent, new)
         if not dry:
-            _write(settings, state, entry, new, file, now)
+            _write(settings, state, entry, new, now)
     return Renamed(agreements.key_of(new), file, confirmed)
 
 
@@ -122,15 +122,11 @@ def _require_room(settings: Settings, old: Agreement, new: Agreement) -> None:
         )
 
 
-def _write(
-    settings: Settings, state: State, entry: Entry, new: Agreement, file: Path, now: datetime
-) -> None:
-    """Write the new one first: whoever dies in between leaves two, and loses none."""
+def _write(settings: Settings, state: State, entry: Entry, new: Agreement, now: datetime) -> None:
+    """Begin with the whole of it in the store: whoever dies in between is followed by one who finishes it."""
     notes = agreements.notes_in(entry.path.read_bytes())
-    durable.replace(file, render(new, notes=notes).encode())
-    journal.store(settings, state, new, confirmed=new.confirmed, now=now)
-    if entry.key:
-        state.rename(entry.key, agreements.key_of(new))
-    for path in {entry.path, *entry.also} - {file}:
-        trash.move(settings, path, now=now)
+    text = render(new, notes=notes)
+    pending = Pending(agreements.key_of(new), text, new.confirmed, entry.key)
+    state.begin(pending)
+    journal.finish(settings, state, pending, now=now)
     reconcile_locked(settings, state, now=now)  # takes the old pair away

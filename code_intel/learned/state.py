@@ -22,7 +22,7 @@ from code_intel.learned.experience import Experience
 from code_intel.learned.recall import fold
 from code_intel.mounts import journal_mode
 
-VERSION = 2
+VERSION = 3
 MOST_EXPERIENCES = 100_000
 """Rows kept; the oldest go first, and with them their share of the counts."""
 _PRUNE_EVERY = 1000
@@ -45,6 +45,10 @@ CREATE TABLE experience (
     wording TEXT NOT NULL, session_id TEXT NOT NULL, detail TEXT NOT NULL, at TEXT NOT NULL,
     UNIQUE (nl_term, symbol, kind, wording, session_id));
 CREATE INDEX objection ON experience (nl_term, symbol) WHERE kind IN ('rejected', 'failed');
+"""
+_THIRD = """
+ALTER TABLE pending ADD COLUMN old_term TEXT;
+ALTER TABLE pending ADD COLUMN old_symbol TEXT;
 """
 _NOTE = """
 INSERT OR REPLACE INTO experience (nl_term, symbol, kind, wording, session_id, detail, at)
@@ -77,11 +81,12 @@ class Outline(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """An agreement that is being learned: its whole text, and whether it is confirmed."""
+    """An agreement that is being learned: its whole text, whether it is confirmed, and what it was called."""
 
     key: Key
     text: str
     confirmed: bool
+    old: Key | None = None
 
 
 class State:
@@ -185,13 +190,16 @@ class State:
 
     def begin(self, pending: Pending) -> None:
         """Remember what is about to be written, so that it can be finished after a crash."""
-        row = (*pending.key, pending.text, int(pending.confirmed))
-        self._rows("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", row)
+        row = (*pending.key, pending.text, int(pending.confirmed), *(pending.old or (None, None)))
+        self._rows("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def pending(self) -> list[Pending]:
         """Return what was begun and not finished."""
-        rows = self._rows("SELECT nl_term, symbol, text, confirmed FROM pending")
-        return [Pending((row[0], row[1]), row[2], bool(row[3])) for row in rows]
+        sql = "SELECT nl_term, symbol, text, confirmed, old_term, old_symbol FROM pending"
+        return [
+            Pending((term, symbol), text, bool(confirmed), None if old[0] is None else (*old,))
+            for term, symbol, text, confirmed, *old in self._rows(sql)
+        ]
 
     def finish(self, key: Key) -> None:
         """Forget a pending agreement: everything about it is written."""
@@ -288,9 +296,11 @@ def _migrate(db: apsw.Connection) -> None:
         _require_known(version)
         if version < 1:
             db.execute(_FIRST)
-        if version < VERSION:
+        if version < 2:  # noqa: PLR2004 - the version that brought them
             db.execute(_SECOND)
             _fold_aliases(db)
+        if version < VERSION:
+            db.execute(_THIRD)
             db.pragma("user_version", VERSION)
     except BaseException:
         db.execute("ROLLBACK")

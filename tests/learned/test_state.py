@@ -45,7 +45,7 @@ def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_wa
         assert state.pending() == [Pending(("送料計算", "shipping_fee"), "text", True)]  # noqa: FBT003 - a row
         assert state.experiences() == []
         state.note(one("rejected"))
-    assert version(path) == store.VERSION == 2
+    assert version(path) == store.VERSION == 3
     with open_state(tmp_path) as state:
         assert state.experiences() == [one("rejected")]
 
@@ -96,7 +96,7 @@ with open_state(Path(sys.argv[1])) as state:
 """
 
 
-def test_two_processes_that_find_version_1_at_once_both_read_version_2(tmp_path: Path) -> None:
+def test_two_processes_that_find_version_1_at_once_both_read_the_newest(tmp_path: Path) -> None:
     path = state_version_1.make(tmp_path)
     processes = [
         subprocess.Popen(
@@ -111,7 +111,7 @@ def test_two_processes_that_find_version_1_at_once_both_read_version_2(tmp_path:
     ]
     said = {process.communicate()[0].strip() for process in processes}
     assert said == {str({KEY: {"sign in": 2}})}
-    assert version(path) == 2
+    assert version(path) == store.VERSION
 
 
 def test_the_same_of_one_session_counts_once_and_moves_up(tmp_path: Path) -> None:
