@@ -221,8 +221,8 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _session_lines(agreement: Agreement) -> Iterable[str]:
-    if agreement.intent:
-        yield f"- Intent: {md.heading(agreement.intent)}\n"
+    if intent := md.heading(agreement.intent):
+        yield f"- Intent: {intent}\n"
     if agreement.frame:
         yield "- 成功時の QueryFrame:\n"
         yield from (md.slot(name, value, "  ") for name, value in agreement.frame)

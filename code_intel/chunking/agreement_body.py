@@ -140,7 +140,10 @@ def _preamble(body: str) -> list[str]:
 def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield each line, and whether a fence above it makes it code; a fence that nothing closes makes none."""
     lines = list(lines)
-    left = Counter(line.rstrip() for line in lines if _FENCE.match(line))
+    left = Counter(line.rstrip() for line in lines if line[:3] in {"```", "~~~"})
+    if not left:
+        yield from ((line, False) for line in lines)
+        return
     fence = ""
     for line in lines:
         mark = _FENCE.match(line)

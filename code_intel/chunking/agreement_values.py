@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -157,6 +158,7 @@ def further(values: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
     )
 
 
+@lru_cache(maxsize=256)  # every file has the same keys
 def our_name(key: str) -> str:
     """Return a key as ours are spelled: `NL-Term` is `nl_term`."""
     return re.sub(r"[- ]", "_", key.strip().lower())

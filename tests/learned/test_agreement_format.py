@@ -82,6 +82,7 @@ def test_the_text_survives_a_checkout_with_other_line_ends(agreement: Agreement)
 
 @settings(deadline=None)
 @given(AGREEMENTS)
+@example(Agreement("a", "B", intent="\r\n"))
 def test_writing_again_changes_nothing(agreement: Agreement) -> None:
     text = render(agreement)
     assert render(read(text), notes=notes_of(text)) == text
