@@ -45,64 +45,95 @@ class Client(NamedTuple):
     Attributes:
         name: As in `--client`.
         file: What it reads, relative to the project.
-        format: How that is written.
         key: Which object in it has the servers.
+        tool: What it calls a tool, with `{server}` and `{tool}`.
+        longest: How long that may be.
+        note: What to do next, for people.
+        format: How the file is written.
         fixed: What every entry begins with.
         told: How a server learns of its project: empty, by itself; `cwd`, by that key, absolute;
             else by a variable that the client replaces.
         finds: Where it looks for programs: None is PATH; without a shell that is short.
         expands: What it takes for a variable, also where a path has it.
-        tool: What it calls a tool, with `{server}` and `{tool}`.
-        longest: How long that may be.
-        note: What to do next, for people.
     """
 
     name: str
     file: str
-    format: Literal["json", "toml"]
     key: str
-    fixed: Mapping[str, str]
-    told: str
-    finds: str | None
-    expands: str
     tool: str
     longest: int
     note: str
+    format: Literal["json", "toml"] = "json"
+    fixed: Mapping[str, str] = MappingProxyType({})
+    told: str = ""
+    finds: str | None = None
+    expands: str = ""
 
 
 _STDIO: Mapping[str, str] = MappingProxyType({"type": "stdio"})
-_PLAIN: Mapping[str, str] = MappingProxyType({})
 _BRACED = r"\$\{"
+_WORKSPACE = "${workspaceFolder}"
+_THIS_MACHINE = "names this machine's folder: keep it out of git, or run init on each machine."
 
 CLIENTS = (
     Client(
-        "claude", ".mcp.json", "json", "mcpServers", _STDIO, "", None, _BRACED,
-        "mcp__{server}__{tool}", 64,
-        "Start Claude Code in the project and approve the servers once; /mcp shows them.",
+        "claude",
+        ".mcp.json",
+        key="mcpServers",
+        fixed=_STDIO,
+        expands=_BRACED,
+        tool="mcp__{server}__{tool}",
+        longest=64,
+        note="Start Claude Code in the project and approve the servers once; /mcp shows them.",
     ),
     Client(
-        "codex", ".codex/config.toml", "toml", "mcp_servers", _PLAIN, "cwd", DESKTOP, "",
-        "mcp__{server}__{tool}", 64,
-        "Codex reads this file in a project that it trusts; `codex mcp list` shows the servers. It "
-        "names this machine's folder: keep it out of git, or run init on each machine.",
+        "codex",
+        ".codex/config.toml",
+        format="toml",
+        key="mcp_servers",
+        told="cwd",
+        finds=DESKTOP,
+        tool="mcp__{server}__{tool}",
+        longest=64,
+        note="Codex reads this file in a project that it trusts; `codex mcp list` shows the servers. It "
+        + _THIS_MACHINE,
     ),
     Client(
-        "cursor", ".cursor/mcp.json", "json", "mcpServers", _STDIO, "${workspaceFolder}", DESKTOP, _BRACED,
-        "{server}:{tool}", 60,
-        "Restart Cursor, then switch the servers on in its settings, under MCP.",
+        "cursor",
+        ".cursor/mcp.json",
+        key="mcpServers",
+        fixed=_STDIO,
+        told=_WORKSPACE,
+        finds=DESKTOP,
+        expands=_BRACED,
+        tool="{server}:{tool}",
+        longest=60,
+        note="Restart Cursor, then switch the servers on in its settings, under MCP.",
     ),
     Client(
-        "vscode", ".vscode/mcp.json", "json", "servers", _STDIO, "${workspaceFolder}", DESKTOP, _BRACED,
-        "mcp_{server}_{tool}", 64,
-        "In VS Code run “MCP: List Servers”, start them and say that you trust them.",
+        "vscode",
+        ".vscode/mcp.json",
+        key="servers",
+        fixed=_STDIO,
+        told=_WORKSPACE,
+        finds=DESKTOP,
+        expands=_BRACED,
+        tool="mcp_{server}_{tool}",
+        longest=64,
+        note="In VS Code run “MCP: List Servers”, start them and say that you trust them.",
     ),
     Client(
-        "gemini", ".gemini/settings.json", "json", "mcpServers", _PLAIN, "cwd", None, r"\$\w|\$\{",
-        "mcp_{server}_{tool}", 63,
-        "Gemini CLI starts them in a folder that it trusts; `gemini mcp list` shows them. The file "
-        "names this machine's folder: keep it out of git, or run init on each machine.",
+        "gemini",
+        ".gemini/settings.json",
+        key="mcpServers",
+        told="cwd",
+        expands=r"\$\w|\$\{",
+        tool="mcp_{server}_{tool}",
+        longest=63,
+        note="Gemini CLI starts them in a folder that it trusts; `gemini mcp list` shows them. The file "
+        + _THIS_MACHINE,
     ),
-)  # fmt: skip
+)
 """Every client; a new one is a row here and a section of docs/clients.md."""
 DEFAULT = "claude"
 ALL = "all"
