@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
+from code_intel.cli import mcp_json
 from code_intel.cli.migration import applying, backup
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.config import load_settings
@@ -412,6 +413,47 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
     assert after.pop("devrag-map.json") == b"{}"
     assert without_backup(after) == before
     assert done.folder.is_dir()
+
+
+def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> None:
+    v37(root)
+    todo = plan(root)
+    begun = backup.planned(root, todo.changes, NOW)
+    backup.keep(root, begun)
+    mine = (root / ".mcp.json").read_text(encoding="utf-8").replace("{", '{"mine": 1,', 1)
+    write(root, {".mcp.json": mine})
+    before = tree(root)
+    migrate(root)
+    assert [one.folder for one in backup.found(root)] == [begun.folder]
+    applying.undo(root, applying.last(root))
+    assert tree(root) == without_backup(before)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "// nothing yet", "\ufeff", "{}", '{"mcpServers": {}}\n']
+)
+def test_a_file_without_servers_gets_ours(root: Path, text: str) -> None:
+    v37(root)
+    write(root, {".mcp.json": text})
+    migrate(root)
+    after = (root / ".mcp.json").read_text(encoding="utf-8")
+    assert after.startswith(text.rstrip("}\n")[:-1])
+    assert isinstance(found := mcp_json.read(after, "mcpServers"), dict)
+    assert list(found) == ["code-intel", "devrag-map", "devrag-forest"]
+
+
+def test_a_link_stays_a_link(root: Path) -> None:
+    v37(root)
+    target = root.parent / "shared.json"
+    (root / ".mcp.json").rename(target)
+    (root / ".mcp.json").symlink_to(target)
+    before = target.read_bytes()
+    migrate(root)
+    assert (root / ".mcp.json").is_symlink()
+    assert b"code_intel_server.py" not in target.read_bytes()
+    applying.undo(root, applying.last(root))
+    assert (root / ".mcp.json").is_symlink()
+    assert target.read_bytes() == before
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(

@@ -70,7 +70,10 @@ def planned(root: Path, changes: Iterable[Change], now: datetime) -> Backup:
     for change in changes:
         new = _record(root, change)
         old = records.get(new.file, new)
-        records[new.file] = replace(new, before=old.before)
+        is_ours = (
+            new.before == old.after
+        )  # it was changed already: what there was before that counts
+        records[new.file] = replace(new, before=old.before) if is_ours else new
     return replace(backup, records=tuple(records.values()))
 
 
@@ -86,7 +89,8 @@ def keep(root: Path, backup: Backup) -> None:
     write(backup)
     for record in backup.records:
         copy, path = backup.copy_of(record), root / record.file
-        if record.before and not copy.exists():
+        if record.before and digest(content(copy)) != record.before:
+            durable.remove(copy)  # somebody has edited the file since a run that was killed
             durable.create(copy, content(path) or b"", path.stat().st_mode & 0o7777)
 
 

@@ -171,7 +171,8 @@ def _text(before: bytes | None, changed: Mapping[str, Any], added: Mapping[str, 
     whole = mcp_json.whole(CLAUDE.key, added)
     text = (before or b"").decode()
     if mcp_json.is_blank(text):
-        return (text + (whole.removesuffix("\n") if text else whole)).encode()
+        closed = text.endswith("\n") or not text.strip("\ufeff")
+        return (text + ("" if closed else "\n") + whole).encode()
     for name, value in changed.items():
         text = mcp_json.replaced(text, CLAUDE.key, name, value)
     return mcp_json.merged(text, CLAUDE.key, added).encode() if added else text.encode()
