@@ -80,13 +80,13 @@ def pretty(document: dict[str, Any]) -> bytes:
 
 
 def databases(settings: Settings) -> list[Path]:
-    """Return where the project's databases are, or will be once it is set up, as far as that is inside."""
+    """Return where databases of the project are, were before it was set up, or will be, as far as inside."""
     found = []
     for config in (settings.map, settings.forest):
-        found.append(config.db_path)
+        written = default_config(config.corpus)["db_path"]
         if not config.path.is_file():
-            written = default_config(config.corpus)["db_path"]
             found.append(Path(os.path.normpath(settings.root / written)))
+        found += [config.db_path, settings.state / Path(written).name]
     return [path for path in dict.fromkeys(found) if path.is_relative_to(settings.root)]
 
 

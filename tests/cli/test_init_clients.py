@@ -577,3 +577,18 @@ def test_a_config_named_by_its_absolute_path_is_found_in_the_layout_below_the_st
     (project / "devrag-map.json").write_text("{}", encoding="utf-8")
     found = locate_config(str(project / "devrag-map.json"), serving=True)
     assert found == project / "devrag-map.json"
+
+
+def test_what_was_indexed_before_a_project_was_set_up_is_taken_back_as_well(
+    project: Path, init: Init, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+    (project / "a.py").write_bytes(b"def hello():\n    pass\n")
+    for step in (lambda: None, init):
+        step()
+        assert main(["sync", "--", str(project)]) == 0
+        capsys.readouterr()
+    assert (project / "vectors-forest.db").exists()
+    init("--remove")
+    assert files(project) == {"a.py": b"def hello():\n    pass\n"}
+    assert [path.name for path in project.iterdir()] == ["a.py"]
