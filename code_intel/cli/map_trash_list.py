@@ -19,18 +19,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List; 1 when there is nothing."""
     rows = [row_of(kept) for kept in trash.contents(project_of(args))]
-    lines = [visible(f"{row['name']}  ({row['says'] or row['kind']})") for row in rows]
+    lines = [visible(f"{row['name']}  ({row['kind']} {row['says']}".rstrip() + ")") for row in rows]
     emit(args, {"trash": rows, "total": len(rows)}, "\n".join(lines) or "The trash is empty.")
     return 0 if rows else 1
 
 
 def row_of(kept: Kept) -> dict[str, Any]:
     """Return one file of the trash as programs see it."""
-    agreement = None if kept.is_pair else agreements.load(kept.path).agreement
+    said = trash.pair_of(kept) if kept.is_pair else agreements.load(kept.path).agreement
     return {
         "name": encodable(kept.name),
         "at": kept.at.isoformat(),
-        "kind": "pair" if kept.is_pair else "agreement" if agreement else "file",
+        "kind": "file" if not said else "pair" if kept.is_pair else "agreement",
         "was": encodable(kept.origin),
-        "says": f"{agreement.nl_term} → {agreement.symbol}" if agreement else "",
+        "says": f"{said.nl_term} → {said.symbol}" if said else "",
     }

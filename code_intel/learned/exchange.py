@@ -232,9 +232,7 @@ def _object(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE:
         raise ValueError(f"it is larger than {MAX_LINE // 1024**2} MiB")
     try:
-        found = masked_data(
-            json.loads(line.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
-        )
+        found = masked_data(pairs.DECODER.decode(line.decode()))
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -302,14 +300,3 @@ def _outside(path: str) -> bool:
 
 def _wrong(field: str, why: str) -> UsageError:
     return UsageError(f"{field} {why}.", details={"field": field})
-
-
-def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(items)
-    if len(found) != len(items):
-        raise ValueError("it gives a key twice")
-    return found
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number of JSON")

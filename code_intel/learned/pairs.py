@@ -123,7 +123,7 @@ def _keep(data: bytes, file: PairsFile) -> PairsFile:
 
 def _parsed(data: bytes) -> PairsFile:
     try:
-        found = _document(_DECODER.decode(data.decode("utf-8-sig")))
+        found = _document(DECODER.decode(data.decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
         return replace(_salvaged(data), damage=f"It is not a pairs file: {error}.")
     if data.startswith(b"\xef\xbb\xbf"):
@@ -234,7 +234,7 @@ def set_aside(path: Path, now: datetime) -> Path:
 def _salvaged(data: bytes) -> PairsFile:
     """Return what of damaged bytes is whole; never raises."""
     try:
-        whole = salvage(data.decode("utf-8-sig", "surrogateescape"), _DECODER)
+        whole = salvage(data.decode("utf-8-sig", "surrogateescape"), DECODER)
         if type(whole.get("version", VERSION)) is not int:
             del whole["version"]
         return _document(whole)
@@ -329,4 +329,5 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+"""JSON without keys given twice, and without numbers that it does not have."""

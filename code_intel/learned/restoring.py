@@ -4,7 +4,6 @@ It comes back as it went: confirmed only if this machine confirmed that very con
 holds it (docs/decisions/0013).
 """
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import agreements, journal, pairs, trash
+from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Key
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import open_state
@@ -87,14 +86,10 @@ def _pair(kept: Kept) -> tuple[str, Key | None, bytes]:
     Raises:
         StorageError: It is no pair.
     """
-    try:
-        text = json.dumps({"version": pairs.VERSION, "pairs": [json.loads(text_of(kept))]})
-        found = pairs.parse(text.encode())
-    except (ValueError, RecursionError):
-        found = pairs.PairsFile()
-    if not found.pairs:
+    pair = trash.pair_of(kept)
+    if pair is None:
         raise StorageError(f"{kept.name} is no pair that could be read.", hint="Look at the file.")
-    agreement = canonical(replace(journal.to_agreement(found.pairs[0]), confirmed=False))
+    agreement = canonical(replace(journal.to_agreement(pair), confirmed=False))
     folder = Path(kept.origin).parent
     origin = (folder / file_name(agreement.nl_term, agreement.symbol)).as_posix()
     return origin, agreements.key_of(agreement), render(agreement).encode()

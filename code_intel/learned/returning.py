@@ -3,7 +3,6 @@
 An agreement carries everything but what other programs have put into its pair: those keys come from the trash.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from code_intel import durable
 from code_intel.chunking.agreement import file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError
-from code_intel.learned import pairs, trash
+from code_intel.learned import trash
 from code_intel.learned.agreements import Key
 from code_intel.learned.pairs import Pair
 
@@ -32,7 +31,7 @@ def returned(settings: Settings, keys: Collection[Key]) -> dict[Key, Returned]:
     with suppress(StorageError):
         for kept in trash.contents(settings) if wanted else ():
             key = wanted.get(Path(kept.origin).stem) if kept.is_pair else None
-            pair = _read(kept.path) if key else None
+            pair = trash.pair_of(kept) if key else None
             if key and pair and pair.key == key:
                 found[key] = Returned(pair, kept.path)
     return found
@@ -44,11 +43,3 @@ def clear(back: Mapping[Key, Returned], now: Mapping[Key, Pair]) -> None:
         if pair == now.get(key):
             with suppress(StorageError):
                 durable.remove(path)
-
-
-def _read(path: Path) -> Pair | None:
-    try:
-        document = {"version": pairs.VERSION, "pairs": [json.loads(path.read_bytes())]}
-    except (OSError, ValueError, RecursionError):
-        return None
-    return next(iter(pairs.parse(json.dumps(document).encode()).pairs), None)

@@ -90,6 +90,15 @@ def keep_pair(settings: Settings, pair: Pair, *, now: datetime) -> Path:
     return keep(settings, f"{name}.json", data.encode("utf-8", "replace"), now=now)
 
 
+def pair_of(kept: Kept) -> Pair | None:
+    """Return the pair that a file of the trash holds; None if it holds none that can be read."""
+    try:
+        document = {"version": pairs.VERSION, "pairs": [json.loads(kept.path.read_bytes())]}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return next(iter(pairs.parse(json.dumps(document).encode()).pairs), None)
+
+
 def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
     """Keep a file as it is, before something else is written in its place; return where the copy is.
 
