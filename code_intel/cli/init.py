@@ -31,6 +31,8 @@ from code_intel.config import (
     Settings,
     backups,
     default_config,
+    find_root,
+    holds_all_projects,
     load_settings,
 )
 from code_intel.errors import CodeIntelError, StorageError
@@ -41,6 +43,7 @@ WHOLLY_IGNORED = (
 )
 MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
 EARLIER = "This project was set up by an earlier version: `code-intel migrate --dry-run` says what it brings over."
+AROUND = "{around} is set up as well: what is started in {root} is about {root} alone."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -180,6 +183,10 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     state = f"{STATE_FOLDER}/agreements/x.md"
     if chosen and git.run(root, "check-ignore", "-q", "--", state) is not None:
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
+    around = find_root(root.parent)
+    marks = (around / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
+    if chosen and not holds_all_projects(around) and any(mark.exists() for mark in marks):
+        notes.append(AROUND.format(around=around, root=root))
     if chosen and _is_earlier(root):
         notes.append(EARLIER)
     return notes

@@ -428,7 +428,7 @@ def test_two_projects_of_one_repository_are_set_up_each_by_itself(
     for name in ("one", "two"):
         (project / name).mkdir()
         init("--client", "claude,codex", root=project / name)
-        assert not any("Git ignores" in note for note in init(root=project / name)["notes"])
+        assert len(init(root=project / name)["notes"]) == 1
     assert {path.name for path in project.iterdir()} == {".git", "one", "two"}
     for name in ("one", "two"):
         for database in ("vectors-forest.db", ".code-intel/vectors-map.db-wal"):
@@ -436,6 +436,15 @@ def test_two_projects_of_one_repository_are_set_up_each_by_itself(
     assert entries(BY_NAME["codex"], project / "two" / ".codex" / "config.toml")["devrag-map"][
         "cwd"
     ] == str(project / "two")
+
+
+def test_a_part_of_a_project_that_is_set_up_is_told_to_be_one_of_its_own(
+    project: Path, init: Init
+) -> None:
+    (project / "part").mkdir()
+    init()
+    (said,) = (note for note in init(root=project / "part")["notes"] if "as well" in note)
+    assert said.startswith(f"{project} is set up")
 
 
 def test_a_folder_that_git_ignores_with_its_agreements_is_said(project: Path, init: Init) -> None:
