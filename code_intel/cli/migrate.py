@@ -19,6 +19,8 @@ from code_intel.cli.migration.notes import Note, name_in
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
+from code_intel.config import load_settings
+from code_intel.learned.sharing import misshared
 
 SHOWN = 5
 """Files of one kind that the text names; `--json` names all of them."""
@@ -135,7 +137,9 @@ def _next(todo: Plan) -> list[str]:
     if not todo.changes:
         return []
     steps = ["Restart your client: it starts the servers that .mcp.json names now.", SYNC]
-    return [*steps, CONFIRM] if todo.learned else steps
+    confirm = [CONFIRM] if todo.learned else []
+    shared = [f"{one.what} {one.remedy}" for one in misshared(load_settings(todo.root))]
+    return [*steps, *confirm, *shared]
 
 
 def _undo(args: argparse.Namespace, root: Path) -> int:

@@ -86,6 +86,17 @@ def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
     assert json.loads(done.stdout)["changes"] == planned["changes"]
 
 
+def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> None:
+    v37(project.root)
+    write(project.root, {".gitignore": "agreements\n"})
+    project.git("init", "-q")
+    project.git("add", "-f", JSON)
+    project.git("commit", "-q", "-m", "v3.7")
+    steps = "\n".join(run(project)["next"])
+    assert "Git carries learned_pairs.json" in steps
+    assert "Git ignores the agreements (.gitignore:1:agreements" in steps
+
+
 def test_where_there_is_nothing_to_migrate_it_says_so(project: Project) -> None:
     done = project.run("code-intel", "migrate")
     assert "Nothing to migrate" in done.stdout
