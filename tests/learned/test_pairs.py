@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -326,29 +325,3 @@ def test_what_is_written_is_read_back(pairs: list[Pair]) -> None:
     document = json.loads(dump(file))
     assert dump(file) == f"{json.dumps(document, ensure_ascii=False, indent=2)}\n".encode()
     assert parse(dump(replace(file, version=1))).version == VERSION
-
-
-ADDER = """
-import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from code_intel.learned.pairs import Pair, add
-for number in range(50):
-    add(Path(sys.argv[1]), Pair(f"{sys.argv[2]}-{number}", "S"), now=datetime.now(UTC))
-"""
-
-
-@pytest.mark.covers("rule.pairs.no_loss")
-def test_four_processes_that_add_fifty_pairs_each_lose_none(tmp_path: Path) -> None:
-    path = tmp_path / "learned_pairs.json"
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", ADDER, str(path), str(number)],
-            cwd=Path(__file__).parents[2],
-            stdin=subprocess.DEVNULL,
-        )
-        for number in range(4)
-    ]
-    assert [process.wait() for process in processes] == [0, 0, 0, 0]
-    expected = {(f"{process}-{number}", "S") for process in range(4) for number in range(50)}
-    assert {pair.key for pair in load(path).pairs} == expected

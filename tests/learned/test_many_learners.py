@@ -1,0 +1,68 @@
+"""Eight processes that learn at once lose nothing of 1,600 agreements, on neither side."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import load_settings
+from code_intel.learned import agreements, journal, pairs
+from code_intel.learned.reconcile import reconcile
+from code_intel.learned.state import open_state
+
+PROCESSES, EACH = 8, 200
+FAST = Path("/dev/shm")  # noqa: S108 - memory: whether fsync was called is tried in test_faults.py
+
+LEARNER = """
+import sys
+from pathlib import Path
+from code_intel.config import load_settings
+from code_intel.errors import BusyError
+from code_intel.learned.learn import learn
+from code_intel.records import Agreement
+settings, who, many = load_settings(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+for number in range(many):
+    told = Agreement(f"決済 {who} {number}", f"Pay{who}.refund{number}", (f"refund {number} of {who}",))
+    while True:
+        try:
+            learn(settings, told, confirmed=number % 2 == 0)
+            break
+        except BusyError as error:
+            assert "Try again" in error.hint
+"""
+
+
+@pytest.mark.covers("rule.pairs.no_loss")
+def test_eight_processes_that_learn_200_each_lose_none() -> None:
+    fast = FAST if os.access(FAST, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=fast) as folder:
+        learners = [
+            subprocess.Popen(
+                [sys.executable, "-c", LEARNER, folder, str(who), str(EACH)],
+                cwd=Path(__file__).parents[2],
+                stdin=subprocess.DEVNULL,
+            )
+            for who in range(PROCESSES)
+        ]
+        assert [learner.wait() for learner in learners] == [0] * PROCESSES
+        settings = load_settings(Path(folder))
+        wanted = {
+            (f"決済 {who} {number}", f"Pay{who}.refund{number}")
+            for who in range(PROCESSES)
+            for number in range(EACH)
+        }
+        known = agreements.look(settings.agreements)
+        assert set(known.by_key) == wanted
+        assert len(list(settings.agreements.iterdir())) == len(wanted)
+        assert {pair.key for pair in pairs.load(journal.pairs_path(settings)).pairs} == wanted
+        with open_state(settings.state) as state:
+            assert set(state.bases()) == wanted
+            assert state.pending() == []
+            sure = state.confirmed()
+        confirmed = {key for key, entry in known.by_key.items() if entry.digest in sure}
+        assert confirmed == {key for key in wanted if int(key[0].split()[-1]) % 2 == 0}
+        assert not reconcile(settings).has_changed
+        assert not list(settings.state.rglob("*.tmp"))
