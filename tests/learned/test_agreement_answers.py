@@ -141,3 +141,59 @@ async def test_no_word_of_the_map_takes_a_path(
     assert await terminal(["map", *words]) != 0
     assert "There is no agreement" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in (shop / AGREEMENTS).iterdir()} == before
+
+
+def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = main(words)
+    shown = capsys.readouterr()
+    return code, shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["add", "x", "AuthService.login", "--evidence", "  "], "code_evidence is empty"),
+        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "../../etc/passwd"], "outside the project"),
+        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"], "related_files has a character"),
+        (["add", "x\u202e", "AuthService.login", "--evidence", "e"], "nl_term has a character"),
+        (["add", "x" * 300, "AuthService.login", "--evidence", "e"], "nl_term has 300 characters"),
+        (["reject", "ログイン", "AuthService.login", "--query", "x" * 5000], "--query has 5000 characters"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_an_agreement_is_refused_by_its_field(
+    shop: Path,
+    words: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+    code, shown = await to_thread.run_sync(told, ["map", *words], capsys)
+    assert code == 2
+    assert said in shown
+
+
+async def test_what_is_strange_about_an_agreement_is_said_when_it_is_added_and_checked(
+    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+    words = [
+        "map",
+        "add",
+        "\u0430uth",
+        "AuthService.login",
+        "--evidence",
+        "e",
+        "--file",
+        "src/typo.py:3",
+    ]
+    for more in (["--dry-run"], []):
+        code, shown = await to_thread.run_sync(told, [*words, *more], capsys)
+        assert code == 0
+        assert "Not there: src/typo.py." in shown
+        assert "U+0430" in shown
+    _, shown = await to_thread.run_sync(told, ["map", "check"], capsys)
+    assert "warning" in shown
+    assert "U+0430" in shown
