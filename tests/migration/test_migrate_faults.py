@@ -15,6 +15,7 @@ from code_intel.cli.migration.plan import plan
 from code_intel.durable import on
 from code_intel.errors import StorageError
 from faulty_disk import Faulty
+from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from migration.layouts import later, tree, v37
 from privileges import without_root
 
@@ -42,6 +43,28 @@ def test_a_migration_stopped_at_any_change_is_taken_back_or_completed(tmp_path: 
     assert found.pop("wrong") == []
     assert found.keys() == {"died", "refused"}
     assert min(found["died"], found["refused"]) > 50
+
+
+def test_on_a_disk_that_fills_up_what_was_done_is_taken_back(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "400k") as disk:
+        root = v37(disk / "p")
+        before = tree(root)
+        told = []
+        for pages in range(26):
+            fill(disk / "ballast", pages * PAGE)
+            try:
+                applying.apply(plan(root))
+            except StorageError as error:
+                told.append(error.hint)
+            else:
+                break
+            now = tree(root)
+            assert {name: now.get(name) for name in before} == before
+            assert not (root / "devrag-map.json").exists()
+        (disk / "ballast").unlink()
+        assert 10 < len(told) < 26
+        assert all(map(ADVICE.search, told))
+        assert plan(root).changes == ()
 
 
 def test_a_full_disk_is_told_with_the_next_step_and_nothing_is_begun(tmp_path: Path) -> None:
