@@ -35,6 +35,14 @@ BROKEN = "{path} is no {kind} with an object {key}; it was left as it is."
 ODD = "{path} has its servers in a form that cannot be changed safely; it was left as it is."
 
 
+def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
+    """Return the entries that `init` writes for a project today."""
+    return {
+        name: clients.entry(client, name, clients.program(client, name), str(root))
+        for name in SERVERS
+    }
+
+
 def merge(client: Client, root: Path) -> Change:
     """Return what puts our entries into a client's file; those that start nothing any more are mended.
 
@@ -42,7 +50,7 @@ def merge(client: Client, root: Path) -> Change:
         ConfigError: The file is not what it should be, or nobody may write it; the hint has what to add.
     """
     path = root / client.file
-    wanted = _wanted(client, root)
+    wanted = entries_for(client, root)
     whole = _bytes(client, _whole(client, wanted))
     before = content(path)
     if before is None:
@@ -116,13 +124,6 @@ def _filled(client: Client, text: str, entries: Entries) -> str:
     whole = _whole(client, entries)
     closed = not text.strip("\ufeff") or text.endswith("\n")
     return text + whole.removesuffix("\n") if closed else f"{text}\n{whole}"
-
-
-def _wanted(client: Client, root: Path) -> dict[str, dict[str, Any]]:
-    return {
-        name: clients.entry(client, name, clients.program(client, name), str(root))
-        for name in SERVERS
-    }
 
 
 def _whole(client: Client, entries: Entries) -> str:

@@ -173,23 +173,29 @@ def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, 
 
 
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
-    """Return what people have to know, or do next."""
+    """Return what people have to know, or do next; nothing where nobody is set up."""
+    if not chosen:
+        return []
     notes = [client.note for client in chosen]
     for client in chosen:
-        entries = {name: clients.entry(client, name, clients.program(client, name), str(root))
-                   for name in clients.SERVERS}  # fmt: skip
-        if path := clients.misread(client, entries):
+        if path := clients.misread(client, client_files.entries_for(client, root)):
             notes.append(MISREAD.format(title=client.name, path=path))
-    state = f"{STATE_FOLDER}/agreements/x.md"
-    if chosen and git.run(root, "check-ignore", "-q", "--", state) is not None:
+    if _is_ignored(root):
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
     around = find_root(root.parent)
     marks = (around / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
-    if chosen and not holds_all_projects(around) and any(mark.exists() for mark in marks):
+    if not holds_all_projects(around) and any(mark.exists() for mark in marks):
         notes.append(AROUND.format(around=around, root=root))
-    if chosen and _is_earlier(root):
-        notes.append(EARLIER)
-    return notes
+    return [*notes, EARLIER] if _is_earlier(root) else notes
+
+
+def _is_ignored(root: Path) -> bool:
+    """Whether git would leave out a new agreement."""
+    try:
+        name = f"{STATE_FOLDER}/agreements/new.md"
+        return git.run(root, "check-ignore", "-q", "--", name) is not None
+    except TimeoutError:
+        return False
 
 
 def _is_earlier(root: Path) -> bool:
