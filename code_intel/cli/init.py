@@ -176,10 +176,11 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     """Return what people have to know, or do next; nothing where nobody is set up."""
     if not chosen:
         return []
+    paths = (
+        (one.name, clients.misread(one, client_files.entries_for(one, root))) for one in chosen
+    )
     notes = [client.note for client in chosen]
-    for client in chosen:
-        if path := clients.misread(client, client_files.entries_for(client, root)):
-            notes.append(MISREAD.format(title=client.name, path=path))
+    notes += [MISREAD.format(title=name, path=path) for name, path in paths if path]
     if _is_ignored(root):
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
     around = find_root(root.parent)
