@@ -67,6 +67,8 @@ async def _sync(desk: Desk, *, dry: bool) -> Answer:
     }
     lines = [f"{row['nl_term']} → {row['symbol']}: {ACTIONS[row['action']]}" for row in rows]
     lines += [f"{visible(row['file'])}: {row['problem']}: {row['reason']}" for row in unreadable]
+    if report.held:
+        lines.append("If they are meant to be gone: `code-intel map rebuild`.")
     lines += [*report.notes, f"{data['agreements']} agreements; {len(rows)} to bring together."]
     lines += [f"The map's index: {map_sync.state}. {map_sync.reason}".rstrip()]
     return Answer(data, "\n".join(lines))

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.learned import journal, pairs, trash
-from code_intel.learned.agreements import find, load_all, make_key, write_all
+from code_intel.learned.agreements import Key, find, load_all, make_key, write_all
 from code_intel.learned.claims import when
 from code_intel.learned.learn import learn
 from code_intel.learned.rebuilding import Source, rebuild
-from code_intel.learned.reconcile import reconcile
+from code_intel.learned.reconcile import planned, reconcile
 from code_intel.records import Agreement
 from learned.test_agreement_format import AGREEMENTS
 
@@ -48,7 +48,7 @@ def tree(config: Settings) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in found if ".db" not in path.name}
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(AGREEMENTS, max_size=4))
 def test_pairs_are_the_same_however_often_they_are_lost(agreed: list[Agreement]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +64,7 @@ def test_pairs_are_the_same_however_often_they_are_lost(agreed: list[Agreement])
         assert not rebuild(config, "agreements", now=NOW).steps
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(AGREEMENTS, max_size=4))
 def test_agreements_come_back_from_their_pairs_with_all_that_a_pair_says(
     agreed: list[Agreement],
@@ -196,3 +196,48 @@ def test_an_empty_project_stays_empty(tmp_path: Path) -> None:
     for source in ("agreements", "pairs"):
         assert not rebuild(config, source, now=NOW, dry=True).steps
         assert list(tmp_path.iterdir()) == []
+
+
+EDIT = st.sampled_from(
+    ["pair", "file", "drop pair", "drop file", "no state", "no json", "bad json"]
+)
+
+
+def edited(config: Settings, kind: str, key: Key, number: int) -> None:
+    """Edit one side as people do, where there is something to edit."""
+    entry, path = find(config.agreements, key), journal.pairs_path(config)
+    if kind == "no state":
+        (config.state / "state.db").unlink(missing_ok=True)
+    elif kind == "no json":
+        path.unlink(missing_ok=True)
+    elif kind == "bad json":
+        path.write_bytes(b'{"version": 2, "pai')
+    elif kind == "file" and entry:
+        text = entry.path.read_text("utf-8")
+        entry.path.write_text(text.replace("- one\n", f"- one\n- {number}\n"), encoding="utf-8")
+    elif kind == "drop file" and entry:
+        entry.path.unlink()
+    elif path.is_file() and not pairs.load(path).damage:
+        found = document(config)
+        mine = [pair for pair in found["pairs"] if pair["nl_term"] == key[0]]
+        for pair in mine:
+            pair["code_evidence"] = f"edited {number}"
+        if kind == "drop pair":
+            found["pairs"] = [pair for pair in found["pairs"] if pair not in mine]
+        path.write_text(json.dumps(found), encoding="utf-8")
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(EDIT, st.sampled_from([ONE, TWO])), max_size=5))
+def test_what_is_to_be_brought_together_is_said_before_it_is_done(
+    edits: list[tuple[str, Key]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        config = project(Path(folder))
+        for number, (kind, key) in enumerate(edits):
+            edited(config, kind, key, number)
+        before = tree(config)
+        said = planned(config)
+        assert tree(config) == before
+        assert reconcile(config, now=NOW).actions == said.actions
+        assert not planned(config).actions
