@@ -178,7 +178,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return machine
 
 
-@settings(max_examples=15)
+@settings(max_examples=25)
 @given(one=HISTORY, two=HISTORY)
 def test_a_merge_says_what_some_order_of_both_histories_says(
     begun: Machine, one: list[tuple[str, Key]], two: list[tuple[str, Key]]

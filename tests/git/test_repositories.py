@@ -82,6 +82,20 @@ def test_what_two_clones_push_through_a_bare_repository_arrives(tmp_path: Path) 
     assert all(machine.is_clean() for machine in two)
 
 
+def test_work_trees_of_a_bare_repository_share_its_trunk(origin: Machine) -> None:
+    bare = origin.root.parent / "bare"
+    git(origin.root.parent, "clone", "-q", "--bare", f"file://{origin.root}", str(bare))
+    git(bare, "worktree", "add", "-q", "../first", "main")
+    git(bare, "worktree", "add", "-q", "-b", "side", "../side")
+    first, side = (Machine(origin.root.parent / name) for name in ("first", "side"))
+    assert first.said() == side.said() == origin.said()
+    side.learn(EXPORT, "told at the side")
+    side.commit()
+    first.git("merge", "-q", "side")
+    assert first.status(EXPORT) == "unchecked"
+    assert first.is_clean()
+
+
 def test_a_checkout_without_agreements_asks_nobody_and_loses_nothing(origin: Machine) -> None:
     before = origin.said(), origin.pairs()
     origin.git("sparse-checkout", "set", "--no-cone", "/*", f"!/{FOLDER}")
