@@ -1,6 +1,7 @@
 """Append-only logs: whole lines whatever dies, bounded whatever grows, read from its end."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel import durable
+from code_intel.config import load_settings
 from code_intel.errors import StorageError
 from code_intel.learned.decisions import Decision, newest, note
-from code_intel.learned.logs import LARGEST, LONGEST_LINE, Log, line_of
+from code_intel.learned.logs import LARGEST, LONGEST_LINE, Log, folder_of, line_of
 from code_intel.learned.outcomes import FILE, OLDER, append, read
+from faulty_disk import Faulty
 
 
 def record(number: int, **more: Any) -> dict[str, Any]:
@@ -164,3 +168,42 @@ def test_a_decision_is_one_short_line(tmp_path: Path) -> None:
 def test_no_decision_makes_no_file(tmp_path: Path) -> None:
     note(tmp_path / "logs", "session_1", [])
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("way", ["fails", "writes half", "fails for good"])
+def test_a_record_is_written_whole_or_not_at_all_whatever_the_disk_does(
+    tmp_path: Path, way: str, *, full: bool
+) -> None:
+    def prepared(name: str) -> Path:
+        logs = tmp_path / name / ".code-intel" / "logs"
+        append(logs, record(0))
+        if full:
+            os.truncate(logs / FILE, LARGEST)
+        return logs
+
+    counted = Faulty()
+    old, new = prepared("old"), prepared("new")
+    with durable.on(counted.disk):
+        append(new, record(1))
+    wanted = [numbers(read(logs, most=9)) for logs in (old, new)]
+    for point in range(1, len(counted.calls) + 1):
+        logs = prepared(str(point))
+        try:
+            with durable.on(Faulty(point, way).disk):
+                append(logs, record(1))
+        except StorageError:
+            assert numbers(read(logs, most=9)) in wanted or way == "fails for good", point
+        else:
+            assert numbers(read(logs, most=9)) == wanted[1], point
+        append(logs, record(2))
+        assert numbers(read(logs, most=1)) == ["outcome_2"]
+
+
+def test_outcomes_are_in_the_project_s_own_folder_and_nowhere_else(tmp_path: Path) -> None:
+    one, other = (folder_of(load_settings(tmp_path / name).state) for name in ("one", "other"))
+    append(one, record(1))
+    assert one == tmp_path / "one" / ".code-intel" / "logs"
+    assert numbers(read(one, most=9)) == ["outcome_1"]
+    assert numbers(read(other, most=9)) == []
+    assert not other.exists()
