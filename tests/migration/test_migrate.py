@@ -369,7 +369,7 @@ def test_what_has_been_learned_since_is_left_to_sync(root: Path) -> None:
 def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
     write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
     before = tree(root)
-    assert migrate(root) == Plan(root, ())
+    assert migrate(root) == Plan(root, root / ".code-intel" / "agreements")
     assert tree(root) == before
 
 
@@ -399,6 +399,17 @@ def test_a_file_that_changed_since_the_plan_was_made_is_not_written_over(root: P
     now = tree(root)
     assert {name: now[name] for name in before} == before
     assert not (root / "devrag-map.json").exists()
+
+
+def test_of_two_runs_at_once_one_does_it(root: Path) -> None:
+    before = tree(v37(root))
+    one, other = plan(root), plan(root)
+    applying.apply(one, now=NOW)
+    after = tree(root)
+    assert applying.apply(other, now=NOW) is None
+    assert tree(root) == after
+    applying.undo(root, applying.last(root))
+    assert tree(root) == before
 
 
 def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:

@@ -26,8 +26,8 @@ def _silent(done: int, total: int, what: str) -> None:
     """Tell nobody."""
 
 
-def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent) -> Backup:
-    """Make the changes of a plan; return what was kept of what there was.
+def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent) -> Backup | None:
+    """Make the changes of a plan; return what was kept of what there was, None if somebody else was quicker.
 
     Args:
         plan: What to do; without changes a run that was killed is merely finished.
@@ -38,23 +38,24 @@ def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent
         BusyError: A file is another than when the plan was made, or another process is at it.
         StorageError: The disk refused; what was done is taken back, as far as the disk allows.
     """
-    folder = plan.agreements
+    root, folder = plan.root, plan.agreements
     with (
-        durable.locked(journal.lock_path(load_settings(plan.root))),
+        durable.locked(journal.lock_path(load_settings(root))),
         durable.locked(agreements.lock_path(folder)),
     ):
-        for change in plan.changes:
-            _require_same(change)
-        kept = backup.planned(plan.root, plan.changes, now or datetime.now(UTC))
+        todo = _undone(plan.changes)
+        if not todo and not backup.unfinished(root):
+            return None
+        kept = backup.planned(root, todo, now or datetime.now(UTC))
         try:
-            backup.keep(plan.root, kept)
+            backup.keep(root, kept)
             durable.make_folder(folder)
-            _make(plan.changes, advance)
+            _make(todo, advance)
             kept = replace(kept, finished=True)
             backup.write(kept)
         except StorageError:
             with suppress(StorageError):
-                backup.undo(plan.root, kept)
+                backup.undo(root, kept)
             raise
     return kept
 
@@ -85,21 +86,25 @@ def undo(root: Path, done: Backup) -> None:
         backup.undo(root, done)
 
 
-def _require_same(change: Change) -> None:
-    if content(change.path) not in {change.before, change.after}:
-        raise BusyError(
-            f"{change.path} was changed just now, by somebody else.",
-            hint="Run `code-intel migrate` again; nothing was changed.",
-        )
+def _undone(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes that are still to be made."""
+    found = [(change, content(change.path)) for change in changes]
+    todo = [(change, data) for change, data in found if data != change.after]
+    for change, data in todo:
+        if data != change.before:
+            raise BusyError(
+                f"{change.path} was changed just now, by somebody else.",
+                hint="Run `code-intel migrate` again; nothing was changed.",
+            )
+    return [change for change, _ in todo]
 
 
 def _make(changes: Sequence[Change], advance: Advance) -> None:
-    """Write what is not written yet; the last of a folder flushes it."""
-    todo = [one for one in changes if one.after is not None and content(one.path) != one.after]
-    last = {change.path.parent: change for change in todo}
-    for number, change in enumerate(todo, 1):
+    """Write the files; the last of a folder flushes it."""
+    last = {change.path.parent: change for change in changes}
+    for number, change in enumerate(changes, 1):
         _write(change, change.after or b"", flushed=change is last[change.path.parent])
-        advance(number, len(todo), "files")
+        advance(number, len(changes), "files")
 
 
 def _write(change: Change, data: bytes, *, flushed: bool) -> None:

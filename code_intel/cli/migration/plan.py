@@ -38,21 +38,21 @@ class Plan:
 
     Attributes:
         root: The project.
+        agreements: Where its agreements are, or will be.
         found: What says that there is, or was, something to migrate.
         changes: One a file, in the order in which they are made; those that keep a file left out.
         left: What stays as it is, and why.
         problems: What could not be migrated; people have to look at it.
         learned: How many agreements are made.
-        agreements: Their folder.
     """
 
     root: Path
-    found: tuple[Note, ...]
+    agreements: Path
+    found: tuple[Note, ...] = ()
     changes: tuple[Change, ...] = ()
     left: tuple[Note, ...] = ()
     problems: tuple[Note, ...] = ()
     learned: int = 0
-    agreements: Path = Path()
 
 
 def plan(root: Path) -> Plan:
@@ -69,16 +69,16 @@ def plan(root: Path) -> Plan:
     leftovers = [Note(name, why) for name, why in LEFTOVERS if (root / name).exists()]
     found = [*known.found, *the_map.found, *the_forest.found, *entries.found, *leftovers]
     if not found:
-        return Plan(root, ())
+        return Plan(root, the_map.agreements)
     changes = _changes(root, known, [the_map, the_forest], entries)
     return Plan(
         root,
+        the_map.agreements,
         found=tuple(found),
         changes=tuple(change for change in changes if change.before != change.after),
         left=(*known.left, *the_map.left, *the_forest.left, *entries.left, *leftovers),
         problems=known.problems,
         learned=len(known.agreements),
-        agreements=the_map.agreements,
     )
 
 
