@@ -31,7 +31,7 @@ ALLOWED = {
     ("servers/wire.py", "os.open"): "the null device, in place of standard streams",
     ("cli/main.py", "os.open"): "the null device, in place of standard output",
     ("servers/upstream_child.py", "os.write"): "a pipe to the program it guards",
-    ("learned/renaming.py", "rename"): "of the state store, no file",
+    ("learned/journal.py", "rename"): "of the state store, no file",
     ("index/role.py", "FileLock"): "a lock that is held for as long as the process leads",
     (
         "servers/upstream_report.py",
