@@ -2,6 +2,9 @@
 
 With --all every one that nobody has confirmed and whose symbol the index defines, a line each: what a migration or an
 import brought. Left out is what somebody has rejected, and what is not the code it was written about.
+
+--json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol, confirmed, definition,
+reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.
 """
 
 import argparse

@@ -2,6 +2,8 @@
 
 What only this project can know stays here: who confirmed it, sessions, times, digests, people's own sections. Without
 a term: all that can be read. `code-intel map import` takes it in, unconfirmed.
+
+--json: `total`, `file`, `dry_run`, and `lines` where the file is standard output.
 """
 
 import argparse

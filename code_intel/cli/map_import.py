@@ -3,6 +3,8 @@
 What is here already stays as it is, confirmed or not: a line of the same term and symbol is left out. Each line is
 taken in whole or not at all, and said; a malformed one is named by its number and field, and keeps out no other.
 Exits 1 when a line was malformed, or a file was in the way.
+
+--json: `lines` {line, fate, nl_term, symbol, symbol_defined, or field and reason}, `counts` by fate, `dry_run`, `map_sync`.
 """
 
 import argparse

@@ -4,6 +4,8 @@ Reasons: `broken` (its symbol is gone from the code), `expired` (not used for lo
 `unconfirmed` (nobody has confirmed it for so many days), `twin` (another file has its term and symbol, and
 takes in what it says). Without --reason: the first two. Brings the index of the source up to date first, and
 refuses where that cannot be completed: then nothing is proven to be gone.
+
+--json: `pruned` {nl_term, symbol, reason, details, files}, `reasons`, `dry_run`, `map_sync`.
 """
 
 import argparse

@@ -2,6 +2,8 @@
 
 Keys and items of learned_pairs.json that are not ours stay, and so does every pair whose agreement cannot be read
 just now. A pair that is replaced or has no agreement any more goes to the trash.
+
+--json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`, `dry_run`, `map_sync`.
 """
 
 import argparse

@@ -2,6 +2,8 @@
 
 Edits of either side are honoured; what was deleted on one goes to the trash on the other. Says what was done, what
 waits for people, and which files cannot be read. Every question does the same by itself.
+
+--json: `actions` {nl_term, symbol, action}, `unreadable` {file, problem, reason}, `notes`, `agreements`, `dry_run`, `map_sync`.
 """
 
 import argparse

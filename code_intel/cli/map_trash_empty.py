@@ -1,4 +1,7 @@
-"""Remove what is in the trash for good; with --older-than only what has been there for so many days."""
+"""Remove what is in the trash for good; with --older-than only what has been there for so many days.
+
+--json: `removed` {name, at, kind, was, says}, `dry_run`.
+"""
 
 import argparse
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,7 @@
-"""List what is in the trash, oldest first: its name there, what it says, where it was. 1 when there is nothing."""
+"""List what is in the trash, oldest first: its name there, what it says, where it was. 1 when there is nothing.
+
+--json: `trash` {name, at, kind, was, says}, `total`.
+"""
 
 import argparse
 from typing import Any

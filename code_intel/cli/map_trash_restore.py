@@ -1,6 +1,8 @@
 """Put a file of the trash back where it was, over nothing that is there; a pair comes back as its agreement.
 
 It is confirmed only if this machine confirmed that very content, or the trunk of git holds it.
+
+--json: `agreement_file`, `pair`, `dry_run`, `map_sync`.
 """
 
 import argparse

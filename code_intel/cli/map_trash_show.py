@@ -1,4 +1,7 @@
-"""Show one file of the trash in full."""
+"""Show one file of the trash in full.
+
+--json: name, at, kind, was, says, text.
+"""
 
 import argparse
 
