@@ -30,6 +30,7 @@ CONFIRM = (
     "Nobody has confirmed what was migrated, so no answer rests on it alone: `code-intel map confirm --all "
     "--dry-run` says which symbols are still defined, without --dry-run it confirms those."
 )
+FINISHES = "A migration was begun and not finished, see {}; this is the rest of it."
 CHANGED_SINCE = "it was changed since; the copy is in the backup"
 MANY = 200
 """From so many files on, how far it is is told."""
@@ -51,12 +52,14 @@ def run(args: argparse.Namespace) -> int:
     root = project_folder(args.project)
     if args.undo:
         return _undo(args, root)
-    todo = plan(root)
-    kept = None
-    if (todo.changes or backup.unfinished(root)) and not args.dry_run:
+    todo, begun, kept = plan(root), backup.unfinished(root), None
+    if (todo.changes or begun) and not args.dry_run:
         with _telling(len(todo.changes)) as advance:
             kept = applying.apply(todo, advance=advance)
-    emit(args, _data(todo, kept, dry=args.dry_run), "\n".join(_text(todo, kept, dry=args.dry_run)))
+    data = _data(todo, kept, dry=args.dry_run)
+    data["finishes"] = name_in(root, begun.folder) if begun else None
+    lines = [FINISHES.format(data["finishes"])] if begun else []
+    emit(args, data, "\n".join([*lines, *_text(todo, kept, dry=args.dry_run)]))
     return 1 if todo.problems else 0
 
 

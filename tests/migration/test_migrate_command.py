@@ -86,6 +86,17 @@ def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
     assert json.loads(done.stdout)["changes"] == planned["changes"]
 
 
+def test_a_run_that_was_killed_is_named_and_finished(project: Project) -> None:
+    v37(project.root)
+    name = run(project)["backup"]
+    path = project.root / name / "migration.json"
+    path.write_text(
+        path.read_text("utf-8").replace('"finished": true', '"finished": false'), "utf-8"
+    )
+    assert (run(project, "--dry-run")["finishes"], run(project)["finishes"]) == (name, name)
+    assert run(project)["finishes"] is None
+
+
 def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> None:
     v37(project.root)
     write(project.root, {".gitignore": "agreements\n"})
