@@ -18,6 +18,7 @@ MAY_SPEAK_SQL = {
     "index/opening.py",
     "embedding/cache.py",
     "learned/state.py",
+    "learned/state_versions.py",
 }
 
 

@@ -20,36 +20,13 @@ from code_intel.learned.agreements import Key
 from code_intel.learned.claims import when
 from code_intel.learned.experience import Experience
 from code_intel.learned.recall import fold
+from code_intel.learned.state_versions import VERSION, migrate
 from code_intel.mounts import journal_mode
 
-VERSION = 3
 MOST_EXPERIENCES = 100_000
 """Rows kept; the oldest go first, and with them their share of the counts."""
 _PRUNE_EVERY = 1000
-_FIRST = """
-CREATE TABLE base (
-    nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
-    PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
-CREATE TABLE confirmed (digest TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE used (nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
-CREATE TABLE sighting (
-    nl_term TEXT, symbol TEXT, alias TEXT, session_id TEXT, at TEXT NOT NULL,
-    PRIMARY KEY (nl_term, symbol, alias, session_id)) WITHOUT ROWID;
-CREATE TABLE pending (
-    nl_term TEXT, symbol TEXT, text TEXT NOT NULL, confirmed INTEGER NOT NULL,
-    PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
-"""
-_SECOND = """
-CREATE TABLE experience (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, nl_term TEXT NOT NULL, symbol TEXT NOT NULL, kind TEXT NOT NULL,
-    wording TEXT NOT NULL, session_id TEXT NOT NULL, detail TEXT NOT NULL, at TEXT NOT NULL,
-    UNIQUE (nl_term, symbol, kind, wording, session_id));
-CREATE INDEX objection ON experience (nl_term, symbol) WHERE kind IN ('rejected', 'failed');
-"""
-_THIRD = """
-ALTER TABLE pending ADD COLUMN old_term TEXT;
-ALTER TABLE pending ADD COLUMN old_symbol TEXT;
-"""
+_DAMAGED = (apsw.NotADBError, apsw.CorruptError)
 _NOTE = """
 INSERT OR REPLACE INTO experience (nl_term, symbol, kind, wording, session_id, detail, at)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -218,7 +195,7 @@ class State:
 
 @contextmanager
 def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Iterator[State]:
-    """Open `folder`/state.db; a damaged one is set aside and begun anew.
+    """Open `folder`/state.db; a damaged one is set aside and begun anew, by the next if it is found in between.
 
     Args:
         folder: The project's state folder.
@@ -235,7 +212,7 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
     with _translated():
         try:
             connection = _connect(path, create=create)
-        except (apsw.NotADBError, apsw.CorruptError):
+        except _DAMAGED:
             _set_aside(path)
             connection = _connect(path, create=create)
     if hurry:
@@ -244,8 +221,14 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
     # Where there was none, closing takes away again what looking has made.
     stays = hurry or (not create and journal_before)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(stays))
+    opened = _inode(path)
     try:
         yield State(connection)
+    except StorageError as error:
+        connection.close()
+        if isinstance(error.__cause__, _DAMAGED) and create and opened == _inode(path):
+            _set_aside(path)
+        raise
     finally:
         connection.close()
 
@@ -280,7 +263,7 @@ def _prepared(db: apsw.Connection) -> apsw.Connection:
         db.set_busy_timeout(5000)
         db.pragma("journal_mode", journal_mode(Path(db.filename)))
         if int(db.pragma("user_version")) != VERSION:
-            _migrate(db)
+            migrate(db)
         db.execute("SELECT count(*) FROM confirmed").fetchall()
     except BaseException:
         db.close()
@@ -288,43 +271,8 @@ def _prepared(db: apsw.Connection) -> apsw.Connection:
     return db
 
 
-def _migrate(db: apsw.Connection) -> None:
-    """Bring a new store, or one of an older version, to this version: whole, or not at all."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        version = int(db.pragma("user_version"))
-        _require_known(version)
-        if version < 1:
-            db.execute(_FIRST)
-        if version < 2:  # noqa: PLR2004 - the version that brought them
-            db.execute(_SECOND)
-            _fold_aliases(db)
-        if version < VERSION:
-            db.execute(_THIRD)
-            db.pragma("user_version", VERSION)
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def _require_known(version: int) -> None:
-    if version > VERSION:
-        raise StorageError(
-            f"state.db has version {version}; this program knows {VERSION}.",
-            hint="Use the newer code-intel, or move state.db away: agreements stay.",
-        )
-
-
-def _fold_aliases(db: apsw.Connection) -> None:
-    """Version 1 counted an alias by how it was written."""
-    rows = list(
-        db.execute("SELECT nl_term, symbol, alias, session_id, at FROM sighting ORDER BY at")
-    )
-    db.execute("DELETE FROM sighting")
-    for nl_term, symbol, alias, session_id, at in rows:
-        row = (nl_term, symbol, fold(str(alias)), session_id, at)
-        db.execute("INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)", row)
+def _inode(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0
 
 
 def _set_aside(path: Path) -> None:
@@ -343,7 +291,8 @@ def _translated() -> Iterator[None]:
         yield
     except apsw.BusyError as error:
         raise BusyError("state.db is held by another process.") from error
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StorageError(f"state.db is damaged: {error}.") from error
+    except _DAMAGED as error:
+        hint = "It is set aside: try again. Agreements stay; what was confirmed here alone is not any more."
+        raise StorageError(f"state.db is damaged: {error}.", hint=hint) from error
     except (apsw.Error, OSError) as error:
         raise StorageError(f"state.db cannot be used: {error}.") from error
