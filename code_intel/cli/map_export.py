@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
         return 0 if chosen else 1
     path = Path(args.file).expanduser().absolute()
     _require_ours(path)
-    if not args.dry_run:
+    if chosen and not args.dry_run:
         durable.replace(path, text.encode())
-    head = "Would be written" if args.dry_run else "Written"
+    head = "Would be written" if args.dry_run else "Written" if chosen else "Nothing to write"
     data = {"total": len(chosen), "file": str(path), "dry_run": args.dry_run}
     emit(args, data, f"{head}: {len(chosen)} agreements, {path}.")
     return 0 if chosen else 1
@@ -71,10 +71,15 @@ def _require_ours(path: Path) -> None:
     """
     try:
         if not path.exists() or (path.is_file() and exchange.is_export(path.read_bytes())):
-            return
-        why = "is there, and is no export"
+            if path.parent.is_dir():
+                return
+            why = "is in a folder that is not there"
+        else:
+            why = "is there, and is no export"
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     raise UsageError(
-        f"{path} {why}.", hint="Name a file that is not there yet.", details={"field": "file"}
+        f"{path} {why}.",
+        hint="Name a new file in a folder that is there.",
+        details={"field": "file"},
     )

@@ -220,7 +220,9 @@ def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arr
             yield Arrival(number, "malformed", reason=f"The line is no JSON object: {error}.")
         except UsageError as error:
             field = str(error.details.get("field", ""))
-            yield Arrival(number, "malformed", field=_NAMES.get(field, field), reason=error.message)
+            name = _NAMES.get(field, field)
+            said = error.message.replace(field, name) if field else error.message
+            yield Arrival(number, "malformed", field=name, reason=said)
 
 
 def _object(line: bytes) -> dict[str, Any]:

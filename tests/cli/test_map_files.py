@@ -169,6 +169,7 @@ def test_what_one_project_exports_another_takes_in_unconfirmed(
     assert called(agreed, "export", "-", "nothing", code=1)["error"] == "not_found"
     error = called(agreed, "export", str(agreed.root / "README.md"), code=2)
     assert error["field"] == "file"
+    assert called(agreed, "export", str(tmp_path / "no" / "x"), code=2)["field"] == "file"
     other = Project(Path(shutil_copy(agreed, tmp_path / "other")), agreed.env)
     with sent.open("a", encoding="utf-8") as lines:
         lines.write('{"nl_term": "", "symbol": "x"}\n')
@@ -230,7 +231,7 @@ def test_a_line_that_cannot_be_meant_is_refused(
 def test_every_word_speaks_to_people_too(agreed: Project) -> None:
     exported = process(agreed, "export")[1]
     for words, code, said in (
-        (("sync",), 0, "2 agreements; 0 to bring together."),
+        (("sync",), 0, "2 agreements; 0 brought together."),
         (("rebuild",), 0, "Written: 0. Kept: 2."),
         (("confirm", "--all"), 0, "Confirmed: 0. Left out: 1."),
         (("prune",), 0, "its symbol is gone from the code\n1 in the trash now"),
