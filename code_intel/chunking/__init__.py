@@ -107,8 +107,9 @@ def _markdown(text: str, chunk_size: int) -> tuple[Chunk, ...]:
     chunks = []
     for position, (start, end) in enumerate(markdown.split(text, chunk_size)):
         above = bisect_right(paths, start, key=lambda path: path[0])
-        card = text_card(paths[above - 1][1] if above else "", text[start:end])
-        if agreed is not None:
+        if agreed is None:
+            card = text_card(paths[above - 1][1] if above else "", text[start:end])
+        else:
             card = "" if position else agreed
         span = lines.number(start), lines.number(end - 1)
         chunks.append(Chunk(position, text[start:end], *span, (), card))

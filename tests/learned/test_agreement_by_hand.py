@@ -225,7 +225,7 @@ SAID = st.sampled_from(WORDS).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(LINES, max_size=14))
 @example(["```", "## 根拠", "- x", "```", "## 根拠", "- y"])
 @example(["## 関連ファイル", "- src/b.py", " ## 根拠"])
@@ -238,7 +238,7 @@ def test_a_page_says_the_same_after_it_was_rewritten_and_then_stays(lines: list[
 
 
 @pytest.mark.covers("rule.agreement.rewrite")
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.one_of(LINES, SAID), max_size=12))
 @example(["## 関連ファイル", "word0"])
 @example(["## Session", "word0", "aliases:"])
