@@ -98,6 +98,25 @@ def test_of_two_pairs_with_one_key_the_newest_counts() -> None:
         assert pair.similarity == 0.5
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("2025-10-26T02:30:00+02:00", "2025-10-26T02:30:00+01:00"),  # the hour that comes twice
+        ("2025-01-12T14:35:00", "2025-01-12T14:35:01"),
+        ("2025-01-12T14:35:00+09:00", "2025-01-12T14:35:00"),  # without an offset it is UTC
+        ("2038-01-19T03:14:07+00:00", "2038-01-19T03:14:08+00:00"),
+        ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"),
+        ("", "1970-01-01T00:00:00+00:00"),
+        ("yesterday", "0001-01-01T00:00:01+00:00"),
+    ],
+)
+def test_the_newest_is_the_latest_moment_in_whatever_zone_and_year(older: str, newer: str) -> None:
+    one, other = ({**PAIR, "learned_at": at, "votes": at} for at in (older, newer))
+    for items in ([one, other], [other, one]):
+        (pair,) = parse(json.dumps(document(pairs=items)).encode()).pairs
+        assert pair.extra == (("votes", newer),)
+
+
 def test_a_change_of_nothing_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "learned_pairs.json"
     add(path, Pair("a", "A"), now=NOW)
