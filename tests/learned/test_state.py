@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from code_intel.errors import CodeIntelError
-from code_intel.learned import state as store
 from code_intel.learned.experience import Experience, Kind
-from code_intel.learned.state import Base, Pending, open_state
+from code_intel.learned.state import MOST_EXPERIENCES, Base, Pending, open_state
+from code_intel.learned.state_versions import VERSION
 from learned import state_version_1
 from privileges import without_root
 
@@ -45,7 +45,7 @@ def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_wa
         assert state.pending() == [Pending(("送料計算", "shipping_fee"), "text", True)]  # noqa: FBT003 - a row
         assert state.experiences() == []
         state.note(one("rejected"))
-    assert version(path) == store.VERSION == 3
+    assert version(path) == VERSION == 3
     with open_state(tmp_path) as state:
         assert state.experiences() == [one("rejected")]
 
@@ -111,7 +111,7 @@ def test_two_processes_that_find_version_1_at_once_both_read_the_newest(tmp_path
     ]
     said = {process.communicate()[0].strip() for process in processes}
     assert said == {str({KEY: {"sign in": 2}})}
-    assert version(path) == store.VERSION
+    assert version(path) == VERSION
 
 
 def test_the_same_of_one_session_counts_once_and_moves_up(tmp_path: Path) -> None:
@@ -139,10 +139,10 @@ def test_only_what_somebody_objected_to_is_contested(tmp_path: Path) -> None:
 def test_the_oldest_experiences_go_first(tmp_path: Path) -> None:
     with open_state(tmp_path) as state:
         with state.transaction():
-            for number in range(store.MOST_EXPERIENCES + 1000):
+            for number in range(MOST_EXPERIENCES + 1000):
                 state.note(one("offered", session=str(number)))
         kept = state.experiences()
-    assert len(kept) == store.MOST_EXPERIENCES
+    assert len(kept) == MOST_EXPERIENCES
     assert kept[0].session_id == "1000"
 
 
