@@ -73,14 +73,15 @@ def run(args: argparse.Namespace) -> int:
     changes = removal(root) if args.remove else setup(root, chosen)
     kept = _kept(root, changes, remove=args.remove)
     backup = f"{STATE_FOLDER}/{backups.FOLDER}/<time>" if kept else ""
+    stays = _stays(root, changes) if args.remove else ""
     if not args.dry_run:
         made = backups.keep(root / STATE_FOLDER, root, kept)
         backup = made.relative_to(root).as_posix() if made else ""
         apply(changes)
         _folders(root, changes, remove=args.remove)
     notes = _notes(root, () if args.remove else chosen)
-    if args.remove and (root / STATE_FOLDER / "agreements").is_dir():
-        notes.append(f"What only you can delete stays: {STATE_FOLDER}, with your agreements.")
+    if stays:
+        notes.append(f"What only you can delete stays in {STATE_FOLDER}: {stays}.")
     rows = [_row(change, root) for change in changes]
     data = {
         "project": str(root),
@@ -111,6 +112,17 @@ def _row(change: Change, root: Path) -> dict[str, str]:
     if lines := change.lines(root):
         row["diff"] = "\n".join(lines)
     return row | ({"why": change.why} if change.why else {})
+
+
+def _stays(root: Path, changes: Sequence[Change]) -> str:
+    """Return the folders of `.code-intel` that still have something after `changes`."""
+    state = root / STATE_FOLDER
+    goes = {change.path for change in changes if change.action == "remove"}
+    return ", ".join(
+        name
+        for name in PRECIOUS
+        if any(path not in goes and not path.is_dir() for path in (state / name).rglob("*"))
+    )
 
 
 def _folders(root: Path, changes: Sequence[Change], *, remove: bool) -> None:

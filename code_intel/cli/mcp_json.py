@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
-
+_BESIDE = re.compile(r"[ \t]*(//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*(?=[\r\n]))")
+"""A comment on the rest of a line: it is about what stands before it there."""
 
 Entries = Mapping[str, Mapping[str, Any]]
 
@@ -31,9 +32,12 @@ class Member(NamedTuple):
 @lru_cache(maxsize=4)
 def plain(text: str) -> str:
     """Return `text` with spaces for comments and for commas behind last members; every place stays."""
-    if "//" in text or "/*" in text:
-        text = _COMMENT.sub(_blanked, text)
-    return _LAST_COMMA.sub(_blanked, text)
+    return _LAST_COMMA.sub(_blanked, _uncommented(text))
+
+
+@lru_cache(maxsize=4)
+def _uncommented(text: str) -> str:
+    return _COMMENT.sub(_blanked, text) if "//" in text or "/*" in text else text
 
 
 def _blanked(found: re.Match[str]) -> str:
@@ -126,9 +130,23 @@ def _next(text: str, place: int) -> int:
 def _appended(text: str, opening: int, depth: int, members: Mapping[str, object]) -> str:
     found, _ = _members(text, opening)
     block = _block(text, depth, members)
-    if found:
-        return f"{text[: found[-1].end]},{_line(text)}{block}{text[found[-1].end :]}"
-    return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
+    if not found:
+        return f"{text[: opening + 1]}{block.lstrip()}{text[opening + 1 :]}"
+    end = found[-1].end
+    comma = _comma(text, end)
+    behind = end if comma is None else comma + 1
+    beside = _BESIDE.match(text, behind)
+    place = beside.end() if beside else behind
+    if comma is None:
+        return f"{text[:end]},{text[end:place]}{_line(text)}{block}{text[place:]}"
+    return f"{text[:place]}{_line(text)}{block},{text[place:]}"
+
+
+def _comma(text: str, end: int) -> int | None:
+    """Return where the comma behind a member is, if it has one."""
+    text = _uncommented(text)
+    place = _next(text, end)
+    return place if text[place] == "," else None
 
 
 def _line(text: str) -> str:
@@ -155,8 +173,18 @@ def _removed(text: str, opening: int, name: str) -> str:
         return text
     place = len(names) - 1 - names[::-1].index(name)
     if place:
-        return text[: found[place - 1].end] + text[found[place].end :]
+        return _closed_up(text, found[place - 1], found[place])
     if len(found) > 1:
         return text[: found[0].start] + text[found[1].start :]
     rest = found[0].end if _filled_in(text, opening) else closing
     return text[: opening + 1] + text[rest:]
+
+
+def _closed_up(text: str, previous: Member, member: Member) -> str:
+    """Return the text without a member and one comma: its own, or the one before if it has none."""
+    before = len(text[: member.start].rstrip(" \t\r\n"))
+    comma = _comma(text, member.end)
+    if comma is not None:
+        return text[:before] + text[comma + 1 :]
+    comma = _uncommented(text).index(",", previous.end)
+    return text[:comma] + text[comma + 1 : before] + text[member.end :]

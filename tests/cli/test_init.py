@@ -44,6 +44,7 @@ def test_a_dry_run_prints_what_the_run_does_and_does_nothing(bare: Project) -> N
         assert tree(bare.root) == before
         done = init(bare, *arguments)
         assert planned["changes"] == done["changes"]
+        assert planned["notes"] == done["notes"]
         for row in done["changes"]:
             was, now = before.get(row["file"]), tree(bare.root).get(row["file"])
             action = {"create": (None, now), "keep": (was, was), "remove": (was, None)}
@@ -125,6 +126,8 @@ COMMENTED = """\
         '{"mcpServers": {"one": {}, }, } ',
         "{ // nothing yet\n}\n",
         '{"a": [1, 2, ], /* { */ "b": "\\"//", }',
+        '{\n  "mcpServers": {\n    "a": {}, // of a\n    "b": {} /* of b */ , // of b, too\n  }\n}\n',
+        '{\n  "mcpServers": {\n    "a": {}, // of a\n    "b": {} // of b\n    // the end\n  }\n}\n',
     ],
 )
 def test_comments_and_last_commas_in_mcp_json_stay_to_the_byte(bare: Project, before: str) -> None:
@@ -139,6 +142,7 @@ def test_comments_and_last_commas_in_mcp_json_stay_to_the_byte(bare: Project, be
     }
     kept = iter(after)
     assert all(character in kept for character in before)  # in this order
+    assert all(line.count('"b"') for line in after.splitlines() if "// of b" in line)
     init(bare)
     assert file.read_bytes().decode() == after
     init(bare, "--remove")
@@ -220,6 +224,14 @@ def test_remove_keeps_agreements_and_what_was_edited(shop: Project) -> None:
     assert "code-intel" not in (shop.root / ".gitignore").read_text("utf-8")
     assert {".code-intel/state.db", ".code-intel/.gitignore"} <= left.keys()
     assert ".code-intel/vectors-map.db" not in left
+
+
+def test_what_stays_is_named_before_and_after(shop: Project) -> None:
+    assert not init(untracked(shop), "--remove", "--dry-run")["notes"]
+    shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
+    planned = init(shop, "--remove", "--dry-run")["notes"]
+    assert planned == ["What only you can delete stays in .code-intel: agreements."]
+    assert init(shop, "--remove")["notes"] == planned
 
 
 def test_what_git_tracks_stays_and_says_so(shop: Project) -> None:
