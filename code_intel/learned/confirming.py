@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from code_intel import durable
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.index.facade import Index
@@ -59,7 +58,7 @@ def confirm_all(
     now = now or datetime.now(UTC)
     done: list[Key] = []
     for some in batches(it for it in chosen if it.definition):
-        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        with journal.alone(settings), open_state(settings.state) as state:
             reconcile_locked(settings, state, now=now)
             known = agreements.look(settings.agreements).by_key
             wanted = {

@@ -15,7 +15,6 @@ from pathlib import PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
@@ -132,7 +131,7 @@ def arrive(
         return list(_planned(settings, found, seen, actions))
     done: list[Arrival] = []
     for some in batches(found):
-        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        with journal.alone(settings), open_state(settings.state) as state:
             reconcile_locked(settings, state, now=now)
             plan = list(_planned(settings, some, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]

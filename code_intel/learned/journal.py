@@ -7,6 +7,7 @@ process that looks (docs/decisions/0007).
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -21,6 +22,9 @@ from code_intel.learned.folder import NOW
 from code_intel.learned.pairs import Pair
 from code_intel.learned.state import Base, Pending, State
 from code_intel.records import Agreement
+
+PATIENCE = 20.0
+"""Seconds that whoever changes something waits for its turn: of eight who learn at once seven wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ def pairs_path(settings: Settings) -> Path:
 def lock_path(settings: Settings) -> Path:
     """Return the lock that everything takes which changes more than one file."""
     return settings.state / "learned.lock"
+
+
+def alone(settings: Settings) -> AbstractContextManager[None]:
+    """Hold `lock_path` to change something; waits for its turn longer than somebody who only asks.
+
+    Raises:
+        BusyError: Another process is writing for longer than `PATIENCE`.
+        StorageError: The lock cannot be made.
+    """
+    return durable.locked(lock_path(settings), PATIENCE)
 
 
 def store(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from code_intel import durable
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.errors import UsageError
@@ -184,7 +183,7 @@ def _opened(settings: Settings, now: datetime) -> Iterator[tuple[State, float]]:
 
     The folder was looked at then: of thousands of files once is enough (see `Folder.look`).
     """
-    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+    with journal.alone(settings), open_state(settings.state) as state:
         began = time.monotonic()
         changed = reconcile_locked(settings, state, now=now).has_changed
         yield state, time.monotonic() if changed else began

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from code_intel import durable
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError, StorageError
@@ -114,13 +113,13 @@ def prune(
         _require_complete(forest)
     if dry:
         return _doomed(settings, forest, chosen, days, now)
-    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+    with journal.alone(settings), open_state(settings.state) as state:
         reconcile_locked(settings, state, now=now)
         _require_ours(settings)
         doomed = _doomed(settings, forest, chosen, days, now)
     done: list[Doomed] = []
     for some in batches(doomed):
-        with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+        with journal.alone(settings), open_state(settings.state) as state:
             reconcile_locked(settings, state, now=now)
             known = agreements.look(settings.agreements).by_key
             same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]

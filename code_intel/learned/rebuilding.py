@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
@@ -64,7 +63,7 @@ def rebuild(
     with ExitStack() as stack:
         state = None
         if not dry:
-            stack.enter_context(durable.locked(journal.lock_path(settings)))
+            stack.enter_context(journal.alone(settings))
             state = stack.enter_context(open_state(settings.state))
         file = pairs.load(journal.pairs_path(settings))
         if file.read_only:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import UsageError
@@ -62,7 +61,7 @@ def rename(
     now = now or datetime.now(UTC)
     with ExitStack() as stack:
         if not dry:
-            stack.enter_context(durable.locked(journal.lock_path(settings)))
+            stack.enter_context(journal.alone(settings))
         state = stack.enter_context(open_state(settings.state, create=not dry))
         if not dry:
             reconcile_locked(settings, state, now=now)

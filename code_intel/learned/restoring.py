@@ -48,7 +48,7 @@ def restore(
     if dry:
         return _plan(settings, name)[1]
     now = now or datetime.now(UTC)
-    with durable.locked(journal.lock_path(settings)), open_state(settings.state) as state:
+    with journal.alone(settings), open_state(settings.state) as state:
         reconcile_locked(settings, state, now=now)
         kept, restored, data = _plan(settings, name)
         if data is not None:

@@ -40,7 +40,7 @@ def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent
     """
     root, folder = plan.root, plan.agreements
     with (
-        durable.locked(journal.lock_path(load_settings(root))),
+        journal.alone(load_settings(root)),
         durable.locked(agreements.lock_path(folder)),
     ):
         todo = _undone(plan.changes)
@@ -82,7 +82,7 @@ def undo(root: Path, done: Backup) -> None:
         BusyError: Another process is at it.
         StorageError: The disk refused; do it again.
     """
-    with durable.locked(journal.lock_path(load_settings(root))):
+    with journal.alone(load_settings(root)):
         backup.undo(root, done)
 
 
