@@ -50,13 +50,35 @@ def content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def check_writable(change: Change) -> Change:
-    """Return the change if its file may be made or written.
+def check_inside(change: Change, root: Path) -> Change:
+    """Return the change if what it writes is the project's: a repository may carry links that lead out of it.
+
+    What stands outside may be read by a shell, or by a client for all projects.
+
+    Args:
+        change: Of a file below the project.
+        root: The project, links resolved.
 
     Raises:
-        ConfigError: It says that it is not to be written, or something else is in its place.
+        ConfigError: A link leads out of the project, or into git's own folder.
     """
-    path = change.path
+    real = Path(os.path.realpath(change.path))
+    inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+    if change.action != "keep" and not inside:
+        raise ConfigError(
+            f"{change.path} leads out of the project, to {real}; it was left as it is.",
+            hint="Put a file in the place of the link, then call this again; nothing has changed.",
+        )
+    return change
+
+
+def check_writable(change: Change, root: Path) -> Change:
+    """Return the change if its file, below the project `root`, may be made or written.
+
+    Raises:
+        ConfigError: It says that it is not to be written, something else is in its place, or see `check_inside`.
+    """
+    path = check_inside(change, root).path
     if change.action == "keep":
         return change
     if change.before is not None and not path.stat().st_mode & 0o222:

@@ -54,7 +54,7 @@ def merge(client: Client, root: Path) -> Change:
     whole = _bytes(client, _whole(client, wanted))
     before = content(path)
     if before is None:
-        return check_writable(Change(path, None, whole))
+        return check_writable(Change(path, None, whole), root)
     read = _read(client, before)
     if read is None:
         raise _by_hand(BROKEN, client, path, wanted)
@@ -70,7 +70,7 @@ def merge(client: Client, root: Path) -> Change:
     if new is None:
         raise _by_hand(ODD, client, path, wanted)
     mended = f"mends {', '.join(stale)}" if stale else ""
-    return check_writable(Change(path, before, new.encode(), mended))
+    return check_writable(Change(path, before, new.encode(), mended), root)
 
 
 def _merged(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:

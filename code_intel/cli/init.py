@@ -150,11 +150,12 @@ def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
         _unless_there(root / STATE_FOLDER / ignored.FILE, root, ignored.TEXT),
         _merge_ignore(root / ".gitignore", settings),
     ]
-    return [*map(check_writable, found), *(client_files.merge(client, root) for client in chosen)]
+    checked = [check_writable(change, root) for change in found]
+    return [*checked, *(client_files.merge(client, root) for client in chosen)]
 
 
 def apply(changes: Sequence[Change]) -> None:
-    """Write what changes, each file atomically; a link stays, what it names is written.
+    """Write what changes, each file atomically; a link within the project stays, what it names is written.
 
     Raises:
         StorageError: A file is no more as the plan found it, or the disk refused.

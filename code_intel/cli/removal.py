@@ -118,11 +118,11 @@ def _shared(root: Path) -> list[Change]:
         (root / client.file, partial(client_files.without, client, root / client.file))
         for client in CLIENTS
     ]
-    found = [_taken_out(path, without) for path, without in ways]
+    found = [_taken_out(root, path, without) for path, without in ways]
     return [change for change in found if change is not None]
 
 
-def _taken_out(path: Path, without: Callable[[bytes], bytes | None]) -> Change | None:
+def _taken_out(root: Path, path: Path, without: Callable[[bytes], bytes | None]) -> Change | None:
     """Take our part out of a file, unless it is in what git tracks."""
     before = content(path)
     if before is None:
@@ -132,7 +132,7 @@ def _taken_out(path: Path, without: Callable[[bytes], bytes | None]) -> Change |
     committed = git.run(real.parent, "show", f":./{real.name}") if after != before else None
     if committed is not None and without(committed) != committed:
         return Change(path, before, before, "tracked by git")
-    return check_writable(Change(path, before, after))
+    return check_writable(Change(path, before, after), root)
 
 
 def _database(path: Path) -> list[Change]:

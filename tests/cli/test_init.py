@@ -329,20 +329,43 @@ def test_a_block_put_in_and_taken_out_leaves_every_byte(
     assert merged is None or ignore_block.without(merged) == before
 
 
-def test_links_stay_links_and_what_they_name_is_written_and_given_back(
-    bare: Project, tmp_path: Path
+def test_links_within_the_project_stay_links_and_what_they_name_is_written_and_given_back(
+    bare: Project,
 ) -> None:
+    shared = bare.root / "shared"
+    shared.mkdir()
     for name, text in ((".gitignore", "*.pyc"), (".mcp.json", '{"a": 1}')):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        (bare.root / name).symlink_to(tmp_path / name)
+        (shared / name).write_text(text, encoding="utf-8")
+        (bare.root / name).symlink_to(shared / name)
     init(bare)
-    assert "code-intel" in (tmp_path / ".gitignore").read_text("utf-8")
-    assert "code-intel" in (tmp_path / ".mcp.json").read_text("utf-8")
+    assert "code-intel" in (shared / ".gitignore").read_text("utf-8")
+    assert "code-intel" in (shared / ".mcp.json").read_text("utf-8")
     init(bare, "--remove")
     assert (bare.root / ".gitignore").is_symlink()
     assert (bare.root / ".mcp.json").is_symlink()
-    assert (tmp_path / ".gitignore").read_text("utf-8") == "*.pyc"
-    assert (tmp_path / ".mcp.json").read_text("utf-8") == '{"a": 1}'
+    assert (shared / ".gitignore").read_text("utf-8") == "*.pyc"
+    assert (shared / ".mcp.json").read_text("utf-8") == '{"a": 1}'
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".mcp.json", ".codex", ".code-intel", "in git"])
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(
+    bare: Project, tmp_path: Path, name: str
+) -> None:
+    """A cloned repository may say `.gitignore -> ../.bashrc`, and name its database as a command."""
+    home = tmp_path / "home" if name != "in git" else bare.root / ".git"
+    home.mkdir(exist_ok=True)
+    aim = home / "startup" if name in {".gitignore", ".mcp.json", "in git"} else home
+    if aim != home:
+        aim.write_bytes(b"{}")
+    (bare.root / name.replace("in git", ".mcp.json")).symlink_to(aim)
+    before = {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
+    for options in (["--dry-run"], []):
+        clients = ("--client", "codex", "--client", "claude")
+        done = bare.run("code-intel", "init", *clients, *options, check=False)
+        assert done.returncode == 2
+        assert "leads out of the project" in done.stderr
+    assert {file: file.read_bytes() for file in home.rglob("*") if file.is_file()} == before
+    assert not (bare.root / "devrag-map.json").exists(), "all is planned before anything is written"
 
 
 @pytest.mark.parametrize("name", ["quo'te\"s $HOME 日本語", "-dash\nb"])

@@ -297,9 +297,9 @@ def test_entries_that_start_nothing_any_more_are_mended_where_they_are(
 
 
 def test_a_link_is_kept_and_what_it_names_is_merged_and_given_back(
-    project: Path, init: Init, tmp_path: Path
+    project: Path, init: Init
 ) -> None:
-    shared = tmp_path / "shared.json"
+    shared = project / "shared.json"
     shared.write_text('{"ui": 1}', encoding="utf-8")
     (project / ".gemini").mkdir()
     (project / ".gemini" / "settings.json").symlink_to(shared)

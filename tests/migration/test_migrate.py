@@ -1,5 +1,6 @@
 """`migrate`: what earlier versions left becomes this program's, and nothing that people made is lost."""
 
+import hashlib
 import json
 import os
 import tempfile
@@ -17,7 +18,7 @@ from code_intel.cli import mcp_json
 from code_intel.cli.migration import applying, backup
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.config import load_settings
-from code_intel.errors import BusyError, ConfigError
+from code_intel.errors import BusyError, ConfigError, StorageError
 from code_intel.learned.agreements import load_all, make_key
 from code_intel.learned.pairs import load
 from code_intel.learned.reconcile import reconcile
@@ -455,7 +456,8 @@ def test_a_file_without_servers_gets_ours(root: Path, text: str) -> None:
 
 def test_a_link_stays_a_link(root: Path) -> None:
     v37(root)
-    target = root.parent / "shared.json"
+    target = root / "shared" / "mcp.json"
+    target.parent.mkdir()
     (root / ".mcp.json").rename(target)
     (root / ".mcp.json").symlink_to(target)
     before = target.read_bytes()
@@ -465,6 +467,44 @@ def test_a_link_stays_a_link(root: Path) -> None:
     applying.undo(root, applying.last(root))
     assert (root / ".mcp.json").is_symlink()
     assert target.read_bytes() == before
+
+
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(root: Path) -> None:
+    v37(root)
+    target = root.parent / "startup"
+    (root / ".mcp.json").rename(target)
+    (root / ".mcp.json").symlink_to(target)
+    before = target.read_bytes()
+    with pytest.raises(ConfigError, match="leads out of the project"):
+        plan(root)
+    assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../startup", "{outside}", ".git/config", "src/../../startup", "linked", ".code-intel/x/y.md"],
+)
+def test_a_backup_that_came_with_a_repository_takes_nothing_back_elsewhere(
+    root: Path, name: str
+) -> None:
+    """Whoever writes a list may claim that any file was made, or replaced, by a migration."""
+    outside = root.parent / "startup"
+    (root / ".git").mkdir()
+    (root / "linked").symlink_to(outside)
+    backup = root / ".code-intel" / "backup" / "20250101T000000Z"
+    file = name.format(outside=outside)
+    copy = Path(os.path.normpath(backup / "files" / file))
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(b"evil")
+    kept = copy.read_bytes() if copy == outside else None
+    record = {"file": file, "before": hashlib.sha256(b"evil").hexdigest(), "after": ""}
+    document = {"version": 1, "finished": True, "files": [record]}
+    backup.mkdir(exist_ok=True, parents=True)
+    (backup / "migration.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(StorageError, match="no file that one changes"):
+        applying.last(root)
+    assert (outside.read_bytes() if outside.exists() else None) == kept
+    assert not (root / ".git" / "config").exists()
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(

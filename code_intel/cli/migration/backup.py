@@ -6,6 +6,7 @@ one goes on with the same folder, and what there was before the first stays kept
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from pathlib import Path
 from code_intel import durable, ignored
 from code_intel.cli.changes import Change
 from code_intel.cli.migration.notes import content, name_in
-from code_intel.config import STATE_FOLDER, backups
+from code_intel.config import STATE_FOLDER, backups, load_settings
 from code_intel.errors import StorageError
 
 LIST = "migration.json"
@@ -183,14 +184,37 @@ def _kept(backup: Backup, record: Record) -> bytes:
 
 
 def _read(path: Path) -> Backup:
+    """Return the backup that a list speaks of; a repository may carry one, which nobody here has written.
+
+    Raises:
+        StorageError: It is no list, or speaks of files that no migration changes.
+    """
+    root = path.parents[3]
     try:
         document = json.loads((content(path) or b"").decode("utf-8", "surrogateescape"))
         records = tuple(Record(**item) for item in document["files"])
+        agreements = load_settings(root).agreements
+        for record in records:
+            _require_place(record, root, agreements)
         return Backup(path.parent, bool(document["finished"]), records)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise StorageError(
             f"{path} is no list of a migration: {error}.", hint="Move its folder away."
         ) from error
+
+
+def _require_place(record: Record, root: Path, agreements: Path) -> None:
+    """Refuse what no migration changes: it makes agreements, and writes files of the project and its state folder.
+
+    Raises:
+        ValueError: It is something else, or a link leads there.
+    """
+    file = root / record.file
+    real = Path(os.path.realpath(file))
+    ours = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+    made = not record.before and file.suffix == ".md" and real.parent == agreements.resolve()
+    if not made and not (ours and file.parent in {root, root / STATE_FOLDER}):
+        raise ValueError(f"{record.file} is no file that one changes")
 
 
 def _free(root: Path, now: datetime) -> Path:

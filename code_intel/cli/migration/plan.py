@@ -10,7 +10,7 @@ from pathlib import Path
 
 from code_intel import ignored
 from code_intel.cli import ignore_block
-from code_intel.cli.changes import Change
+from code_intel.cli.changes import Change, check_inside
 from code_intel.cli.migration.configs import Config, forest_config, map_config
 from code_intel.cli.migration.entries import Servers, servers
 from code_intel.cli.migration.knowledge import Knowledge, knowledge
@@ -59,7 +59,7 @@ def plan(root: Path) -> Plan:
     """Return what is to be done to a project; nothing where nothing is found of an earlier version.
 
     Raises:
-        ConfigError: A configuration file cannot be used; it names the file.
+        ConfigError: A configuration file cannot be used, or leads out of the project; it names the file.
         StorageError: A file or folder cannot be read.
     """
     entries = servers(root)
@@ -86,12 +86,15 @@ def _changes(
     root: Path, known: Knowledge, configs: Iterable[Config], entries: Servers
 ) -> Iterable[Change]:
     """Return every change: what was learned first, what starts the servers last."""
-    yield from known.agreements
-    yield from known.pairs
-    yield from (config.change for config in configs)
-    yield _state_ignored(root / STATE_FOLDER / ignored.FILE)
-    yield _ignored(root, configs)
-    yield entries.change
+    yield from known.agreements  # their folder may be anywhere, as the map's config says
+    ours = [
+        *known.pairs,
+        *(config.change for config in configs),
+        _state_ignored(root / STATE_FOLDER / ignored.FILE),
+        _ignored(root, configs),
+        entries.change,
+    ]
+    yield from (check_inside(change, root) for change in ours)
 
 
 def _state_ignored(path: Path) -> Change:
