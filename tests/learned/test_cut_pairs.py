@@ -1,9 +1,7 @@
 """learned_pairs.json, cut off after any byte, as a crash of another program or of the machine leaves it."""
 
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +15,15 @@ from code_intel.learned.learn import learn
 from code_intel.learned.pairs import load, parse
 from code_intel.learned.reconcile import reconcile
 from code_intel.records import Agreement
+from programs import quick_folder
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-FAST = Path("/dev/shm")  # noqa: S108 - memory: there is a file for each byte
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=FAST if os.access(FAST, os.W_OK) else None) as folder:
-        yield Path(folder)
+    with quick_folder() as folder:  # there is a file for each byte
+        yield folder
 
 
 def two_pairs(folder: Path) -> tuple[Settings, bytes]:

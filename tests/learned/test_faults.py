@@ -8,9 +8,7 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,10 +29,10 @@ from code_intel.learned.state import Pending, open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
+from programs import output_of
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 WAYS = ("dies torn", "fails", "fails for good")
-FAST = Path("/dev/shm")  # noqa: S108 - memory: whether fsync was called is counted, not waited for
 
 FEE = Agreement("送料計算", "shipping_fee", ("fee of a zone",), (FileReference("a.py", 1),))
 TAX = Agreement("消費税", "tax_rate", ("rate of a year",))
@@ -230,17 +228,8 @@ def differences(found: dict[str, Any], old: dict[str, Any], new: dict[str, Any])
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """Interrupt every work at each of its operations, in memory where there is such a folder."""
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tests'}"}
-    fast = FAST if os.access(FAST, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=fast) as folder:
-        ran = subprocess.run(
-            [sys.executable, Path(__file__), folder],
-            cwd=root, env=env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    """Interrupt every work at each of its operations."""
+    return [json.loads(line) for line in output_of(Path(__file__)).splitlines()]
 
 
 @pytest.mark.parametrize("name", WORKS)

@@ -1,9 +1,7 @@
 """Eight processes that learn at once lose nothing of 1,600 agreements, on neither side."""
 
-import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,9 @@ from code_intel.config import load_settings
 from code_intel.learned import agreements, journal, pairs
 from code_intel.learned.reconcile import reconcile
 from code_intel.learned.state import open_state
+from programs import quick_folder
 
 PROCESSES, EACH = 8, 200
-FAST = Path("/dev/shm")  # noqa: S108 - memory: whether fsync was called is tried in test_faults.py
 
 LEARNER = """
 import sys
@@ -37,8 +35,7 @@ for number in range(many):
 
 @pytest.mark.covers("rule.pairs.no_loss")
 def test_eight_processes_that_learn_200_each_lose_none() -> None:
-    fast = FAST if os.access(FAST, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=fast) as folder:
+    with quick_folder() as folder:
         learners = [
             subprocess.Popen(
                 [sys.executable, "-c", LEARNER, folder, str(who), str(EACH)],
@@ -48,7 +45,7 @@ def test_eight_processes_that_learn_200_each_lose_none() -> None:
             for who in range(PROCESSES)
         ]
         assert [learner.wait() for learner in learners] == [0] * PROCESSES
-        settings = load_settings(Path(folder))
+        settings = load_settings(folder)
         wanted = {
             (f"決済 {who} {number}", f"Pay{who}.refund{number}")
             for who in range(PROCESSES)

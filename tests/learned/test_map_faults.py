@@ -1,13 +1,12 @@
 """Import, rebuild, prune, restore and confirm on a disk that refuses, or a machine that dies, at any change.
 
 Whatever happens, each file is what it was or what it is to be, nothing is lost, and doing it again brings about what
-was asked for. Forks, so it runs as a program of its own: `python tests/learned/test_map_faults.py FOLDER`.
+was asked for. Forks, so it runs as a program of its own.
 """
 
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,6 +31,7 @@ from code_intel.learned.restoring import restore
 from code_intel.learned.standings import standings
 from code_intel.records import Agreement
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
+from programs import output_of
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 WAYS = {"dies before": 1, "fails for good": 3}
@@ -217,19 +217,9 @@ def fault_of(work: Work, place: Settings, point: int, way: str, before: Said) ->
 
 
 @pytest.fixture(scope="module")
-def faults(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def faults() -> dict[str, str]:
     """What went wrong with each work, by its name."""
-    here, folder = Path(__file__).resolve(), tmp_path_factory.mktemp("faults")
-    done = subprocess.run(
-        [sys.executable, str(here), str(folder)],
-        env={**os.environ, "PYTHONPATH": f"{here.parents[2]}{os.pathsep}{here.parents[1]}"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, str] = json.loads((folder / "faults.json").read_bytes())
+    found: dict[str, str] = json.loads(output_of(Path(__file__)))
     return found
 
 
@@ -243,5 +233,4 @@ def test_any_change_may_go_wrong_and_nothing_is_lost_or_left_half_done(
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    came_of = {name: tried(work, place / name) for name, work in WORKS.items()}
-    (place / "faults.json").write_text(json.dumps(came_of), encoding="utf-8")
+    sys.stdout.write(json.dumps({name: tried(work, place / name) for name, work in WORKS.items()}))

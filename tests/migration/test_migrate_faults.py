@@ -2,9 +2,6 @@
 
 import errno
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,28 +15,11 @@ from faulty_disk import Faulty
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from migration.layouts import later, tree, v37
 from privileges import without_root
-
-TESTS = Path(__file__).resolve().parents[1]
-MEMORY = Path("/dev/shm")  # noqa: S108 - memory, where syncing costs nothing
+from programs import output_of
 
 
-def test_a_migration_stopped_at_any_change_is_taken_back_or_completed(tmp_path: Path) -> None:
-    quick = MEMORY / f"code-intel-{os.getpid()}" if MEMORY.is_dir() else tmp_path / "work"
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "migration.faults", str(quick)],
-            cwd=TESTS,
-            env={**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-            timeout=120,
-        )
-    finally:
-        subprocess.run(["rm", "-rf", str(quick)], check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
+def test_a_migration_stopped_at_any_change_is_taken_back_or_completed() -> None:
+    found = json.loads(output_of(Path(__file__).with_name("faults.py")))
     assert found.pop("wrong") == []
     assert found.keys() == {"died", "refused"}
     assert min(found["died"], found["refused"]) > 50

@@ -83,5 +83,7 @@ def sweep_start(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sweep_step(Path(sys.argv[1]) / "step")
-    sweep_start(Path(sys.argv[1]) / "start")
+    for sweep in (sweep_step, sweep_start):
+        place = Path(sys.argv[1]) / sweep.__name__
+        place.mkdir()
+        sweep(place)

@@ -25,6 +25,7 @@ from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.state import Step
 from faulty_disk import DIED, REFUSED, TAKEN, WAYS
 from privileges import without_root
+from programs import output_of
 from session.sessions import QUERY, place_in
 
 LOOK = steps.called("query", "login", found=1)
@@ -295,19 +296,9 @@ def test_whoever_reads_without_the_lock_sees_the_session_of_one_moment(place: Pl
     assert journal.load(place, handle).seq == 301
 
 
-def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works(
-    tmp_path: Path,
-) -> None:
-    for name in ("step", "start"):
-        (tmp_path / name).mkdir()
+def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works() -> None:
     program = Path(__file__).with_name("interrupted.py")
-    # From the root of the repository, so that the package is found as it is here.
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tests'}"}
-    ran = subprocess.run(
-        [sys.executable, program, tmp_path], cwd=root, env=env, capture_output=True, check=True
-    )
-    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    rows = [json.loads(line) for line in output_of(program).splitlines()]
     tried = {(row["work"], row["way"], row["point"]) for row in rows}
     assert {way for _, way, _ in tried} == set(WAYS)
     assert {point for work, _, point in tried if work == "step"} >= {1, 2, 3, 4}

@@ -1,0 +1,39 @@
+"""Programs of the tests: what forks, or must begin anew, is run by itself, in a folder where waiting for the disk costs nothing."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+TESTS = Path(__file__).resolve().parent
+MEMORY = Path("/dev/shm")  # noqa: S108 - whether something is flushed is counted, not waited for
+LONGEST = 300
+"""Seconds; far more than any needs."""
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """Offer a new folder, in memory where there is such a place; it goes afterwards."""
+    fast = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with TemporaryDirectory(prefix="code-intel-", dir=fast) as folder:
+        yield Path(folder)
+
+
+def output_of(program: Path, *words: str) -> str:
+    """Run a program with an empty folder as its first word; return what it printed, once it went well."""
+    with quick_folder() as folder:
+        ran = subprocess.run(
+            [sys.executable, program, folder, *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=LONGEST,
+            check=False,
+        )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    return ran.stdout
