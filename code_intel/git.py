@@ -4,9 +4,10 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from anyio import from_thread
@@ -22,8 +23,19 @@ _NEUTRAL = {
     "LC_ALL": "C",
 }
 """No lock, no network, no question, no translation."""
+_INERT = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
+"""Programs that a repository's own configuration has git run; whoever unpacks one has not read it."""
+_COMPARING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "status": ("--ignore-submodules=dirty",),
+        "diff": ("--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv"),
+    }
+)
+"""Questions that compare contents, and so run filters: not in repositories within this one, and see `_filters`."""
 _LOCAL = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
 """What a hook is called with: it would make any folder that repository's."""
+_OWN_SCOPES = frozenset({"local", "worktree"})
+_NO_FILTER = ("clean=", "process=", "required=false")
 TRUNKS = ("main", "master", "trunk")
 """Names of trunks where no remote says which branch is its default."""
 
@@ -43,13 +55,22 @@ def kill_all() -> None:
 def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | None:
     """Return what `git -C folder …` prints, or None: no git, no repository, an error.
 
+    Nothing runs that the repository itself configures (docs/decisions/0039).
+
     Raises:
         TimeoutError: It took longer than `deadline` seconds.
     """
+    word, *rest = arguments
+    filters = _filters(folder) if word in _COMPARING else ()
+    if any("=" in name for name in filters):
+        return None  # no option can name it
+    without = (*_INERT, *(f"{name}.{no}" for name in filters for no in _NO_FILTER))
+    options = [text for setting in without for text in ("-c", setting)]
+    command = ["git", "-C", str(folder), *options, word, *_COMPARING.get(word, ()), *rest]
     with _starting:
         try:
             process = subprocess.Popen(
-                ["git", "-C", str(folder), *arguments],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -78,6 +99,15 @@ def _answer(process: "subprocess.Popen[bytes]", deadline: float) -> bytes:
                 raise TimeoutError(f"git did not answer within {deadline:.0f} seconds.") from error
         with suppress(RuntimeError):  # not on such a thread
             from_thread.check_cancelled()
+
+
+def _filters(folder: Path) -> set[str]:
+    """Return the filters that only the repository itself configures, and not its user, as `filter.name`."""
+    programs = r"^filter\..*\.(clean|process)$"
+    listed = run(folder, "config", "--show-scope", "--name-only", "-z", "--get-regexp", programs)
+    said = os.fsdecode(listed or b"").split("\0")
+    own = (key for scope, key in zip(said[::2], said[1::2], strict=False) if scope in _OWN_SCOPES)
+    return {key.rpartition(".")[0] for key in own}
 
 
 def _environment() -> dict[str, str]:
