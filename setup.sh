@@ -150,12 +150,13 @@ set_up() {
     say "This repository's .mcp.json looks for the programs in .venv/bin; before you start your client:"
     say "  export CODE_INTEL_BIN=$bin"
   fi
-  say "Next: start your client in $project; docs/clients.md says how to see that it is connected."
+  say "Next: start your client in $project; $here/docs/clients.md says how to see that it is connected."
   if [ "$project" = "$here" ]; then
     say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") vectors-forest.db* .code-intel/*.db* \\"
     say "  .code-intel/*.lock .code-intel/.agreements.lock .code-intel/learned_pairs.json*"
   else
-    say "Undo: $bin/code-intel init --remove $(quoted "$project"); rm -rf $(quoted "$venv")"
+    say "Undo: $bin/code-intel init --remove $(quoted "$project")"
+    say "  and, when no project of yours needs it any more: rm -rf $(quoted "$venv")"
   fi
   [ "$code" -le 1 ] || exit "$code" # 1: it found nothing, and said so
 }

@@ -34,7 +34,9 @@ async def confirm_everything(desk: Desk, problem: str, *, dry: bool) -> Answer:
         **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
-    last = f"{head}: {count}. Left out: {len(rows) - count}. Commit their files to share them."
+    last = f"{head}: {count}. Left out: {len(rows) - count}."
+    if count:
+        last += " Commit their files to share them."
     return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
 
 

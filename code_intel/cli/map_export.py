@@ -30,8 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file; 1 when there is nothing to export."""
-    entries = agreements.load_all(project_of(args).agreements)
-    chosen = _chosen([entry.agreement for entry in entries if entry.agreement], args.term)
+    chosen = _chosen(agreements.load_all(project_of(args).agreements), args.term)
     text = exchange.dump(chosen)
     if args.file == "-":
         rows = [line for line in text.splitlines() if line]
@@ -48,18 +47,19 @@ def run(args: argparse.Namespace) -> int:
     return 0 if chosen else 1
 
 
-def _chosen(everything: list[Agreement], terms: list[str]) -> list[Agreement]:
+def _chosen(entries: list[agreements.Entry], terms: list[str]) -> list[Agreement]:
     """Return those of these terms, or all.
 
     Raises:
         NotFoundError: There is none of one of them.
     """
+    everything = [entry.agreement for entry in entries if entry.agreement]
     if not terms:
         return everything
     wanted = {fold(term): term for term in terms}
     found = [it for it in everything if fold(it.nl_term) in wanted]
     for missing in wanted.keys() - {fold(it.nl_term) for it in found}:
-        raise agreements.missing(wanted[missing])
+        raise agreements.missing(wanted[missing], among=entries)
     return found
 
 

@@ -19,11 +19,23 @@ from code_intel.cli.map_desk import at_desk, at_looking_desk, refresh_whole_map
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
-from code_intel.learned.exchange import FATES, MAX_BYTES, Arrival, arrive
+from code_intel.learned.exchange import FATES, MAX_BYTES, Arrival, Fate, arrive
 from code_intel.learned.validity import lookup_name
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN, NOTHING_WRITTEN
+
+COUNTED: dict[Fate, str] = {
+    "import": "taken in",
+    "known": "here already",
+    "repeated": "repeated",
+    "blocked": "in the way of a file",
+    "malformed": "malformed",
+}
+NEXT = (
+    "Read them, then confirm those that are true: `code-intel map confirm TERM SYMBOL`, or --all for those whose "
+    "symbol is defined here."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +67,11 @@ async def _import(desk: Desk, data: bytes, *, dry: bool) -> Answer:
     if not dry and "import" in counts:
         map_sync = await refresh_whole_map(desk)
     answer = {"lines": rows, "counts": counts, "dry_run": dry, **map_sync.data}
-    summary = ", ".join(f"{number} {fate}" for fate, number in sorted(counts.items()))
-    head = "Would be" if dry else "Done"
-    return Answer(answer, "\n".join([*map(_line, rows), f"{head}: {summary or 'nothing'}."]))
+    summary = ", ".join(f"{number} {COUNTED[fate]}" for fate, number in sorted(counts.items()))
+    lines = [*map(_line, rows), f"{'Would be' if dry else 'Done'}: {summary or 'nothing'}."]
+    if "import" in counts and not dry:
+        lines.append(NEXT)
+    return Answer(answer, "\n".join(lines))
 
 
 def _rows(desk: Desk, found: list[Arrival]) -> list[dict[str, Any]]:

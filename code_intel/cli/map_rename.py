@@ -12,7 +12,7 @@ from code_intel.cli.map_desk import at_desk, known_at
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.agreements import make_key, missing
+from code_intel.learned.agreements import load_all, make_key, missing
 from code_intel.learned.renaming import rename
 from code_intel.records import Definition
 from code_intel.tools.declaration import Answer
@@ -83,7 +83,7 @@ async def _definition(desk: Desk, args: argparse.Namespace) -> Definition | None
     """
     known = await known_at(desk, args.term, args.symbol)
     if known is None or known.entry.agreement is None:
-        raise missing(args.term, args.symbol)
+        raise missing(args.term, args.symbol, load_all(desk.settings.agreements))
     heir = known.heir
     if not args.to:
         if not heir and not args.new_term:

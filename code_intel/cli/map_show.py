@@ -67,7 +67,7 @@ def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
     ]
     wanted = named or wanted
     if not wanted:
-        raise missing(term, symbol)
+        raise missing(term, symbol, [standing.entry for standing in everything])
     if len(wanted) > 1:
         symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
         raise UsageError(

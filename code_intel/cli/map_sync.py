@@ -71,9 +71,10 @@ async def _sync(desk: Desk, *, dry: bool) -> Answer:
     lines += [f"{visible(row['file'])}: {row['problem']}: {row['reason']}" for row in unreadable]
     if report.held:
         lines.append("If they are meant to be gone: `code-intel map rebuild`.")
-    lines += [
-        *report.notes,
-        f"{data['agreements']} agreements; {len(rows)} {'to bring' if dry else 'brought'} together.",
-    ]
-    lines += [f"The map's index: {map_sync.state}. {map_sync.reason}".rstrip()]
+    waiting = sum(row["action"] == "wait" for row in rows)
+    done = f"{len(rows) - waiting} {'to bring' if dry else 'brought'} together"
+    wait = f", {waiting} waiting" if waiting else ""
+    lines += [*report.notes, f"{data['agreements']} agreements; {done}{wait}."]
+    if not dry:
+        lines.append(f"The map's index: {map_sync.state}. {map_sync.reason}".rstrip())
     return Answer(data, "\n".join(lines))

@@ -29,7 +29,7 @@ def first_question(forest: Index) -> str:
     documents = [d for d in forest.store.documents() if PurePosixPath(d.path).name not in _OURS]
     if not documents:
         raise NotFoundError(
-            f"Nothing of {forest.config.folder} is indexed, so there is nothing to ask.",
+            f"No source of {forest.config.folder} is indexed, so there is nothing to ask.",
             hint="Name a question, or run `code-intel sync` once there are files.",
         )
     graph = graph_of(forest.store, bases(forest.config))

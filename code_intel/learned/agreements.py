@@ -175,17 +175,24 @@ def existing(folder: Path, key: Key, since: float = NOW) -> tuple[Entry, Agreeme
     Raises:
         NotFoundError: There is no such agreement that can be read.
     """
-    entry = find(folder, make_key(*key), since)
+    known = look(folder, since)
+    entry = known.by_key.get(make_key(*key))
     if entry is None or entry.agreement is None:
-        raise missing(*key)
+        raise missing(*key, among=known.entries)
     return entry, entry.agreement
 
 
-def missing(term: str, symbol: str = "") -> NotFoundError:
-    """Return what is said of an agreement that is not there."""
+def missing(term: str, symbol: str = "", among: Iterable[Entry] = ()) -> NotFoundError:
+    """Return what is said of an agreement that is not there, or in one of those `among` that cannot be read."""
+    unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
+    name = f"{term}{f' → {symbol}' if symbol else ''}"
+    if not unread:
+        hint = "Look at list_agreements, or `code-intel map list`, for what there is."
+        return NotFoundError(f"There is no agreement {name}.", hint=hint)
+    likely = min(unread, key=lambda file: not file.startswith(term))
     return NotFoundError(
-        f"There is no agreement {term}{f' → {symbol}' if symbol else ''}.",
-        hint="Look at list_agreements, or `code-intel map list`, for what there is.",
+        f"There is no agreement {name} that can be read; {len(unread)} cannot, such as {likely}.",
+        hint="If it is in there, mend that file first: `code-intel map check` says what is wrong with it.",
     )
 
 

@@ -195,7 +195,7 @@ def _broken(case: _Case) -> str:
     facts = case.facts
     if not facts.complete or facts.definitions or facts.heir:
         return ""
-    gone = f"{lookup_name(case.agreement.symbol)} is not defined anywhere any more."
+    gone = f"{lookup_name(case.agreement.symbol)} is not defined anywhere."
     same = ", ".join(f"{found.qualified} ({found.file}:{found.line})" for found in facts.heirs)
     return f"{gone} Its text is in several places now: {same}." if same else gone
 

@@ -16,6 +16,9 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.suspicion import flags_of
 
+NONE_YET = "No agreements yet; record_outcome and add_agreement write them."
+NO_SUCH = "No agreement is like that; ask for fewer of term, symbol and status."
+
 
 async def list_agreements(
     desk: Desk,
@@ -43,7 +46,7 @@ async def list_agreements(
     shown = page(wanted, start, standing_data, *question, most=limit)
     data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
     lines = shown.lines(standing_line, "agreements", len(wanted), limit)
-    return Answer(data, "\n".join(lines) or "No agreements yet; record_outcome writes them.")
+    return Answer(data, "\n".join(lines) or (NO_SUCH if everything else NONE_YET))
 
 
 def standing_data(standing: Standing) -> dict[str, Any]:

@@ -244,6 +244,25 @@ def test_every_word_speaks_to_people_too(agreed: Project) -> None:
         assert said in found[1], (words, found)
 
 
+def test_what_is_in_conflict_is_told_by_every_word_that_is_asked_for_it(
+    agreed: Project, called: Called
+) -> None:
+    (file,) = folder(agreed).glob("送料*.md")
+    text = file.read_text("utf-8")
+    file.write_text(f"<<<<<<< HEAD\n{text}=======\n>>>>>>> x\n", encoding="utf-8")
+    for words in (
+        ("show", TERM),
+        ("export", "-", TERM),
+        ("confirm", TERM, SYMBOL),
+        ("reject", TERM, SYMBOL),
+        ("rename", TERM, SYMBOL, "--term", "運賃"),
+    ):
+        error = called(agreed, *words, code=1)
+        assert f"such as {file.name}" in error["message"]
+        assert "`code-intel map check`" in error["hint"]
+    assert " 0 brought together, 1 waiting." in process(agreed, "sync")[1]
+
+
 READ_ONLY = """
 import sys
 from code_intel.cli.main import main
