@@ -26,7 +26,7 @@ from code_intel.learned.learn import confirm, learn, reconfirm
 from code_intel.learned.reconcile import reconcile
 from code_intel.learned.renaming import rename
 from code_intel.learned.state import Pending, open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.validity import confirmed_paths
 from code_intel.records import Agreement, FileReference
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
 from programs import output_of
@@ -138,13 +138,13 @@ def known(settings: Settings) -> dict[str, Any]:
     file = pairs.load(journal.pairs_path(settings))
     entries = [e for e in agreements.load_all(settings.agreements) if e.agreement]
     with open_state(settings.state) as state:
-        sure = {e.key: is_confirmed(settings, e, state) for e in entries}
+        sure = confirmed_paths(settings, entries, state)
         begun = len(state.pending())
         bases = set(state.bases())
     return {
         "agreements": {e.key: e.agreement for e in entries},
         "pairs": {pair.key: pair for pair in file.pairs},
-        "confirmed": sure,
+        "confirmed": {e.key: e.path in sure for e in entries},
         "damage": file.damage,
         "begun": begun,
         "bases": bases,
