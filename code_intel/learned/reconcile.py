@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from code_intel import durable, git
 from code_intel.chunking.agreement import AgreementProblem, file_name
@@ -51,6 +51,7 @@ DECISIONS: Mapping[tuple[bool, Side, Side], Action] = MappingProxyType(
 )
 """What to do with a key; without a base whatever is there counts as changed."""
 
+NEWER = f"{pairs.FILE} was written by a newer version; left alone."
 MASS = 5
 """From so many pairs on, more than half of them vanishing at once is damage and not an edit."""
 
@@ -126,18 +127,20 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
     notes = _finish_pending(settings, state, now)
     found = _look(settings, state)
     if found.file.read_only:
-        return Report(notes=(*notes, f"{pairs.FILE} was written by a newer version; left alone."))
+        return Report(notes=(*notes, NEWER))
     if found.file.damage:
         notes.append(f"{pairs.FILE} was damaged and is rebuilt: {found.file.damage}")
-    actions, guarded = _plan(settings, found)
+    actions, guarded, held = _plan(settings, found)
+    _VANISHED[settings.agreements] = held
     if guarded:
         notes.append(f"{pairs.FILE} had lost most of its pairs; rebuilt from the agreements.")
     if found.file.damage or actions:
         notes += _apply(settings, state, found, actions, now)
-    held = len(_VANISHED.get(settings.agreements, ()))
     if held:
-        notes.append(f"{held} agreements are gone at once; their pairs stay until that is sure.")
-    return Report(MappingProxyType(actions), tuple(notes), held)
+        notes.append(
+            f"{len(held)} agreements are gone at once; their pairs stay until that is sure."
+        )
+    return Report(MappingProxyType(actions), tuple(notes), len(held))
 
 
 def planned(settings: Settings) -> Report:
@@ -151,17 +154,13 @@ def planned(settings: Settings) -> Report:
         notes = [f"{term} → {symbol} is to be finished." for (term, symbol), *_ in state.pending()]
         found = _look(settings, state)
     if found.file.read_only:
-        return Report(notes=(*notes, f"{pairs.FILE} was written by a newer version; left alone."))
+        return Report(notes=(*notes, NEWER))
     if found.file.damage:
         notes.append(f"{pairs.FILE} is damaged and would be rebuilt: {found.file.damage}")
-    before = _VANISHED.get(settings.agreements)
-    actions, guarded = _plan(settings, found)
-    held = len(_VANISHED.pop(settings.agreements, ()))
-    if before is not None:
-        _VANISHED[settings.agreements] = before
+    actions, guarded, held = _plan(settings, found)
     if guarded:
         notes.append(f"{pairs.FILE} has lost most of its pairs; they come from the agreements.")
-    return Report(MappingProxyType(actions), tuple(notes), held)
+    return Report(MappingProxyType(actions), tuple(notes), len(held))
 
 
 def _side(base: str | None, current: str | None) -> Side:
@@ -199,8 +198,15 @@ def _look(settings: Settings, state: State) -> _Sides:
     )
 
 
-def _plan(settings: Settings, found: _Sides) -> tuple[dict[Key, Action], bool]:
-    """Return the action for each key, and whether a mass deletion was refused."""
+class _Plan(NamedTuple):
+    """The action for each key, whether a mass deletion was refused, and those of which nothing is deleted yet."""
+
+    actions: dict[Key, Action]
+    guarded: bool
+    held: frozenset[Key]
+
+
+def _plan(settings: Settings, found: _Sides) -> _Plan:
     actions: dict[Key, Action] = {}
     for key in [*found.entries, *(found.pairs.keys() | found.bases.keys()) - found.entries.keys()]:
         base, pair, entry = found.bases.get(key), found.pairs.get(key), found.entries.get(key)
@@ -219,7 +225,8 @@ def _plan(settings: Settings, found: _Sides) -> tuple[dict[Key, Action], bool]:
     gone = [key for key, done in actions.items() if done in {"trash_pair", "trash_agreement"}]
     held = _held(settings, found, gone)
     actions |= dict.fromkeys(held, "wait")
-    return {key: action for key, action in actions.items() if action != "keep"}, mass and not lost
+    todo = {key: action for key, action in actions.items() if action != "keep"}
+    return _Plan(todo, mass and not lost, held)
 
 
 _VANISHED: dict[Path, frozenset[Key]] = {}
@@ -232,13 +239,10 @@ def _held(settings: Settings, found: _Sides, gone: list[Key]) -> frozenset[Key]:
     A disk that is not mounted, or a folder that was moved away, has deleted nothing. Once the folder is
     there, a second look that misses the same ones believes it.
     """
-    before, now = _VANISHED.pop(settings.agreements, frozenset()), frozenset(gone)
+    before, now = _VANISHED.get(settings.agreements, frozenset()), frozenset(gone)
     most = len(gone) >= MASS and len(gone) * 2 > len(found.bases)
     first = most and (not settings.agreements.is_dir() or now != before)
-    if not (first or _is_in_flux(settings, found, gone)):
-        return frozenset()
-    _VANISHED[settings.agreements] = now
-    return now
+    return now if first or _is_in_flux(settings, found, gone) else frozenset()
 
 
 def _is_in_flux(settings: Settings, found: _Sides, gone: list[Key]) -> bool:
