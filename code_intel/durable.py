@@ -21,8 +21,8 @@ from code_intel.errors import BusyError, StorageError
 LEFT_SECONDS = 60
 """A temporary file that is older was left by a process that died: a write takes milliseconds."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_GROW = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_MADE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_NEW, _GROW = os.O_WRONLY | os.O_EXCL | _MADE, os.O_RDWR | os.O_APPEND | _MADE
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL}
 """How disks say that they have no hard links, or none of folders."""
 _LINK_ITSELF = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}

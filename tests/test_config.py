@@ -1,6 +1,7 @@
 """Settings and index configurations: what is read, and how a bad value is named."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from code_intel.config import (
 )
 from code_intel.config.index_config import with_model_dir
 from code_intel.config.locating import locate_config
-from code_intel.errors import ConfigError, UsageError
+from code_intel.errors import ConfigError, StorageError, UsageError
+from code_intel.learned import pairs
 
 
 def written(path: Path, value: Any) -> Path:
@@ -243,6 +245,25 @@ def test_a_config_that_is_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
     path.symlink_to("gone.json")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_index_config(path)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "config.json", "learned_pairs.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_never_ends_is_refused_at_once(tmp_path: Path, name: str, kind: str) -> None:
+    """A repository may carry a link to a device."""
+    path = tmp_path / STATE_FOLDER / name
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    read = {
+        "config.toml": lambda: load_settings(tmp_path, {}),
+        "config.json": lambda: load_index_config(path),
+        "learned_pairs.json": lambda: pairs.load(path),
+    }
+    with pytest.raises((ConfigError, StorageError), match="no regular file"):
+        read[name]()
 
 
 def test_a_missing_config_has_the_defaults_of_devrag(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ ALLOWED = {
     ("session/files.py", "os.open"): "opens journals that are there; `durable.extend` writes",
     ("servers/http_tokens.py", "os.open"): "reads a file of tokens",
     ("index/reading.py", "os.open"): "reads, folder by folder",
+    ("config/reading.py", "os.open"): "reads, and never waits",
     ("servers/wire.py", "os.open"): "the null device, in place of standard streams",
     ("cli/main.py", "os.open"): "the null device, in place of standard output",
     ("servers/upstream_child.py", "os.write"): "a pipe to the program it guards",

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from code_intel.config.reading import require, unknown_keys
+from code_intel.config.reading import regular, require, unknown_keys
 from code_intel.errors import ConfigError
 from code_intel.records import Corpus
 
@@ -204,7 +204,7 @@ def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        raw = json.loads(regular(path).decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ConfigError(f"{path} is not JSON: {place}: {error.msg}.") from error

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from code_intel.config.index_config import FOREST_CONFIG, KEYS, STATE_FOLDER
+from code_intel.config.reading import regular
 from code_intel.config.settings import find_root, find_served_root
 from code_intel.errors import UsageError
 
@@ -60,7 +61,7 @@ def _is_meant(path: Path, given: str | None) -> bool:
     if given is not None or path.name != DEFAULT_CONFIG:
         return True
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(regular(path).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return True  # reading it as a config says what is wrong
     if not isinstance(content, dict):

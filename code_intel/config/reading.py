@@ -1,9 +1,30 @@
 """What reading a configuration has in common, whatever its format."""
 
+import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from code_intel.errors import ConfigError
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Most of a configuration."""
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def regular(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a regular file: a repository may carry a link to a device, which never ends or never begins.
+
+    Raises:
+        OSError: It is gone or unreadable, no regular file, or larger than `most` bytes.
+    """
+    with os.fdopen(os.open(path, _OPEN), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("it is no regular file")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(f"it is larger than {most // 1024**2} MiB")
+    return data
 
 
 def require(path: Path, key: str, good: bool, expected: str) -> None:  # noqa: FBT001 - a condition, not a switch

@@ -18,7 +18,7 @@ from code_intel.config.index_config import (
     project_config,
 )
 from code_intel.config.placing import placed
-from code_intel.config.reading import require, unknown_keys
+from code_intel.config.reading import regular, require, unknown_keys
 from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
 
@@ -273,7 +273,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # a server reads settings before its handshake
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(regular(path).decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 

@@ -17,6 +17,7 @@ from typing import Any
 from code_intel import durable
 from code_intel.chunking.agreement import split_symbol
 from code_intel.chunking.agreement_body import encodable
+from code_intel.config.reading import regular
 from code_intel.errors import StorageError
 from code_intel.learned.agreements import Key, make_key
 from code_intel.learned.claims import when
@@ -95,7 +96,7 @@ def load(path: Path) -> PairsFile:
     try:
         if path.exists() and path.stat().st_size > MAX_BYTES:
             return PairsFile(damage="It is larger than 64 MiB.")
-        data = path.read_bytes()
+        data = regular(path, MAX_BYTES)
     except FileNotFoundError:
         return PairsFile(exists=False)
     except OSError as error:

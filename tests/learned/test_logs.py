@@ -207,3 +207,14 @@ def test_outcomes_are_in_the_project_s_own_folder_and_nowhere_else(tmp_path: Pat
     assert numbers(read(one, most=9)) == ["outcome_1"]
     assert numbers(read(other, most=9)) == []
     assert not other.exists()
+
+
+def test_nothing_is_appended_through_a_link(tmp_path: Path) -> None:
+    """A repository may carry one, to a file that a shell reads."""
+    startup = tmp_path / "startup"
+    startup.write_bytes(b"export A=1\n")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / FILE).symlink_to(startup)
+    with pytest.raises(StorageError, match="could not be written"):
+        append(tmp_path / "logs", record(1, note="$(reboot)"))
+    assert startup.read_bytes() == b"export A=1\n"

@@ -3,7 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.config.reading import regular
 from code_intel.errors import StorageError
+
+MAX_BYTES = 256 * 1024 * 1024
+"""Most of a file that a migration looks at."""
 
 
 class Note(NamedTuple):
@@ -20,7 +24,7 @@ def content(path: Path) -> bytes | None:
         StorageError: It is there but cannot be read, or is no file.
     """
     try:
-        return path.read_bytes()
+        return regular(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
