@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from code_intel.cli.map_confirm_all import confirm_everything
-from code_intel.cli.map_desk import at_desk, at_looking_desk, known_at
+from code_intel.cli.map_desk import at_current_desk, at_desk, known_at
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
@@ -82,9 +82,7 @@ def _all(args: argparse.Namespace) -> Answer:
     def work(desk: Desk) -> Awaitable[Answer]:
         return confirm_everything(desk, problem, dry=args.dry_run)
 
-    if args.dry_run:
-        return at_looking_desk(settings, work)
-    return at_desk(settings, work, current=True)
+    return at_current_desk(settings, work, dry=args.dry_run)
 
 
 async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:

@@ -55,6 +55,11 @@ def at_looking_desk(settings: Settings, work: Work) -> Answer:
             return at_desk(replace(settings, forest=elsewhere), work, current=True)
 
 
+def at_current_desk(settings: Settings, work: Work, *, dry: bool) -> Answer:
+    """Do work that goes by the code as it is now; a dry run looks alone."""
+    return at_looking_desk(settings, work) if dry else at_desk(settings, work, current=True)
+
+
 async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
     """Return what an agreement is worth, without writing anything; None where there is none."""
     key = make_key(term, symbol)
