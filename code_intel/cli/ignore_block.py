@@ -7,6 +7,8 @@ or its last line had none. So the block can be taken out again to the byte.
 import re
 from collections.abc import Sequence
 
+from code_intel import ignored
+
 BEGIN, END = b"# code-intel: begin", b"# code-intel: end"
 _BLOCK = re.compile(
     rb"^" + BEGIN + rb"\r?\n(?:(?!" + BEGIN + rb").*\n)*?" + END + rb"(?:\r?\n|\Z)", re.MULTILINE
@@ -34,6 +36,15 @@ def merged(before: bytes | None, lines: Sequence[str]) -> bytes | None:
     if before.endswith(b"\n"):
         return before + block + b"\n"
     return before + (b"\n" if before else b"") + block
+
+
+def hiding(before: bytes | None) -> bytes:
+    """Return the `.gitignore` of `.code-intel` with what it lacks; what its owner says the opposite of stays."""
+    if before is None:
+        return ignored.TEXT
+    lines = [line for line in ignored.TEXT.splitlines() if not line.startswith(b"#")]
+    wanted = [line.decode() for line in lines if b"!" + line not in before.splitlines()]
+    return merged(before, wanted) or before
 
 
 def without(text: bytes) -> bytes | None:

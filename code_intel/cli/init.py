@@ -147,7 +147,7 @@ def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
     found = [
         _unless_there(root / MAP_CONFIG, root, pretty(default_config("map"))),
         _unless_there(root / FOREST_CONFIG, root, pretty(default_config("forest"))),
-        _unless_there(root / STATE_FOLDER / ignored.FILE, root, ignored.TEXT),
+        _hide_derived(root / STATE_FOLDER / ignored.FILE),
         _merge_ignore(root / ".gitignore", settings),
     ]
     checked = [check_writable(change, root) for change in found]
@@ -229,6 +229,12 @@ def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
         path = root / STATE_FOLDER / path.name
         before = content(path)
     return Change(path, before, ours if before is None else before)
+
+
+def _hide_derived(path: Path) -> Change:
+    """Hide from git what `.code-intel` has beside the agreements, also where the folder came from elsewhere."""
+    before = content(path)
+    return Change(path, before, ignore_block.hiding(before))
 
 
 def _merge_ignore(path: Path, settings: Settings) -> Change:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.changes import Change
+from code_intel.cli.changes import Change, databases
 from code_intel.cli.migration import applying, backup
 from code_intel.cli.migration.backup import COPIES, Backup
 from code_intel.cli.migration.notes import Note, name_in
@@ -31,7 +31,9 @@ CONFIRM = (
     "--dry-run` says which symbols are still defined, without --dry-run it confirms those."
 )
 FINISHES = "A migration was begun and not finished, see {}; this is the rest of it."
-CHANGED_SINCE = "it was changed since; the copy is in the backup"
+CHANGED_SINCE = "it was changed since; what it was before the migration is in {}"
+MADE = "the migration made it, and it was changed since; delete it if nobody needs it"
+INDEXED = "What was indexed since stays; to take that away: code-intel init --remove"
 MANY = 200
 """From so many files on, how far it is is told."""
 
@@ -152,17 +154,24 @@ def _undo(args: argparse.Namespace, root: Path) -> int:
     if not args.dry_run:
         applying.undo(root, done)
     rows = [{"file": record.file, "action": record.undone} for record in changes]
+    copies = f"{name_in(root, done.folder)}/{COPIES}"
+    stays = [
+        Note(record.file, CHANGED_SINCE.format(copies) if record.before else MADE)
+        for record in left
+    ]
+    indexed = any(path.exists() for path in databases(load_settings(root)))
     data = {
         "project": str(root),
         "dry_run": args.dry_run,
         "changes": rows,
-        "left": [{"file": record.file, "text": CHANGED_SINCE} for record in left],
+        "left": _rows(stays),
         "backup": name_in(root, done.folder) if left else None,
     }
-    lines = ["Would put back:" if args.dry_run else "Put back:"]
+    head = "Would put back" if args.dry_run else "Put back"
+    lines = [f"{head}:" if rows else f"{head}: nothing."]
     lines += [f"  {row['action']:<8}{row['file']}" for row in rows[:MOST_NOTES]]
     if len(rows) > MOST_NOTES:
         lines.append(f"  and {len(rows) - MOST_NOTES} more")
-    lines += _part("Left as it is", [Note(record.file, CHANGED_SINCE) for record in left])
+    lines += [*_part("Left as it is", stays), *([INDEXED] if indexed else [])]
     emit(args, data, "\n".join(lines))
     return 1 if left else 0

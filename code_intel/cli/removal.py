@@ -38,6 +38,7 @@ MEMORY = (
     ".agreements.lock",
 )
 """What this machine remembers about agreements, and its locks."""
+HIDES_REST = "it hides what stays"
 PRECIOUS = ("agreements", "sessions", "logs", "trash", backups.FOLDER)
 """Folders of `.code-intel` that nothing can rebuild."""
 
@@ -51,12 +52,17 @@ def removal(root: Path) -> list[Change]:
     settings = load_settings(root)
     state = root / STATE_FOLDER
     shared = _shared(root)
-    copies = _copies(root, shared)
+    hiding = _taken_out(root, state / ignored.FILE, ignore_block.without)
+    copies = _copies(root, [*shared, hiding] if hiding else shared)
     forget = not precious(settings, copies)
+    if not forget:
+        copies = _copies(root, shared)  # what hides the rest from git stays, and so does its copy
     found = [
         _as_written(root / MAP_CONFIG, pretty(default_config("map"))),
         _as_written(root / FOREST_CONFIG, pretty(default_config("forest"))),
-        _as_written(state / ignored.FILE, ignored.TEXT, "" if forget else "it hides what stays"),
+        hiding
+        if hiding and hiding.action == "update" and forget
+        else _as_written(state / ignored.FILE, ignored.TEXT, "" if forget else HIDES_REST),
         *shared,
         *(Change(copy, b"", None) for copy in copies),
         *(change for path in databases(settings) for change in _database(path)),

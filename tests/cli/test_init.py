@@ -234,6 +234,26 @@ def test_what_stays_is_named_before_and_after(shop: Project) -> None:
     assert init(shop, "--remove")["notes"] == planned
 
 
+def test_a_gitignore_in_the_state_folder_gets_our_lines_and_gives_them_back(bare: Project) -> None:
+    hides = bare.root / ".code-intel" / ".gitignore"
+    hides.parent.mkdir()
+    hides.write_bytes(b"# theirs\n*.db\n!logs/\n")
+    before = tree(bare.root)
+    init(bare)
+    bare.git("init", "-q")
+    for name, ignored in (("state.db", True), (".x.lock", True), ("trash/a.md", True),
+                          ("agreements/a.md", False), ("logs/a", False)):  # fmt: skip
+        code = 0 if ignored else 1
+        path = str(hides.parent / name)
+        done = subprocess.run(
+            ["git", "check-ignore", "-q", path], cwd=bare.root, env=dict(bare.env), check=False
+        )
+        assert done.returncode == code, name
+    assert {row["action"] for row in init(bare)["changes"]} == {"keep"}
+    init(bare, "--remove")
+    assert tree(bare.root) == before | {".git": None}
+
+
 def test_what_git_tracks_stays_and_says_so(shop: Project) -> None:
     before = tree(shop.root)
     rows = {row["file"]: row for row in init(shop, "--remove")["changes"]}

@@ -367,6 +367,41 @@ def test_what_has_been_learned_since_is_left_to_sync(root: Path) -> None:
     assert {name: after[name] for name in before} == before
 
 
+def test_a_migration_taken_back_after_it_was_used_deletes_no_pair(root: Path) -> None:
+    v37(root)
+    before = json.loads((root / JSON).read_bytes())
+    migrate(root)
+    settings = load_settings(root, {})
+    reconcile(settings, now=NOW)
+    applying.undo(root, applying.last(root))
+    assert json.loads((root / JSON).read_bytes()) == before
+    todo = migrate(root)  # as if for the first time
+    assert todo.learned == len(agreements_of(root))
+    reconcile(settings, now=NOW)
+    (made, *_) = settings.agreements.glob("*.md")
+    own = made.read_text("utf-8").replace('nl_term: "', 'nl_term: "my ')
+    made.with_name("own.md").write_text(own, encoding="utf-8")
+    reconcile(settings, now=NOW)
+    applying.undo(root, applying.last(root))
+    reconcile(settings, now=NOW)
+    assert len(agreements_of(root)) == todo.learned + 1
+    assert not (settings.state / "trash").exists()
+
+
+def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
+    v37(root)
+    hides = root / ".code-intel" / ".gitignore"
+    hides.write_bytes(b"learned_pairs.json\r\nvectors-*.db\n!sessions/")
+    before = tree(root)
+    migrate(root)
+    lines = hides.read_bytes().splitlines()
+    assert {b"*.db", b"*.lock", b"trash/", b"backup/"} < set(lines)
+    assert b"sessions/" not in lines
+    assert not plan(root).changes
+    applying.undo(root, applying.last(root))
+    assert tree(root) == before
+
+
 def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
     write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
     before = tree(root)

@@ -3,7 +3,7 @@
 Killed at any moment, the next run completes it; refused by the disk, what was done is taken back.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,9 +15,10 @@ from code_intel.cli.migration import backup
 from code_intel.cli.migration.backup import Backup
 from code_intel.cli.migration.notes import content
 from code_intel.cli.migration.plan import Plan
-from code_intel.config import STATE_FOLDER, backups, load_settings
+from code_intel.config import STATE_FOLDER, Settings, backups, load_settings
 from code_intel.errors import BusyError, NotFoundError, StorageError
 from code_intel.learned import agreements, journal
+from code_intel.learned.state import open_state
 
 Advance = Callable[[int, int, str], None]
 
@@ -82,8 +83,26 @@ def undo(root: Path, done: Backup) -> None:
         BusyError: Another process is at it.
         StorageError: The disk refused; do it again.
     """
-    with journal.alone(load_settings(root)):
+    settings = load_settings(root)
+    with journal.alone(settings):
+        gone = {root / record.file for record in backup.undoing(root, done)[0] if not record.before}
         backup.undo(root, done)
+        _forget(settings, gone)
+
+
+def _forget(settings: Settings, gone: Collection[Path]) -> None:
+    """Let what is remembered since speak of no agreement that is `gone`: nobody has deleted its pair."""
+    store = settings.state / "state.db"
+    if not store.exists():
+        return
+    if not any(settings.agreements.rglob("*.md")):
+        for suffix in ("-wal", "-shm", ""):
+            durable.remove(store.with_name(store.name + suffix))
+        return
+    with open_state(settings.state) as state:
+        for key, base in state.bases().items():
+            if settings.agreements / base.file in gone:
+                state.set_base(key, None)
 
 
 def _undone(changes: Sequence[Change]) -> list[Change]:

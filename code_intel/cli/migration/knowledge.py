@@ -22,6 +22,8 @@ from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.records import Agreement
 
 FILE = f"{STATE_FOLDER}/{pairs.FILE}"
+NAMED = 5
+"""Items that a report names."""
 SHOWN = 60
 """Characters of a term or symbol that a report shows."""
 _BOM = b"\xef\xbb\xbf"
@@ -77,10 +79,10 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
     after = before if new == file and not before.startswith(_BOM) else pairs.dump(new)
     why = f"version {pairs.VERSION}, each pair with its agreement"
     kept = sum(not one.change and not one.problem for one in done)
-    stay = (Note(FILE, f"{kept} pairs have an agreement already, which stays as it is"),)
+    stay = (Note(FILE, f"agreements that are there already stay as they are: {kept}"),)
     problems = [one.problem for one in done if one.problem]
     if file.strange:
-        problems.append(f"{len(file.strange)} items are no pairs; they are kept in it as they are")
+        problems.append(_strange(before, file))
     return Knowledge(
         agreements=tuple(one.change for one in done if one.change),
         pairs=(Change(path, before, after, why),),
@@ -88,6 +90,14 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
         left=stay if kept else (),
         problems=tuple(Note(FILE, problem) for problem in problems),
     )
+
+
+def _strange(before: bytes, file: PairsFile) -> str:
+    """Return where in the list of pairs items are that are none."""
+    items = json.loads(before.decode("utf-8-sig"))["pairs"]
+    where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
+    some = ", ".join(where[:NAMED]) + (", …" if len(where) > NAMED else "")
+    return f"{len(where)} items are no pairs, number {some}; they are kept in it as they are"
 
 
 class _Settled(NamedTuple):

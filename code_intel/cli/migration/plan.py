@@ -99,8 +99,7 @@ def _changes(
 
 def _state_ignored(path: Path) -> Change:
     before = content(path)
-    after = ignored.TEXT if before is None else before
-    return Change(path, before, after, "keeps out of git what can be rebuilt")
+    return Change(path, before, ignore_block.hiding(before), "keeps out of git what can be rebuilt")
 
 
 def _ignored(root: Path, configs: Iterable[Config]) -> Change:
