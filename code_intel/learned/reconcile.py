@@ -225,7 +225,7 @@ def _plan(settings: Settings, found: _Sides) -> _Plan:
     gone = [key for key, done in actions.items() if done in {"trash_pair", "trash_agreement"}]
     held = _held(settings, found, gone)
     actions |= dict.fromkeys(held, "wait")
-    todo = {key: action for key, action in actions.items() if action != "keep"}
+    todo: dict[Key, Action] = {key: done for key, done in actions.items() if done != "keep"}
     return _Plan(todo, mass and not lost, held)
 
 
