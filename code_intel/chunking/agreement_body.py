@@ -180,6 +180,8 @@ def united(lines: list[str]) -> list[str] | None:
     None if there is any other conflict. Both sides of such a conflict are kept; a common ancestor,
     as `merge.conflictStyle=diff3` shows it, is not.
     """
+    if not any(map(_MARKER.match, lines)):
+        return lines
     out: list[str] = []
     rest = iter(lines)
     boundaries, in_aliases = 0, False

@@ -181,7 +181,7 @@ def _typed(node: Any) -> object:
     if node.tag not in _PLAIN_TYPES:
         return str(node.value)
     try:
-        return yaml.SafeLoader("").construct_object(node)
+        return yaml.constructor.SafeConstructor().construct_object(node)
     except (ValueError, OverflowError):
         return str(node.value)
 
