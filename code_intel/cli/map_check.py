@@ -28,7 +28,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "broken": f"Its symbol is gone: `{RENAME} --to SYMBOL`, or delete {{file}}.",
         "conflict": "Resolve the merge in {file}.",
-        "invalid": "Correct the front matter of {file}, or delete it.",
+        "invalid": "Correct {file}, or delete it.",
         "changed": "Read the code; if it still holds: `code-intel map confirm {pair}`.",
     }
 )

@@ -57,6 +57,8 @@ def removal(root: Path) -> list[Change]:
     forget = not precious(settings, copies)
     if not forget:
         copies = _copies(root, shared)  # what hides the rest from git stays, and so does its copy
+    bare = not (state / ignored.FILE).exists()
+    unhidden = [name for name in MEMORY if bare and name.endswith(".lock")]
     found = [
         _as_written(root / MAP_CONFIG, pretty(default_config("map"))),
         _as_written(root / FOREST_CONFIG, pretty(default_config("forest"))),
@@ -66,7 +68,7 @@ def removal(root: Path) -> list[Change]:
         *shared,
         *(Change(copy, b"", None) for copy in copies),
         *(change for path in databases(settings) for change in _database(path)),
-        *(_memory(state / name, forget=forget) for name in MEMORY),
+        *(_memory(state / name, forget=forget or name in unhidden) for name in MEMORY),
     ]
     changes = [change for change in found if change is not None]
     tracked = _tracked(root, [c.path for c in changes if c.action == "remove"])

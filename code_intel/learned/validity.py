@@ -221,7 +221,7 @@ def _unconfirmed(case: _Case) -> str:
     return (
         ""
         if case.confirmed
-        else "Nobody has confirmed this content here, and the trunk of git does not hold it."
+        else "Nobody has confirmed this content here, and the trunk of git does not hold it as confirmed."
     )
 
 

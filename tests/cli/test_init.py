@@ -226,6 +226,18 @@ def test_remove_keeps_agreements_and_what_was_edited(shop: Project) -> None:
     assert ".code-intel/vectors-map.db" not in left
 
 
+def test_locks_that_nothing_hides_from_git_go_though_pairs_stay(bare: Project) -> None:
+    pairs = bare.root / ".code-intel" / "learned_pairs.json"
+    pairs.parent.mkdir()
+    pair = {"nl_term": "a", "symbol": "b", "similarity": 1, "session_id": "", "learned_at": ""}
+    pairs.write_text(json.dumps({"version": 1, "pairs": [pair]}), encoding="utf-8")
+    before = tree(bare.root)
+    for name in ("learned.lock", "learned_pairs.json.lock", ".agreements.lock"):
+        pairs.with_name(name).touch()
+    init(bare, "--remove")
+    assert tree(bare.root) == before
+
+
 def test_what_stays_is_named_before_and_after(shop: Project) -> None:
     assert not init(untracked(shop), "--remove", "--dry-run")["notes"]
     shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
