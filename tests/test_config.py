@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -257,7 +258,7 @@ def test_what_never_ends_is_refused_at_once(tmp_path: Path, name: str, kind: str
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero")
-    read = {
+    read: dict[str, Callable[[], object]] = {
         "config.toml": lambda: load_settings(tmp_path, {}),
         "config.json": lambda: load_index_config(path),
         "learned_pairs.json": lambda: pairs.load(path),
