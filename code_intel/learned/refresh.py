@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from code_intel import durable
 from code_intel.config import Settings
 from code_intel.errors import BusyError, StorageError
 from code_intel.learned import agreements, journal, pairs, stamps
@@ -14,6 +15,8 @@ from code_intel.learned.stamps import Stamp
 from code_intel.learned.state import Outline, open_state
 
 MOST_PROJECTS = 8
+PATIENCE = 1.0
+"""Seconds that a question waits for somebody who writes; while one is stuck, the next ones do not wait at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,10 @@ _SEEN: dict[Path, _Seen] = {}
 """By state folder. Whatever is forgotten here is found out again."""
 
 
+_WHY_NOT: dict[Path, str] = {}
+"""By state folder: who kept both sides from being brought together the last time."""
+
+
 def refresh(settings: Settings, *, now: datetime | None = None, since: float = NOW) -> Report:
     """Honour edits before reading; where nothing can be written, files are read as they are.
 
@@ -58,9 +65,14 @@ def refresh(settings: Settings, *, now: datetime | None = None, since: float = N
     try:
         before = _seen(settings, since, known)
         same = known is not None and before.is_as(known)
+        if not same:
+            _require_free(settings, 0.0 if settings.state in _WHY_NOT else PATIENCE)
         report = before.report if same else reconcile(settings, now=now)
     except (StorageError, BusyError) as error:
+        if isinstance(error, BusyError):
+            _WHY_NOT[settings.state] = error.message
         return Report(notes=(error.message,))
+    _WHY_NOT.pop(settings.state, None)
     if report.has_changed or report.held or before.outline.pending:
         _SEEN.pop(settings.state, None)
     else:
@@ -70,9 +82,34 @@ def refresh(settings: Settings, *, now: datetime | None = None, since: float = N
     return report
 
 
+def why_not(settings: Settings) -> str:
+    """Return why edits of one side are not in the other, as a sentence; empty where they are."""
+    return _WHY_NOT.get(settings.state, "")
+
+
 def forget() -> None:
     """Bring both sides of every project together when it is asked about again."""
     _SEEN.clear()
+    _WHY_NOT.clear()
+
+
+def _require_free(settings: Settings, patience: float) -> None:
+    """Make sure that nobody keeps a lock that writing needs, a process that was stopped for one.
+
+    Raises:
+        BusyError: Somebody does, for longer than `patience` seconds.
+        StorageError: A lock cannot be used.
+    """
+    file = journal.pairs_path(settings)
+    needed = (
+        journal.lock_path(settings),
+        file.with_name(f"{file.name}.lock"),
+        agreements.lock_path(settings.agreements),
+    )
+    for path in needed:
+        if path.exists():
+            with durable.locked(path, patience):
+                pass
 
 
 def _seen(settings: Settings, since: float, known: _Seen | None) -> _Seen:

@@ -27,6 +27,7 @@ from code_intel.index.walk import bases
 from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
 from code_intel.learned.map_search import spoken_of
+from code_intel.learned.refresh import why_not
 from code_intel.records import Freshness, SearchAnswer
 from code_intel.text import without_hidden
 from code_intel.tools.declaration import Report, silent
@@ -104,6 +105,9 @@ class Shelf:
                 since=since,
                 spoken=spoken,
             )
+            if reason := why_not(self.settings):
+                told = f"agreements: {reason} Each is answered as its file says"
+                asked = asked._replace(degraded=(*asked.degraded, told))
             hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
         else:
             question = self.question(query)
