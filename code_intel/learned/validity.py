@@ -242,6 +242,10 @@ def _expired(case: _Case) -> str:
         or case.now - case.last_use <= timedelta(days=case.expire_days)
     ):
         return ""
+    if case.last_use == when(""):
+        return (
+            "It does not say when it was learned, nor what its symbol was then; confirming it does."
+        )
     return f"It was not used with success for {case.expire_days} days."
 
 
