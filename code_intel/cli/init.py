@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from code_intel import durable, git, ignored
-from code_intel.cli import client_files, clients, ignore_block
+from code_intel.cli import backups, client_files, clients, ignore_block
 from code_intel.cli.changes import (
     Change,
     check_writable,
@@ -29,7 +29,6 @@ from code_intel.config import (
     MAP_CONFIG,
     STATE_FOLDER,
     Settings,
-    backups,
     default_config,
     find_root,
     holds_all_projects,

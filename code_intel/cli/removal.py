@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from code_intel import git, ignored
-from code_intel.cli import client_files, ignore_block
+from code_intel.cli import backups, client_files, ignore_block
 from code_intel.cli.changes import Change, check_writable, content, databases, pretty
 from code_intel.cli.clients import CLIENTS
 from code_intel.config import (
@@ -19,7 +19,6 @@ from code_intel.config import (
     MAP_CONFIG,
     STATE_FOLDER,
     Settings,
-    backups,
     default_config,
     load_settings,
 )

@@ -3,24 +3,24 @@
 Killed at any moment, the next run completes it; refused by the disk, what was done is taken back.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from code_intel import durable
+from code_intel.cli import backups
 from code_intel.cli.changes import Change
 from code_intel.cli.migration import backup
 from code_intel.cli.migration.backup import Backup
 from code_intel.cli.migration.notes import content
 from code_intel.cli.migration.plan import Plan
-from code_intel.config import STATE_FOLDER, Settings, backups, load_settings
+from code_intel.cli.output import Advance
+from code_intel.config import STATE_FOLDER, Settings, load_settings
 from code_intel.errors import BusyError, NotFoundError, StorageError
 from code_intel.learned import agreements, journal
 from code_intel.learned.state import open_state
-
-Advance = Callable[[int, int, str], None]
 
 
 def _silent(done: int, total: int, what: str) -> None:

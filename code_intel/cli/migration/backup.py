@@ -13,9 +13,10 @@ from datetime import datetime
 from pathlib import Path
 
 from code_intel import durable, ignored
+from code_intel.cli import backups
 from code_intel.cli.changes import Change
 from code_intel.cli.migration.notes import content, name_in
-from code_intel.config import STATE_FOLDER, backups, load_settings
+from code_intel.config import STATE_FOLDER, load_settings
 from code_intel.errors import StorageError
 
 LIST = "migration.json"
@@ -66,15 +67,15 @@ def unfinished(root: Path) -> Backup | None:
 
 def planned(root: Path, changes: Iterable[Change], now: datetime) -> Backup:
     """Return the backup that some changes need: that of the run which was killed, else a new one."""
-    backup = unfinished(root) or Backup(_free(root, now), finished=False, records=())
+    backup = unfinished(root) or Backup(
+        backups.free(root / STATE_FOLDER / backups.FOLDER, now), finished=False, records=()
+    )
     records = {record.file: record for record in backup.records}
     for change in changes:
         new = _record(root, change)
         old = records.get(new.file, new)
-        is_ours = (
-            new.before == old.after
-        )  # it was changed already: what there was before that counts
-        records[new.file] = replace(new, before=old.before) if is_ours else new
+        # Changed by the run that was killed: what there was before that counts.
+        records[new.file] = replace(new, before=old.before) if new.before == old.after else new
     return replace(backup, records=tuple(records.values()))
 
 
@@ -84,9 +85,7 @@ def keep(root: Path, backup: Backup) -> None:
     Raises:
         StorageError: The disk refused; nothing has changed.
     """
-    ignore = backup.folder.with_name(ignored.FILE)
-    if not ignore.exists():
-        durable.create(ignore, b"*\n")
+    backups.made(root / STATE_FOLDER)
     write(backup)
     for record in backup.records:
         copy, path = backup.copy_of(record), root / record.file
@@ -215,12 +214,3 @@ def _require_place(record: Record, root: Path, agreements: Path) -> None:
     made = not record.before and file.suffix == ".md" and real.parent == agreements.resolve()
     if not made and not (ours and file.parent in {root, root / STATE_FOLDER}):
         raise ValueError(f"{record.file} is no file that one changes")
-
-
-def _free(root: Path, now: datetime) -> Path:
-    """Return a folder with nothing in it, named by the time."""
-    above, name, number = root / STATE_FOLDER / backups.FOLDER, f"{now:%Y%m%dT%H%M%SZ}", 1
-    while any(path.suffix != ".tmp" for path in (above / name).glob("*")):
-        number += 1
-        name = f"{now:%Y%m%dT%H%M%SZ}-{number}"
-    return above / name

@@ -5,13 +5,12 @@ Git never carries them: a client's settings may hold secrets.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 from code_intel import durable, ignored
 
 FOLDER = "backup"
-MOST = 1000
-"""Runs of one second."""
 
 
 def made(state: Path) -> Path:
@@ -38,15 +37,15 @@ def keep(state: Path, root: Path, files: Mapping[Path, bytes]) -> Path | None:
     """
     if not files:
         return None
-    folder = _free(made(state))
+    folder = free(made(state), datetime.now(UTC))
     for path, data in files.items():
         mode = path.stat().st_mode & 0o777
         durable.create(folder / path.relative_to(root), data, mode)
     return folder
 
 
-def _free(folder: Path) -> Path:
-    """Return a folder that is not there, named by the time."""
-    name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    names = (name, *(f"{name}-{count}" for count in range(2, MOST)))
-    return next(folder / one for one in names if not (folder / one).exists())
+def free(folder: Path, now: datetime) -> Path:
+    """Return a folder below, named by the time, with nothing in it but what a process that died has begun to write."""
+    name = f"{now:%Y%m%dT%H%M%SZ}"
+    places = chain((folder / name,), (folder / f"{name}-{number}" for number in count(2)))
+    return next(one for one in places if all(path.suffix == ".tmp" for path in one.glob("*")))
