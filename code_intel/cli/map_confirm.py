@@ -1,7 +1,8 @@
 """Confirm that an agreement is true of its symbol as that is now; git carries it to your team.
 
 With --all every one that nobody has confirmed and whose symbol the index defines, a line each: what a migration or an
-import brought. Left out is what somebody has rejected, and what is not the code it was written about.
+import brought. Left out is what somebody has rejected, what is not the code it was written about, and names in
+letters that look like others.
 
 --json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol, confirmed, definition,
 reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.

@@ -72,11 +72,13 @@ async def _prune(desk: Desk, reasons: Sequence[str], days: int, *, dry: bool) ->
         f"{row['nl_term']} → {row['symbol']} ({visible(', '.join(row['files']))}): {item.reason.about}"
         for row, item in zip(rows, found, strict=True)
     ]
-    if dry:
+    if not rows:
+        lines.append("Nothing to prune.")
+    elif dry:
         lines.append(f"{len(rows)} would go to the trash.")
     else:
         lines.append(
-            f"{len(rows)} in the trash now; `code-intel map trash restore` brings them back."
+            f"{len(rows)} moved to the trash; `code-intel map trash restore` brings them back."
         )
     return Answer(data, "\n".join(lines))
 

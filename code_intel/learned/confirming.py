@@ -20,7 +20,7 @@ from code_intel.learned.feedback import note_in
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.standings import Standing
 from code_intel.learned.state import State, open_state
-from code_intel.learned.validity import own_definitions
+from code_intel.learned.validity import lookalike, own_definitions
 from code_intel.records import Agreement, Definition
 
 _OBSTACLES: tuple[tuple[str, Callable[[Standing], bool]], ...] = (
@@ -28,6 +28,10 @@ _OBSTACLES: tuple[tuple[str, Callable[[Standing], bool]], ...] = (
     ("its symbol was renamed: `code-intel map rename`", lambda it: it.heir is not None),
     ("its symbol has changed since it was written", lambda it: it.validity == "changed"),
     ("somebody has rejected it", lambda it: bool(it.objections.doubt)),
+    (
+        "its letters are not what they look like; confirm it by itself",
+        lambda it: bool(it.entry.agreement and lookalike(it.entry.agreement)),
+    ),
 )
 """Why one that nobody has confirmed is not confirmed with all others; the first that applies is said."""
 

@@ -24,6 +24,7 @@ from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
+from code_intel.learned import agreements
 from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
 from code_intel.learned.map_search import spoken_of
@@ -47,6 +48,9 @@ ENOUGH = 1 / 3
 one, and with a tenth of them a search is worse than with none (docs/decisions/0024)."""
 
 
+IN_CONFLICT = "agreements: {} in conflict, which are not asked until the merge is resolved; list_agreements names them"
+
+
 class Question(NamedTuple):
     """A query as the model reads it: its vector, by which engine, and why there is none."""
 
@@ -58,6 +62,13 @@ class Question(NamedTuple):
 
 MOST = 10_000
 """Hits the map is asked for when they are filtered afterwards."""
+
+
+def _in_conflict(settings: Settings, since: float) -> tuple[str, ...]:
+    """Say so while a merge waits for people: what its files say is not known, whatever else answers."""
+    entries = agreements.look(settings.agreements, since).entries
+    count = sum(entry.problem == "conflict" for entry in entries)
+    return (IN_CONFLICT.format(count),) if count else ()
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,7 @@ class Shelf:
                 since=since,
                 spoken=spoken,
             )
+            asked = asked._replace(degraded=(*asked.degraded, *_in_conflict(self.settings, since)))
             if reason := why_not(self.settings):
                 told = f"agreements: {reason} Each is answered as its file says"
                 asked = asked._replace(degraded=(*asked.degraded, told))

@@ -195,19 +195,21 @@ def shutil_copy(shop: Project, target: Path) -> str:
 
 def test_all_are_confirmed_that_the_code_defines(agreed: Project, called: Called) -> None:
     called(agreed, "add", "籠", "ShoppingCart", "--evidence", "It holds items.")
+    called(agreed, "add", "саrt", "ShoppingCart", "--evidence", "It begins in Cyrillic.")
     (agreed.root / ".code-intel" / "state.db").unlink()  # as after a migration: nobody remembers
     before = files(agreed)
     dry = called(agreed, "confirm", "--all", "--dry-run")
     assert files(agreed) == before
     done = called(agreed, "confirm", "--all")
     assert done["agreements"] == dry["agreements"]
-    assert (done["confirmed"], done["left_out"]) == (2, 1)
+    assert (done["confirmed"], done["left_out"]) == (2, 2)
     reasons = {row["nl_term"]: row["reason"] for row in done["agreements"]}
     assert "does not define" in reasons["無い"]
+    assert "by itself" in reasons["саrt"]
     listed = {row["nl_term"]: row["status"] for row in called(agreed, "list")["agreements"]}
-    assert listed == {TERM: "valid", "籠": "valid", "無い": "broken"}
+    assert listed == {TERM: "valid", "籠": "valid", "無い": "broken", "саrt": "unconfirmed"}
     again = called(agreed, "confirm", "--all")
-    assert (again["confirmed"], again["left_out"]) == (0, 1)
+    assert (again["confirmed"], again["left_out"]) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,8 @@ def test_every_word_speaks_to_people_too(agreed: Project) -> None:
         (("sync",), 0, "2 agreements; 0 brought together."),
         (("rebuild",), 0, "Written: 0. Kept: 2."),
         (("confirm", "--all"), 0, "Confirmed: 0. Left out: 1."),
-        (("prune",), 0, "its symbol is gone from the code\n1 in the trash now"),
+        (("prune",), 0, "its symbol is gone from the code\n1 moved to the trash"),
+        (("prune",), 0, "Nothing to prune."),
         (("import", "-"), 0, "3: 送料計算 → shipping_fee: left as it is"),
         (("trash", "list"), 0, "無い → vanished"),
         (("trash", "restore", ".md"), 2, "無い → vanished."),

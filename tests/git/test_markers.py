@@ -74,12 +74,15 @@ async def test_nothing_of_a_conflicting_file_is_answered_by_any_server(
             told = await devrag("search", query=question)
             within = await devrag("search", query=question, file_pattern="*.md")
             assert CANARY not in json.dumps([told["results"], within["results"]])
+            assert told["index"]["degraded"][-1].startswith("agreements: 2 in conflict")
     async with gateway(root) as ask:
         for question in questions:
             for tool in ("search_map", "search_smart", "search_forest"):
                 answer = await ask(tool, query=question)
                 told = {name: rows for name, rows in answer.items() if name != "query"}
                 assert CANARY not in json.dumps(told, ensure_ascii=False), (tool, told)
+        known = await ask("search_map", query="ログイン機能")
+        assert known["index"]["degraded"][-1].endswith("list_agreements names them")
         listed = await ask("list_agreements")
     assert {row["file"]: row["status"] for row in listed["agreements"]} == {
         "login.md": "conflict",
