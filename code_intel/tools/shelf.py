@@ -48,7 +48,10 @@ ENOUGH = 1 / 3
 one, and with a tenth of them a search is worse than with none (docs/decisions/0024)."""
 
 
-IN_CONFLICT = "agreements: {} in conflict, which are not asked until the merge is resolved; list_agreements names them"
+IN_CONFLICT = (
+    "agreements: {} in conflict, not asked until the merge is resolved; "
+    "list_agreements or `code-intel map list` names what waits"
+)
 
 
 class Question(NamedTuple):
