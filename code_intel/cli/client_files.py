@@ -66,14 +66,14 @@ def merge(client: Client, root: Path) -> Change:
         and clients.is_stale(client, name, present[name], str(root))
     ]
     missing = [name for name in SERVERS if name not in present]
-    new = _merged(client, text, {n: wanted[n] for n in stale}, {n: wanted[n] for n in missing})
+    new = with_entries(client, text, {n: wanted[n] for n in stale}, {n: wanted[n] for n in missing})
     if new is None:
         raise _by_hand(ODD, client, path, wanted)
     mended = f"mends {', '.join(stale)}" if stale else ""
     return check_writable(Change(path, before, new.encode(), mended), root)
 
 
-def _merged(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
+def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
     """Return the text with some entries exchanged and some added; None where that is not safe."""
     kind = FORMATS[client.format]
     for name, entry in stale.items():

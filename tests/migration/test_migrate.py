@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
-from code_intel.cli import mcp_json
+from code_intel.cli import client_files, mcp_json
+from code_intel.cli.clients import CLIENTS
 from code_intel.cli.migration import applying, backup
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.config import load_settings
@@ -39,6 +40,7 @@ from migration.layouts import (
 )
 from projects import BIN
 
+CLAUDE = CLIENTS[0]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 JSON = ".code-intel/learned_pairs.json"
 KEYS = {make_key(pair["nl_term"], pair["symbol"]) for pair in PAIRS}
@@ -479,7 +481,7 @@ def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> 
 @pytest.mark.parametrize(
     "text", ["", "\n", "// nothing yet", "\ufeff", "{}", '{"mcpServers": {}}\n']
 )
-def test_a_file_without_servers_gets_ours(root: Path, text: str) -> None:
+def test_a_file_without_servers_gets_ours_and_may_be_given_back(root: Path, text: str) -> None:
     v37(root)
     write(root, {".mcp.json": text})
     migrate(root)
@@ -487,6 +489,7 @@ def test_a_file_without_servers_gets_ours(root: Path, text: str) -> None:
     assert after.startswith(text.rstrip("}\n")[:-1])
     assert isinstance(found := mcp_json.read(after, "mcpServers"), dict)
     assert list(found) == ["code-intel", "devrag-map", "devrag-forest"]
+    assert client_files.without(CLAUDE, root / ".mcp.json", after.encode()) == text.encode()
 
 
 def test_a_link_stays_a_link(root: Path) -> None:

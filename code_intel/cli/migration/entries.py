@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from code_intel.cli import clients, mcp_json
+from code_intel.cli import client_files, clients, mcp_json
 from code_intel.cli.changes import Change
 from code_intel.cli.migration.notes import Note, content, name_in
 from code_intel.config import STATE_FOLDER
@@ -168,14 +168,11 @@ def _text(before: bytes | None, changed: Mapping[str, Any], added: Mapping[str, 
     """Return the file with the entries changed and added, every other byte left as it is."""
     if not changed and not added:
         return before
-    whole = mcp_json.whole(CLAUDE.key, added)
-    text = (before or b"").decode()
-    if mcp_json.is_blank(text):
-        closed = text.endswith("\n") or not text.strip("\ufeff")
-        return (text + ("" if closed else "\n") + whole).encode()
-    for name, value in changed.items():
-        text = mcp_json.replaced(text, CLAUDE.key, name, value)
-    return mcp_json.merged(text, CLAUDE.key, added).encode() if added else text.encode()
+    if before is None:
+        return mcp_json.whole(CLAUDE.key, added).encode()
+    text = client_files.with_entries(CLAUDE, before.decode(), changed, added)
+    assert text is not None  # noqa: S101 - that is TOML's
+    return text.encode()
 
 
 def _arguments(given: Mapping[str, Any]) -> list[str]:
