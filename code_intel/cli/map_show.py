@@ -104,7 +104,8 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
     if "nl_term" in data:
         now = f" (now {data['renamed_to']})" if "renamed_to" in data else ""
         yield f"{data['nl_term']} → {data['symbol']}{now}"
-    yield f"  status     {data['status']}{'' if data['confirmed'] else ', not confirmed'}"
+    state = ", not confirmed" if not data["confirmed"] and data["status"] != "unconfirmed" else ""
+    yield f"  status     {data['status']}{state}"
     yield from (f"             {_indented(reason)}" for reason in data["reasons"])
     yield from (f"  evidence   {_indented(item)}" for item in data.get("evidence", ()))
     yield from (f"  file       {visible(file)}" for file in data.get("files", ()))
