@@ -2,8 +2,8 @@
 
 The seed's source of truth for people who edit JSON (seed 004 §3.2); git carries agreements instead, so
 a damaged file is moved aside, and rebuilt from them and from what of it is whole (docs/decisions/0007,
-0038). Only `learned.journal` and
-`learned.reconcile` write it, because a pair that vanishes means that somebody deleted it.
+0038). Whoever takes a pair out of it brings the other side and the bases of the last sync in line under
+`journal.lock_path`, because a pair that vanishes means that somebody deleted it.
 """
 
 import json
@@ -86,6 +86,18 @@ class PairsFile:
         """Whether a newer version wrote it."""
         return self.version > VERSION
 
+    def require_ours(self) -> None:
+        """Refuse to write over what a newer version wrote.
+
+        Raises:
+            StorageError: One did.
+        """
+        if self.read_only:
+            raise StorageError(
+                f"{FILE} has version {self.version}, this program writes {VERSION}: a newer version wrote it.",
+                hint="Use the newer code-intel; until then nothing is learned into this file.",
+            )
+
 
 def load(path: Path) -> PairsFile:
     """Read the file; a missing one is empty, a damaged one says what is wrong with it.
@@ -145,11 +157,7 @@ def update(
     """
     with durable.locked(path.with_name(f"{path.name}.lock")):
         old = load(path)
-        if old.read_only:
-            raise StorageError(
-                f"{path.name} has version {old.version}; this program writes {VERSION}.",
-                hint="Use the newer code-intel; until then nothing is learned into this file.",
-            )
+        old.require_ours()
         if old.damage:
             set_aside(path, now)
         pairs = _newest(change(old.pairs))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings
-from code_intel.errors import NotFoundError, StorageError
+from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
 from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
@@ -115,7 +115,7 @@ def prune(
         return _doomed(settings, forest, chosen, days, now)
     with journal.alone(settings), open_state(settings.state) as state:
         reconcile_locked(settings, state, now=now)
-        _require_ours(settings)
+        pairs.load(journal.pairs_path(settings)).require_ours()
         doomed = _doomed(settings, forest, chosen, days, now)
     done: list[Doomed] = []
     for some in batches(doomed):
@@ -142,13 +142,6 @@ def _doomed(
         if reason and standing.entry.key:
             found.append(Doomed(standing.entry, reason, standing.reasons))
     return found
-
-
-def _require_ours(settings: Settings) -> None:
-    if pairs.load(journal.pairs_path(settings)).read_only:
-        raise StorageError(
-            f"{pairs.FILE} was written by a newer version.", hint="Use the newer code-intel."
-        )
 
 
 def _require_complete(forest: Index) -> None:

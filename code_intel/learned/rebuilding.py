@@ -66,11 +66,7 @@ def rebuild(
             stack.enter_context(journal.alone(settings))
             state = stack.enter_context(open_state(settings.state))
         file = pairs.load(journal.pairs_path(settings))
-        if file.read_only:
-            raise StorageError(
-                f"{pairs.FILE} has version {file.version}; this program writes {pairs.VERSION}.",
-                hint="Use the newer code-intel.",
-            )
+        file.require_ours()
         return work(settings, state, file, now)
 
 
