@@ -404,6 +404,14 @@ def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
     assert tree(root) == before
 
 
+def test_programs_that_a_variable_leads_to_are_nothing_of_an_earlier_version(root: Path) -> None:
+    """As in this repository, which is cloned before its programs are installed."""
+    text = (Path(__file__).parents[2] / ".mcp.json").read_bytes()
+    assert b"${" in text
+    (root / ".mcp.json").write_bytes(text)
+    assert not plan(root).found
+
+
 def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
     write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
     before = tree(root)

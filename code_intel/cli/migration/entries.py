@@ -112,7 +112,7 @@ def kind_of(given: object, root: Path) -> Kind:
         return "own"
     if any(_last(word) == ORIGINAL_SERVER for word in (command, *_arguments(given))):
         return "server"
-    if not _DEVRAG.match(_last(command)):
+    if not _DEVRAG.match(_last(command)) or "${" in command:  # only the client knows where that is
         return "own"
     place = shutil.which(command if _last(command) == command else str(root / command))
     if place is None:
