@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import apsw
 
+from code_intel.config import STATE_FOLDER
 from code_intel.durable import locked, make_folder, move
 from code_intel.errors import StorageError
 from code_intel.index import schema
@@ -58,9 +59,10 @@ def make_place(home: Path, path: Path) -> None:
     """Make the folder of the index at `path`, but never `home`, the config's: if deleted, it stays so.
 
     Raises:
-        StorageError: Neither is there.
+        StorageError: Neither is there; or somebody else's file is, outside of the project.
     """
     if path.parent.is_dir():
+        _require_ours(home, path)
         return
     if not home.is_dir():
         raise StorageError(
@@ -68,6 +70,36 @@ def make_place(home: Path, path: Path) -> None:
         )
     with suppress(StorageError):  # whoever opens the index says why it cannot be made
         make_folder(path.parent)
+
+
+def _require_ours(home: Path, path: Path) -> None:
+    """Refuse to set aside what was never an index and is not the project's: a repository's configuration may name any file.
+
+    Raises:
+        StorageError: It is such a file.
+    """
+    project = home.parent if home.name == STATE_FOLDER else home
+    place = Path(os.path.realpath(path.parent))
+    inside = place.is_relative_to(os.path.realpath(project))
+    if inside or not path.is_file() or _was_ours(path):
+        return
+    connection, reason = inspect(path, readonly=True)
+    if connection is not None:
+        connection.close()
+    if reason in {"corrupt", "foreign"}:
+        raise StorageError(
+            f"{path} is no index of ours, and outside of the project; it was left as it is.",
+            hint="Name another `db_path` in the configuration, or move that file away.",
+        )
+
+
+def _was_ours(path: Path) -> bool:
+    """Whether there was an index, however damaged: its lock stays beside it, or its header still says so."""
+    if Path(f"{path}.lock").exists():
+        return True
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(72)[68:] == schema.APPLICATION_ID.to_bytes(4)
+    return False
 
 
 def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:

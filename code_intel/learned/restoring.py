@@ -109,7 +109,7 @@ def _is_back(settings: Settings, target: Path, key: Key | None, data: bytes) -> 
         )
     entry = agreements.find(settings.agreements, key) if key else None
     for path in (entry.path,) if entry else (target,) if target.exists() else ():
-        if path == target and target.read_bytes() == data:
+        if path == target and target.is_file() and target.read_bytes() == data:
             return True
         name = path.relative_to(settings.agreements).as_posix()
         raise UsageError(

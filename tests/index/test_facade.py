@@ -1,16 +1,18 @@
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from code_intel.config import IndexConfig
-from code_intel.errors import EmbeddingError, NotFoundError
+from code_intel.errors import EmbeddingError, NotFoundError, StorageError
 from code_intel.index.doctor import examine
 from code_intel.index.facade import open_index
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from index.samples import DIMENSIONS, HashEmbedder
+from index.test_database import foreign_database, garbage
 
 
 def place(tmp_path: Path) -> IndexConfig:
@@ -178,3 +180,36 @@ def test_store_and_facade_agree_on_the_file(tmp_path: Path) -> None:
     with open_index(config) as index, Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         index.complete()
         assert store.document_count() == index.freshness().files == 2
+
+
+@pytest.mark.parametrize("make", [garbage, foreign_database])
+def test_a_file_of_somebody_else_outside_of_the_project_is_left_where_it_is(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    """A configuration that came with a repository may name any file as its database."""
+    project = tmp_path / "project"
+    project.mkdir()
+    file = tmp_path / "startup"
+    make(file)
+    before = file.read_bytes()
+    config = replace(place(project), db_path=file)
+    with (
+        open_index(config, embedder=HashEmbedder()) as index,
+        pytest.raises(StorageError, match="no index of ours"),
+    ):
+        index.complete()
+    assert file.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [project, file]
+
+
+def test_an_index_outside_of_the_project_that_was_damaged_is_built_anew(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    config = replace(place(project), db_path=tmp_path / "vectors.db")
+    with open_index(config, embedder=HashEmbedder()) as index:
+        index.complete()
+    garbage(config.db_path)
+    with open_index(config, embedder=HashEmbedder()) as index:
+        index.complete()
+        assert [row.path for row in index.store.documents()]
+    assert (tmp_path / "vectors.db.corrupt-bak").exists()

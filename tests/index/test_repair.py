@@ -78,6 +78,7 @@ def test_completing_rebuilds_what_is_damaged_anywhere(
     folder, data = sound
     config = config_of(folder, tmp_path / "x.db")
     config.db_path.write_bytes(damage(data, page))
+    (tmp_path / "x.db.lock").touch()  # an index was there: outside of the project that counts
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete()
         assert answers(index)

@@ -208,3 +208,14 @@ def test_what_is_discarded_is_gone_and_nothing_else(tmp_path: Path) -> None:
     trash.discard(settings, [kept for kept in trash.contents(settings) if kept.at < NOW])
     assert names(settings) == ["20260301T120000-y.md"]
     assert [path.name for path in trash.folder_of(settings).iterdir()] == ["20260301T120000-y.md"]
+
+
+@pytest.mark.parametrize("name", ["..", "folder.md"])
+def test_nothing_is_restored_over_a_folder(tmp_path: Path, name: str) -> None:
+    settings = load_settings(tmp_path, {})
+    (settings.agreements / "folder.md").mkdir(parents=True)
+    folder = trash.folder_of(settings)
+    folder.mkdir()
+    (folder / f"20260301T120000-{name}").write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="is there"):
+        restore(settings, f"20260301T120000-{name}")
