@@ -73,6 +73,14 @@ def merge(client: Client, root: Path) -> Change:
     return check_writable(Change(path, before, new.encode(), mended), root)
 
 
+def lost(client: Client, root: Path) -> str:
+    """Return where the programs are that a client's file calls by names it does not find; or nothing."""
+    read = _read(client, content(root / client.file) or b"")
+    present = read[1] if read else {}
+    ours = (n for n in SERVERS if clients.is_ours(client, n, present.get(n)))
+    return clients.folder() if any(clients.is_lost(client, present[n]) for n in ours) else ""
+
+
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
     """Return the text with some entries exchanged and some added; None where that is not safe."""
     kind = FORMATS[client.format]

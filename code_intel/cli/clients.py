@@ -172,6 +172,11 @@ def is_of_package(place: str) -> bool:
     return any(path.with_name(Path(_beside(GATEWAY)).name).is_file() for path in places)
 
 
+def folder() -> str:
+    """Return where the programs of this installation are."""
+    return str(Path(sys.executable).parent)
+
+
 def _beside(bare: str) -> str:
     """Return where a program of this installation is."""
     suffix = ".exe" if os.name == "nt" else ""
@@ -212,6 +217,12 @@ def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str)
     command = str(found["command"])
     gone = Path(command).is_absolute() and not os.access(command, os.X_OK)
     return gone or found != entry(client, server, command, folder)
+
+
+def is_lost(client: Client, found: Mapping[str, Any]) -> bool:
+    """Whether an entry of ours calls its program by a name under which the client does not find it."""
+    command = str(found["command"])
+    return not Path(command).is_absolute() and shutil.which(command, path=client.finds) is None
 
 
 def misread(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:

@@ -41,6 +41,7 @@ WHOLLY_IGNORED = (
     " leave {folder} alone; it has a .gitignore of its own for what is derived."
 )
 MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
+LOST = "{file} starts programs by their names, which are not on this PATH: put {folder} on it."
 EARLIER = "This project was set up by an earlier version: `code-intel migrate --dry-run` says what it brings over."
 AROUND = "{around} is set up as well: what is started in {root} is about {root} alone."
 
@@ -192,6 +193,9 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
         (one.name, clients.misread(one, client_files.entries_for(one, root))) for one in chosen
     )
     notes = [client.note for client in chosen]
+    notes += [
+        LOST.format(file=c.file, folder=at) for c in chosen if (at := client_files.lost(c, root))
+    ]
     notes += [MISREAD.format(title=name, path=path) for name, path in paths if path]
     if _is_ignored(root):
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))

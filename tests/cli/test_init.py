@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli import ignore_block, mcp_json
-from projects import Project
+from projects import BIN, Project
 
 SERVERS = ("code-intel", "devrag-map", "devrag-forest")
 HAND_WRITTEN = """{
@@ -201,6 +201,17 @@ def test_servers_installed_elsewhere_are_named_absolutely_and_still_taken_back(
     assert all(Path(entry["command"]).is_absolute() for entry in servers.values())
     init(bare, "--remove")
     assert tree(bare.root) == {}
+
+
+def test_programs_that_a_shared_file_calls_by_name_are_asked_for_on_the_path(bare: Project) -> None:
+    assert not [note for note in init(bare)["notes"] if "PATH" in note]
+    elsewhere = Project(bare.root, {**bare.env, "PATH": "/usr/bin:/bin"})
+    before = tree(bare.root)
+    done = init(elsewhere)
+    assert tree(bare.root) == before  # it is the team's
+    (note,) = [note for note in done["notes"] if "PATH" in note]
+    assert str(BIN) in note
+    assert not [note for note in done["notes"] if "earlier" in note]
 
 
 def untracked(project: Project) -> Project:

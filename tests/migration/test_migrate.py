@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
-from code_intel.cli import client_files, mcp_json
-from code_intel.cli.clients import CLIENTS
+from code_intel.cli import client_files, clients, mcp_json
+from code_intel.cli.clients import CLIENTS, SERVERS
 from code_intel.cli.migration import applying, backup
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.config import load_settings
@@ -410,6 +410,18 @@ def test_programs_that_a_variable_leads_to_are_nothing_of_an_earlier_version(roo
     assert b"${" in text
     (root / ".mcp.json").write_bytes(text)
     assert not plan(root).found
+
+
+def test_a_colleague_s_set_up_is_of_no_earlier_version_where_nothing_is_on_the_path(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = {n: clients.entry(CLIENTS[0], n, s.program, str(root)) for n, s in SERVERS.items()}
+    (root / ".mcp.json").write_text(json.dumps({"mcpServers": entries}), encoding="utf-8")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert not plan(root).found
+    entries["code-intel"] = {"command": "python", "args": ["code_intel_server.py"]}
+    (root / ".mcp.json").write_text(json.dumps({"mcpServers": entries}), encoding="utf-8")
+    assert {note.text.partition(":")[0] for note in plan(root).found} == set(SERVERS)
 
 
 def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:

@@ -87,6 +87,8 @@ def servers(root: Path) -> Servers:
         given = present.get(name)
         role = _ROLES.get(name, "other")
         action, why = DECISIONS.get((role, kind_of(given, root)), ("keep", ""))
+        if role == "index" and _is_shared(present, name):
+            action, why = "keep", ""
         if action == "add":
             added[name] = _entry(name, root)
         elif action == "keep":
@@ -118,6 +120,14 @@ def kind_of(given: object, root: Path) -> Kind:
     if place is None:
         return "gone"
     return "ours" if clients.is_of_package(place) else "original"
+
+
+def _is_shared(present: Mapping[str, Any], name: str) -> bool:
+    """Whether `init` wrote an entry with a bare name, for whoever has the programs on their PATH."""
+    both = (clients.GATEWAY, name)
+    return all(clients.is_ours(CLAUDE, one, present.get(one)) for one in both) and not any(
+        Path(present[one]["command"]).is_absolute() for one in both
+    )
 
 
 def _entry(name: str, root: Path) -> dict[str, Any]:
