@@ -99,7 +99,8 @@ def _text(todo: Plan, kept: Backup | None, *, dry: bool) -> Iterator[str]:
     """Return the report for people."""
     if not todo.found:
         yield f"Nothing to migrate: {todo.root} has nothing of an earlier version."
-        yield "To set it up: code-intel init"
+        if not load_settings(todo.root).map.path.is_file():
+            yield "To set it up: code-intel init"
         return
     yield from _part("Found", todo.found)
     yield from _changed(todo, dry=dry)

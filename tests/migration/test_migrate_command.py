@@ -113,6 +113,8 @@ def test_where_there_is_nothing_to_migrate_it_says_so(project: Project) -> None:
     assert "Nothing to migrate" in done.stdout
     assert "code-intel init" in done.stdout
     assert list(project.root.iterdir()) == []
+    project.run("code-intel", "init")
+    assert "code-intel init" not in project.run("code-intel", "migrate").stdout  # it is set up
 
 
 def test_a_folder_that_is_none_is_bad_usage(project: Project) -> None:
