@@ -8,7 +8,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -52,6 +52,7 @@ class Entry:
         reason: The same as a sentence; for a readable one a note, such as the files united in it.
         also: Further files of the same key, as a merge leaves them.
         raw: Hex SHA-256 of the file's very bytes; empty when several files were united.
+        key: The agreement's key, None when it cannot be read.
     """
 
     path: Path
@@ -61,11 +62,11 @@ class Entry:
     reason: str = ""
     also: tuple[Path, ...] = ()
     raw: str = ""
+    key: Key | None = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> Key | None:
-        """The agreement's key, None when it cannot be read."""
-        return key_of(self.agreement) if self.agreement else None
+    def __post_init__(self) -> None:
+        """Make the key once: every change asks every entry for it."""
+        object.__setattr__(self, "key", key_of(self.agreement) if self.agreement else None)
 
 
 def key_of(agreement: Agreement) -> Key:

@@ -8,7 +8,7 @@ a damaged file is moved aside, and rebuilt from them and from what of it is whol
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -42,7 +42,7 @@ _TOP = ("version", "updated_at", "embedding_model", "pairs")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One learned pair; `extra` holds keys that are not ours, with their JSON values."""
+    """One learned pair; `extra` holds keys that are not ours, with their JSON values, `key` identifies it."""
 
     nl_term: str
     symbol: str
@@ -52,11 +52,11 @@ class Pair:
     learned_at: str = ""
     agreement_file: str = ""
     extra: tuple[tuple[str, object], ...] = ()
+    key: Key = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> Key:
-        """What identifies the pair."""
-        return make_key(self.nl_term, self.symbol)
+    def __post_init__(self) -> None:
+        """Make the key once: every change asks every pair for it."""
+        object.__setattr__(self, "key", make_key(self.nl_term, self.symbol))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +221,10 @@ def _json(value: object) -> str:
 def as_json(pair: Pair) -> dict[str, Any]:
     """Return a pair as its JSON object; the symbol's words stand beside it, for readers."""
     told: dict[str, Any] = {}
-    for field in _FIELDS:
-        value = getattr(pair, field)
-        told[field] = float(value) if field == "similarity" else value
-        if field == "symbol":
+    for name in _FIELDS:
+        value = getattr(pair, name)
+        told[name] = float(value) if name == "similarity" else value
+        if name == "symbol":
             told[_NORMALIZED] = split_symbol(pair.symbol)
     return told | dict(pair.extra)
 
@@ -288,16 +288,16 @@ def _pair_of(items: tuple[tuple[str, Any, type], ...]) -> Pair | None:
 def _pair(item: dict[str, Any]) -> Pair | None:
     """Return a pair, its secrets masked, None for what is none; a missing optional field is empty."""
     item = masked_data(item)
-    values = {field: item.get(field) for field in _FIELDS}
+    values = {name: item.get(name) for name in _FIELDS}
     similarity = values.pop("similarity") or 0.0
-    texts = {field: "" if value is None else value for field, value in values.items()}
+    texts = {name: "" if value is None else value for name, value in values.items()}
     if not all(isinstance(value, str) for value in texts.values()):
         return None
     if type(similarity) not in {int, float} or not texts["nl_term"].strip():
         return None
     if not texts["symbol"].strip():
         return None
-    texts = {field: encodable(value) for field, value in texts.items()}
+    texts = {name: encodable(value) for name, value in texts.items()}
     if hidden_character(texts["nl_term"] + texts["symbol"]):
         return None
     texts["learned_at"] = _aware(texts["learned_at"])
