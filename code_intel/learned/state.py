@@ -242,14 +242,27 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         if create:
             raise
-        return _prepared(_in_memory(path))
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return _prepared(_in_memory(apsw.Connection(uri, flags=flags)))
+    except (apsw.IOError, apsw.FullError):
+        if create:
+            raise
+        return _prepared(_in_memory(_alone(path)))
 
 
-def _in_memory(path: Path) -> apsw.Connection:
+def _alone(path: Path) -> apsw.Connection:
+    """Open a store, its journal with it, where a disk has no room for what processes share of it."""
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(5000)
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.pragma("locking_mode", "exclusive")
+    return db
+
+
+def _in_memory(stored: apsw.Connection) -> apsw.Connection:
     """Return a copy of a store on a disk that cannot be written, so that an old one can be migrated."""
-    uri = f"{path.absolute().as_uri()}?immutable=1"
     copy = apsw.Connection(":memory:")
-    stored = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
         with copy.backup("main", stored, "main") as backup:
             backup.step()

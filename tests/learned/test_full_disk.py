@@ -66,6 +66,23 @@ def said(settings: Settings) -> tuple[set[str], set[str]]:
     return {e.agreement.nl_term for e in entries if e.agreement}, {p.nl_term for p in file.pairs}
 
 
+def test_what_was_confirmed_is_known_on_a_disk_without_any_room(
+    tmp_path: Path,
+) -> None:
+    """SQLite shares 32 KiB among those who read a store; where there is no room for them it is read alone."""
+    with mounted(tmp_path / "disk", "1m") as disk:
+        settings = load_settings(disk / "project")
+        learn(settings, agreement(0), confirmed=True, now=NOW)
+        with open_state(settings.state, hurry=True) as state:  # stays in the journal
+            state.confirm("digest", NOW)
+        assert (settings.state / "state.db-wal").stat().st_size
+        (settings.state / "state.db-shm").unlink()  # as after a start of the machine
+        fill(disk / "ballast", 0)
+        for _ in range(2):
+            with open_state(settings.state, create=False) as state:
+                assert "digest" in state.confirmed()
+
+
 def attempt(settings: Settings, number: int) -> str | None:
     """Learn something; return what is advised if that fails."""
     try:
