@@ -35,7 +35,7 @@ async def confirm_everything(desk: Desk, problem: str, *, dry: bool) -> Answer:
     }
     head = "Would be confirmed" if dry else "Confirmed"
     last = f"{head}: {count}. Left out: {len(rows) - count}."
-    if count:
+    if count and not dry:
         last += " Commit their files to share them."
     return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
 
