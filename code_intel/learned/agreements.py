@@ -7,7 +7,7 @@ import hashlib
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -129,18 +129,17 @@ def forget() -> None:
     _remembered.cache_clear()
 
 
-def _known(revision: int, entries: Sequence[Entry]) -> Known:
+def _known(revision: int, entries: tuple[Entry, ...]) -> Known:
+    alone = {entry.key: entry for entry in entries if entry.key}
+    if len(alone) == len(entries):  # nearly always
+        return Known(revision, entries, alone)
     by_key: dict[Key, list[Entry]] = {}
-    unreadable = []
     for entry in entries:
-        if entry.key is None:
-            unreadable.append(entry)
-        else:
+        if entry.key:
             by_key.setdefault(entry.key, []).append(entry)
     united = {key: _united(found) for key, found in by_key.items()}
-    everything: Iterable[Entry] = united.values()
-    if len(united) != len(entries):  # else they are in order already
-        everything = sorted([*unreadable, *everything], key=lambda entry: entry.path)
+    unreadable = (entry for entry in entries if entry.key is None)
+    everything = sorted([*unreadable, *united.values()], key=lambda entry: entry.path)
     return Known(revision, tuple(everything), united)
 
 
