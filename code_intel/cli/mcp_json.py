@@ -183,8 +183,11 @@ def _removed(text: str, opening: int, name: str) -> str:
 def _closed_up(text: str, previous: Member, member: Member) -> str:
     """Return the text without a member and one comma: its own, or the one before if it has none."""
     before = len(text[: member.start].rstrip(" \t\r\n"))
-    comma = _comma(text, member.end)
-    if comma is not None:
-        return text[:before] + text[comma + 1 :]
-    comma = _uncommented(text).index(",", previous.end)
-    return text[:comma] + text[comma + 1 : before] + text[member.end :]
+    bare, own = _uncommented(text), _comma(text, member.end)
+    rest = text[member.end if own is None else own + 1 :]
+    if bare[before - 1] != text[before - 1] and not re.match(r"[ \t]*[\r\n]", rest):
+        rest = _line(text) + rest  # else it would be in the comment that stands before
+    if own is not None:
+        return text[:before] + rest
+    comma = bare.index(",", previous.end)
+    return text[:comma] + text[comma + 1 : before] + rest

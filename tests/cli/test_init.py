@@ -149,6 +149,18 @@ def test_comments_and_last_commas_in_mcp_json_stay_to_the_byte(bare: Project, be
     assert file.read_bytes().decode() == before
 
 
+@pytest.mark.parametrize("last", ["", ","])
+@pytest.mark.parametrize("comment", ["// one }", "/* one } */"])
+@pytest.mark.parametrize("end", ["}}", "\n}}", " // two\n}}"])
+def test_an_entry_that_people_moved_goes_without_what_stands_around_it(
+    comment: str, last: str, end: str
+) -> None:
+    text = f'{{"mcpServers": {{"one": {{}}, {comment}\n "ours": {{}}{last}{end}'
+    left = mcp_json.without(text, "mcpServers", ["ours"])
+    assert mcp_json.read(left, "mcpServers") == {"one": {}}
+    assert comment in left
+
+
 def test_an_entry_of_ours_that_was_edited_is_kept(bare: Project) -> None:
     edited = {
         "mcpServers": {"code-intel": {"command": "mine", "args": ["serve"], "env": {"A": "1"}}}
