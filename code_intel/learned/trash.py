@@ -51,8 +51,17 @@ class Kept(NamedTuple):
 
 
 def folder_of(settings: Settings) -> Path:
-    """Return where the trash is."""
-    return settings.state / "trash"
+    """Return where the trash is.
+
+    Raises:
+        StorageError: It is a link: what that leads to is not ours to fill and to empty.
+    """
+    top = settings.state / "trash"
+    if top.is_symlink():
+        raise StorageError(
+            f"{top} is a link.", hint="Remove the link; a folder is made in its place when needed."
+        )
+    return top
 
 
 def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
@@ -128,7 +137,7 @@ def contents(settings: Settings) -> list[Kept]:
     """Return everything in the trash, oldest first; links and what is being written are none of it.
 
     Raises:
-        StorageError: It is there and cannot be listed.
+        StorageError: It is there and cannot be listed, or is a link.
     """
     top = folder_of(settings)
     found: list[Kept] = []

@@ -219,3 +219,21 @@ def test_nothing_is_restored_over_a_folder(tmp_path: Path, name: str) -> None:
     (folder / f"20260301T120000-{name}").write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match="is there"):
         restore(settings, f"20260301T120000-{name}")
+
+
+def test_a_trash_that_is_a_link_is_neither_listed_nor_filled_nor_emptied(tmp_path: Path) -> None:
+    """A repository may carry one that leads to its user's home."""
+    settings, path = learned(tmp_path / "project")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letters").write_text("mine", encoding="utf-8")
+    (settings.state / "trash").symlink_to(home)
+    for work in (
+        lambda: trash.contents(settings),
+        lambda: trash.move(settings, path, now=NOW),
+        lambda: restore(settings, "letters"),
+    ):
+        with pytest.raises(StorageError, match="is a link"):
+            work()
+    assert path.exists()
+    assert [file.name for file in home.iterdir()] == ["letters"]
