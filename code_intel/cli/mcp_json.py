@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
-_BESIDE = re.compile(r"[ \t]*(//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*(?=[\r\n]))")
+_BESIDE = re.compile(r"[ \t]*(//[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/(?=[ \t]*[\r\n]))")
 """A comment on the rest of a line: it is about what stands before it there."""
+_OWN_LINE = re.compile(r"(?:\r?\n)?[ \t]*\Z")
 
 Entries = Mapping[str, Mapping[str, Any]]
 
@@ -182,7 +183,7 @@ def _removed(text: str, opening: int, name: str) -> str:
 
 def _closed_up(text: str, previous: Member, member: Member) -> str:
     """Return the text without a member and one comma: its own, or the one before if it has none."""
-    before = len(text[: member.start].rstrip(" \t\r\n"))
+    before = len(_OWN_LINE.sub("", text[: member.start], 1))
     bare, own = _uncommented(text), _comma(text, member.end)
     rest = text[member.end if own is None else own + 1 :]
     if bare[before - 1] != text[before - 1] and not re.match(r"[ \t]*[\r\n]", rest):

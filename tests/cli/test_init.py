@@ -149,6 +149,33 @@ def test_comments_and_last_commas_in_mcp_json_stay_to_the_byte(bare: Project, be
     assert file.read_bytes().decode() == before
 
 
+BETWEEN = st.lists(
+    st.sampled_from(["\n", " ", "\r\n", "// x ,} \n", "/* y { */", "\t"]), max_size=2
+).map("".join)
+
+
+@st.composite
+def commented(draw: st.DrawFn, depth: int = 0) -> str:
+    """An object with comments, line ends and last commas wherever they may be."""
+    text = "{" + draw(BETWEEN)
+    for number in range(count := draw(st.integers(0, 2))):
+        value = draw(commented(depth + 1) if depth < 2 else st.just('"v // }"'))
+        name = "mcpServers" if number == depth == 0 else f"k{number}"
+        text += f'"{name}"{draw(BETWEEN)}:{draw(BETWEEN)}{value}{draw(BETWEEN)}'
+        text += "," * (number < count - 1 or draw(st.booleans())) + draw(BETWEEN)
+    return text + "}" + draw(BETWEEN)
+
+
+@given(commented())
+def test_what_is_merged_is_there_and_is_taken_back_to_the_byte(text: str) -> None:
+    ours = {"code-intel": {"command": "c", "args": ["a"]}, "devrag-map": {"command": "d"}}
+    before = mcp_json.read(text, "mcpServers")
+    assert isinstance(before, dict)
+    merged = mcp_json.merged(text, "mcpServers", ours)
+    assert mcp_json.read(merged, "mcpServers") == before | ours
+    assert mcp_json.without(merged, "mcpServers", list(ours)) == text
+
+
 @pytest.mark.parametrize("last", ["", ","])
 @pytest.mark.parametrize("comment", ["// one }", "/* one } */"])
 @pytest.mark.parametrize("end", ["}}", "\n}}", " // two\n}}"])
