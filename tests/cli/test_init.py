@@ -168,7 +168,10 @@ def commented(draw: st.DrawFn, depth: int = 0) -> str:
 
 @given(commented())
 def test_what_is_merged_is_there_and_is_taken_back_to_the_byte(text: str) -> None:
-    ours = {"code-intel": {"command": "c", "args": ["a"]}, "devrag-map": {"command": "d"}}
+    ours: dict[str, dict[str, Any]] = {
+        "code-intel": {"command": "c", "args": ["a"]},
+        "devrag-map": {"command": "d"},
+    }
     before = mcp_json.read(text, "mcpServers")
     assert isinstance(before, dict)
     merged = mcp_json.merged(text, "mcpServers", ours)
