@@ -237,7 +237,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}") from None
+        raise ValueError(f"{error.msg.removesuffix(' at')} at column {error.colno}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
