@@ -12,14 +12,15 @@ from typing import NamedTuple
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.index.facade import Index
-from code_intel.learned import agreements, journal
+from code_intel.learned import agreements
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.batches import batches
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.feedback import note_in
 from code_intel.learned.reconcile import reconcile_locked
+from code_intel.learned.settled import settled
 from code_intel.learned.standings import Standing
-from code_intel.learned.state import State, open_state
+from code_intel.learned.state import State
 from code_intel.learned.validity import lookalike, own_definitions
 from code_intel.records import Agreement, Definition
 
@@ -62,8 +63,7 @@ def confirm_all(
     now = now or datetime.now(UTC)
     done: list[Key] = []
     for some in batches(it for it in chosen if it.definition):
-        with journal.alone(settings), open_state(settings.state) as state:
-            reconcile_locked(settings, state, now=now)
+        with settled(settings, now) as (state, _):
             known = agreements.look(settings.agreements).by_key
             wanted = {
                 agreements.key_of(new): new

@@ -23,7 +23,7 @@ from code_intel.learned.agreements import Key
 from code_intel.learned.batches import batches
 from code_intel.learned.learn import MOST_ALIASES, MOST_EVIDENCE, checked
 from code_intel.learned.reconcile import Action, planned, reconcile_locked
-from code_intel.learned.state import open_state
+from code_intel.learned.settled import settled
 from code_intel.records import Agreement, FileReference
 from code_intel.redaction import masked_data
 from code_intel.text import code_point, hidden_character
@@ -131,8 +131,7 @@ def arrive(
         return list(_planned(settings, found, seen, actions))
     done: list[Arrival] = []
     for some in batches(found):
-        with journal.alone(settings), open_state(settings.state) as state:
-            reconcile_locked(settings, state, now=now)
+        with settled(settings, now) as (state, _):
             plan = list(_planned(settings, some, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
             if new:

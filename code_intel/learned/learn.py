@@ -4,10 +4,8 @@ Whether something was earned is the session's business (docs/decisions/0013); he
 written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
 """
 
-import time
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +19,8 @@ from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.feedback import note_in
 from code_intel.learned.pairs import Pair
 from code_intel.learned.recall import fold
-from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.state import State, open_state
+from code_intel.learned.settled import settled
+from code_intel.learned.state import State
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 from code_intel.redaction import masked
@@ -80,7 +78,7 @@ def learn(
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
-    with _opened(settings, now) as (state, since):
+    with settled(settings, now) as (state, since):
         key = agreements.key_of(agreement)
         entry = agreements.find(settings.agreements, key, since)
         if confirmed:
@@ -130,7 +128,7 @@ def reconfirm(
     alias = unicodedata.normalize("NFC", spoken("alias", alias))
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
     earned = checked(replace(earned, digest=digest, body=body), now)
-    with _opened(settings, now) as (state, since):
+    with settled(settings, now) as (state, since):
         entry, old = agreements.existing(settings.agreements, key, since)
         new, refused = _another_word(settings, state, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, state):
@@ -167,7 +165,7 @@ def confirm(
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    with _opened(settings, now) as (state, since):
+    with settled(settings, now) as (state, since):
         _, old = agreements.existing(settings.agreements, key, since)
         new = replace(old, confirmed=True)
         if symbol_digest:
@@ -175,18 +173,6 @@ def confirm(
         stored = journal.store(settings, state, new, confirmed=True, now=now, since=since)
         note_in(state, key, "confirmed", words="", session_id="", now=now)
     return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
-
-
-@contextmanager
-def _opened(settings: Settings, now: datetime) -> Iterator[tuple[State, float]]:
-    """Hold the lock with both sides brought together, so that nothing is written over an edit.
-
-    The folder was looked at then: of thousands of files once is enough (see `Folder.look`).
-    """
-    with journal.alone(settings), open_state(settings.state) as state:
-        began = time.monotonic()
-        changed = reconcile_locked(settings, state, now=now).has_changed
-        yield state, time.monotonic() if changed else began
 
 
 def _another_word(

@@ -16,9 +16,9 @@ from code_intel.learned import agreements, journal, pairs, trash
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.batches import batches
 from code_intel.learned.claims import when
-from code_intel.learned.reconcile import reconcile_locked
+from code_intel.learned.settled import settled
 from code_intel.learned.standings import Standing, standings
-from code_intel.learned.state import Pending, State, open_state
+from code_intel.learned.state import Pending, State
 from code_intel.learned.validity import is_confirmed
 
 DAYS = 30
@@ -113,14 +113,12 @@ def prune(
         _require_complete(forest)
     if dry:
         return _doomed(settings, forest, chosen, days, now)
-    with journal.alone(settings), open_state(settings.state) as state:
-        reconcile_locked(settings, state, now=now)
+    with settled(settings, now) as (state, _):
         pairs.load(journal.pairs_path(settings)).require_ours()
         doomed = _doomed(settings, forest, chosen, days, now)
     done: list[Doomed] = []
     for some in batches(doomed):
-        with journal.alone(settings), open_state(settings.state) as state:
-            reconcile_locked(settings, state, now=now)
+        with settled(settings, now) as (state, _):
             known = agreements.look(settings.agreements).by_key
             same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]
             for item in same:

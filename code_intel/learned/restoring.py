@@ -16,7 +16,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.learned import agreements, journal, trash
 from code_intel.learned.agreements import Key
 from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.state import open_state
+from code_intel.learned.settled import settled
 from code_intel.learned.trash import Kept
 
 
@@ -48,8 +48,7 @@ def restore(
     if dry:
         return _plan(settings, name)[1]
     now = now or datetime.now(UTC)
-    with journal.alone(settings), open_state(settings.state) as state:
-        reconcile_locked(settings, state, now=now)
+    with settled(settings, now) as (state, _):
         kept, restored, data = _plan(settings, name)
         if data is not None:
             durable.create(restored.path, data)
