@@ -1,0 +1,90 @@
+"""What a goal speaks of, and the queries a plan begins with (seed 003 §1; docs/decisions/0042).
+
+Pure, and the same every time: no model, no index, no language but Japanese and what has spaces.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from code_intel.chunking.lexicon import terms, unread
+from code_intel.chunking.words import STOP_WORDS, query_words
+from code_intel.planning.records import Strategy
+
+MOST_KEYWORDS = 20
+BROAD = 2
+"""Keywords of a broad query."""
+LONGEST = 4000
+"""Characters of a goal that are read, as of a question."""
+
+_JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
+_SPOKEN = re.compile(r"[\w$]+(?:(?:\.|::|->|#|-|/)[\w$]+)*")
+_ENDINGS = re.compile("[\u3041-\u3096ー]+$")
+# What people do with an answer is not what the answer speaks of.
+_ASKING = frozenset(
+    """check comprehend comprehensive complete completely describe detail details detailed discover
+    examine explain explore figure full fully grasp identify inspect investigate know learn locate
+    look overview question see study tell thorough thoroughly understand want works""".split()  # noqa: SIM905 - a text is easier to read and edit
+)
+
+
+def language_of(goal: str) -> Literal["ja", "en"]:
+    """Return the language in which to answer who has this goal: Japanese, or English for all others."""
+    return "ja" if _JAPANESE.search(unicodedata.normalize("NFKC", goal)) else "en"
+
+
+def keywords(goal: str) -> tuple[str, ...]:
+    """Return what a good result speaks of, most telling words as the goal spells them, each once.
+
+    Of a Japanese goal the English words come first that code uses for its terms, then the terms: code
+    has the ones, comments and documents may have the others. At most MOST_KEYWORDS; never empty for a
+    goal with a word or a number in it.
+    """
+    text = unicodedata.normalize("NFKC", goal[:LONGEST])
+    every = _japanese(text) if _JAPANESE.search(text) else _SPOKEN.findall(text)
+    telling = [word for word in every if not _says_nothing(word)]
+    return tuple(distinct(telling or every or _SPOKEN.findall(text)))[:MOST_KEYWORDS]
+
+
+def first_queries(goal: str, strategy: Strategy, initial: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the queries to try before any is made from evidence: those of the caller, in order, then ours.
+
+    Ours is the goal itself, or, by `strategy.initial`, the first two of its keywords (`broad`) or all of
+    them (`specific`). What says the same as one before is left out.
+    """
+    words = keywords(goal)
+    ours = {"broad": " ".join(words[:BROAD]), "specific": " ".join(words)}
+    made = ours.get(strategy.initial or "") or goal
+    return tuple(distinct(" ".join(query.split()) for query in (*initial, made)))
+
+
+def folded(query: str) -> frozenset[str]:
+    """Return what a query is about, whatever its order, case and endings: two with the same ask the same."""
+    return frozenset(query_words(query)) or frozenset({query.strip().casefold()})
+
+
+def distinct(queries: Iterable[str]) -> list[str]:
+    """Return those that are about something new, in order."""
+    found: dict[frozenset[str], str] = {}
+    for query in queries:
+        if query.strip():
+            found.setdefault(folded(query), query)
+    return list(found.values())
+
+
+def english_of(goal: str) -> list[str]:
+    """Return the words that code is most likely to use for a Japanese goal; none for any other."""
+    return [said[0] for _, said in terms(goal[:LONGEST]) if not _says_nothing(said[0])]
+
+
+def _japanese(text: str) -> list[str]:
+    read = terms(text)
+    own = [term for term, said in read if not _says_nothing(said[0])]
+    return [*(said[0] for _, said in read), *own, *unread(text)] or _SPOKEN.findall(text)
+
+
+def _says_nothing(word: str) -> bool:
+    plain = word.casefold()
+    alone = len(word) == 1 and word.isascii() and not word.isdigit()
+    return alone or plain in STOP_WORDS or plain in _ASKING or bool(_ENDINGS.fullmatch(word))
