@@ -6,7 +6,7 @@
 #                     may be repeated
 #     --dry-run       show what would change in PROJECT, change nothing
 #     --remove        take back what was written and indexed; your agreements stay
-#   ./setup.sh test        install the test tools too; lint, types, import contracts, tests
+#   ./setup.sh test [PYTEST ARGUMENT]...   install the test tools too; lint, types, import contracts, tests
 #
 # No sudo, no prompts; running it again changes nothing, and repairs what was interrupted. Once it is installed
 # nothing needs the network. Exit codes: 0 done, 1 a file could not be written, 2 usage or configuration, 3 a defect.
@@ -92,7 +92,20 @@ run_tests() {
   say "Import contracts"
   lint-imports
   say "Tests"
-  python -m pytest "$@"
+  # shellcheck disable=SC2046 # words of ours, none with a space
+  python -m pytest $(workers "$@") "$@"
+}
+
+workers() { # pytest's words for a worker a core; none where the caller chose, looks on, or wants a few tests
+  local word
+  for word in "$@"; do
+    case $word in
+      -n* | --numprocesses* | --dist* | -pno:xdist | no:xdist) return ;;
+      -s | --capture=no | --pdb* | --trace | --collect-only | --co) return ;;
+      -k* | --lf | --last-failed | *.py | *.py::*) return ;;
+    esac
+  done
+  printf '%s\n' '-n auto --maxprocesses 8 --dist loadfile'
 }
 
 read_line() { # sets project, only and options (for init) from the words of the line

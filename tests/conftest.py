@@ -16,10 +16,11 @@ settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what sessions acknowledge out of the home of whoever runs the tests."""
+def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is remembered or cached out of the home of whoever runs the tests; each worker has its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CODE_INTEL_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        for name in ("STATE", "CACHE"):
+            patch.setenv(f"CODE_INTEL_{name}_DIR", str(tmp_path_factory.mktemp(name.lower())))
         yield
 
 

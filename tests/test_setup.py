@@ -218,6 +218,47 @@ def test_an_installation_that_was_interrupted_is_completed_and_then_needs_no_net
     assert len(log.read_text("utf-8").splitlines()) == 2  # and pip was not asked
 
 
+WORKERS = "-n auto --maxprocesses 8 --dist loadfile"
+
+
+@pytest.mark.parametrize(
+    ("line", "workers"),
+    [
+        ("", WORKERS),
+        ("tests/session tests/cli", WORKERS),
+        ("-x -q --durations=9", WORKERS),
+        ("tests/session -k quote", ""),
+        ("tests/test_setup.py", ""),
+        ("tests/test_setup.py::test_x[a]", ""),
+        ("-n 3", ""),
+        ("-n0", ""),
+        ("-p no:xdist", ""),
+        ("tests/session -s", ""),
+        ("--pdb", ""),
+        ("--lf", ""),
+    ],
+)
+def test_the_suite_has_workers_unless_the_line_chooses_looks_on_or_wants_little(
+    machine: dict[str, str], tmp_path: Path, line: str, workers: str
+) -> None:
+    binaries, ran = Path(machine["CODE_INTEL_VENV"]) / "bin", tmp_path / "ran"
+    stamp = binaries.parent / ".code-intel-installed"
+    stamp.write_text(stamp.read_text("utf-8").replace("extras: ", "extras: dev"), encoding="utf-8")
+    for check in ("ruff", "mypy", "lint-imports"):
+        program(binaries / check, f'echo "{check} $*" >> "{ran}"')
+    program(
+        binaries / "python",
+        'case "$1 $2" in "-m pip") exit 0;; esac',
+        "case $2 in *samefile*) exit 0;; esac",
+        f'echo "$*" >> "{ran}"; exit 5',
+    )
+    done = set_up(machine, "test", *line.split())
+    assert done.returncode == 5, done.stderr
+    *checks, tests = ran.read_text("utf-8").splitlines()
+    assert [check.split()[0] for check in checks] == ["ruff", "ruff", "mypy", "lint-imports"]
+    assert tests.split() == f"-m pytest {workers} {line}".split()
+
+
 def test_a_project_that_cannot_be_written_is_told_and_left(
     machine: dict[str, str], tmp_path: Path
 ) -> None:
