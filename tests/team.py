@@ -5,6 +5,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -89,10 +90,14 @@ def hangs(team: Team, _request: BaseHTTPRequestHandler) -> None:
     team.end.wait(20)
 
 
-def packed(_team: Team, request: BaseHTTPRequestHandler) -> None:
+@cache
+def bomb() -> bytes:
     """64 MiB in 64 KiB."""
-    body = zlib.compress(b" " * (64 << 20))
-    send(request, body, {"content-type": "application/json", "content-encoding": "deflate"})
+    return zlib.compress(b" " * (64 << 20))
+
+
+def packed(_team: Team, request: BaseHTTPRequestHandler) -> None:
+    send(request, bomb(), {"content-type": "application/json", "content-encoding": "deflate"})
 
 
 def endless(team: Team, request: BaseHTTPRequestHandler) -> None:

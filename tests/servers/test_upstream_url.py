@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,20 @@ def anyio_backend() -> str:
 
 
 def pointed(root: Path, team: Team, **more: object) -> Path:
-    limits = {"start_seconds": 2, "call_seconds": 1}
-    return point(root, forest={"url": team.url, **limits, **more})
+    """Point at the team, with limits that only a test of theirs makes short."""
+    return point(root, forest={"url": team.url, **more})
 
 
 async def ask(upstreams: Upstreams) -> list[str]:
     return [hit.document for hit in (await upstreams.search_forest("login", 5)).hits]
+
+
+async def recovered(upstreams: Upstreams) -> list[str]:
+    """Ask until it answers: on a busy machine a short limit may be missed once more."""
+    while True:
+        await until(lambda: upstreams.states()[1].state == "ready")
+        with suppress(UpstreamError):
+            return await ask(upstreams)
 
 
 async def refused(upstreams: Upstreams) -> str:
@@ -71,7 +80,7 @@ async def test_a_server_that_forgets_our_session_is_asked_again_in_a_new_one(
     tmp_path: Path,
 ) -> None:
     with team() as server:
-        pointed(tmp_path, server, call_seconds=5)
+        pointed(tmp_path, server)
         async with supervised(tmp_path) as upstreams:
             assert await ask(upstreams) == ["a.md"]
             server.session = "second"
@@ -101,15 +110,14 @@ async def test_a_missing_token_is_a_reason(tmp_path: Path) -> None:
 )
 async def test_a_server_of_no_use_is_told_apart(tmp_path: Path, mode: str, reason: str) -> None:
     with team(mode) as server:
-        pointed(tmp_path, server)
+        pointed(tmp_path, server, **({"call_seconds": 1} if mode == "hangs" else {}))
         async with supervised(tmp_path) as upstreams:
             message = await refused(upstreams)
             assert reason in message
             assert "RULES" not in message
             server.mode = "good"
             server.end.set()
-            await until(lambda: upstreams.states()[1].state == "ready")
-            assert await ask(upstreams) == ["a.md"]
+            assert await recovered(upstreams) == ["a.md"]
 
 
 async def test_a_server_that_goes_away_is_noticed_by_the_next_question_and_comes_back(
