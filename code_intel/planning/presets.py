@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from code_intel.errors import ConfigError, UsageError
+from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import InitialMode, Mode, Refinement, Strategy
 
 LONGEST_NAME, LONGEST_ABOUT = 64, 300
@@ -198,9 +199,7 @@ class _Part(BaseModel):
 
 class _Expected(_Part):
     keywords: Annotated[_Words, Field(max_length=20)] = []
-    content_patterns: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=20)
-    ] = []
+    content_patterns: list[str] = []
     min_matches: Annotated[int, Field(ge=1, le=50)] | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
@@ -232,6 +231,11 @@ def read(name: str, value: object) -> Preset:
         )
     try:
         own = _Own.model_validate(value)
+        all_compiled(
+            own.expected_results.content_patterns, f"{field}.expectedResults.contentPatterns"
+        )
+    except UsageError as error:
+        raise ConfigError(error.message, hint=error.hint, details=error.details) from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join([field, *map(str, first["loc"])])

@@ -1,0 +1,271 @@
+"""Presets: each finds what it is for in the languages it knows, and nothing of the kind in prose."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import ConfigError, UsageError
+from code_intel.planning.patterns import all_compiled
+from code_intel.planning.presets import PRESETS, Preset, chosen, known, read
+from code_intel.planning.records import Strategy
+
+FOUND: dict[str, dict[str, str]] = {
+    "definition": {
+        "python": "@cached\nasync def total(items):\n    return sum(items)\n",
+        "python class": "class Cart:\n    pass\n",
+        "typescript": "export default async function total(items: Item[]): number {\n",
+        "typescript arrow": "export const total = (items) => items.length\n",
+        "typescript type": "export type Item = { price: number }\n",
+        "go": "func (c *Cart) Total() int {\n",
+        "go type": "type Cart struct {\n\tItems []Item\n}\n",
+        "java": "  public int total(List<Item> items) {\n",
+        "java class": "public final class Cart implements Basket {\n",
+        "rust": "    pub(crate) fn total(&self) -> u32 {\n",
+        "rust impl": "impl Basket for Cart {\n",
+    },
+    "configuration": {
+        "python": "HOST = os.environ['HOST']\n",
+        "python settings": "class ShopSettings:\n    port: int = 80\n",
+        "typescript": "const port = process.env.PORT ?? 3000\n",
+        "vite": "export default defineConfig({ base: '/docs/' })\n",
+        "go": 'port := os.Getenv("PORT")\n',
+        "java": '@Value("${server.port}")\nint port;\n',
+        "rust": 'let port = env::var("PORT")?;\n',
+        "toml": "[tool.ruff]\nline-length = 100\n",
+    },
+    "tests": {
+        "python": "def test_total_is_rounded():\n    ...\n",
+        "unittest": "        self.assertEqual(total, 3)\n",
+        "typescript": 'describe("cart", () => {\n  it("adds", () => {})\n})\n',
+        "vitest": 'test.each([1])("of %s", () => expect(total()).toBe(1))\n',
+        "go": "func TestTotal(t *testing.T) {\n",
+        "java": "  @Test\n  void total() {}\n",
+        "rust": "#[tokio::test]\nasync fn total() {}\n",
+    },
+    "errors": {
+        "python": "    except (ValueError, KeyError) as error:\n        raise CartError(1) from error\n",
+        "python class": "class CartError(Exception):\n    pass\n",
+        "typescript": "} catch (error) {\n  throw new CartError('empty')\n}\n",
+        "go": 'if err != nil {\n\treturn fmt.Errorf("cart: %w", err)\n}\n',
+        "java": "} catch (IOException | SQLException e) {\n",
+        "rust": "fn total() -> Result<u32, CartError> {\n",
+    },
+    "api": {
+        "python": '@app.get("/carts/{id}")\nasync def cart(id: int): ...\n',
+        "python names": '__all__ = ["Cart"]\n',
+        "typescript": "export function total(items: Item[]): number {\n",
+        "express": 'router.post("/carts", create)\n',
+        "go": "func (c *Cart) Total() int {\n",
+        "go http": 'http.HandleFunc("/carts", carts)\n',
+        "java": '@GetMapping("/carts/{id}")\n',
+        "java main": "public static void main(String[] args) {\n",
+        "rust": "pub async fn total(cart: &Cart) -> u32 {\n",
+        "actix": '#[get("/carts/{id}")]\n',
+    },
+    "data": {
+        "python": "@dataclass(frozen=True)\nclass Item:\n    price: int\n",
+        "pydantic": "class Item(BaseModel):\n    price: int\n",
+        "django": "class Item(models.Model):\n",
+        "typescript": "export interface Item {\n  price: number\n}\n",
+        "zod": "const item = z.object({ price: z.number() })\n",
+        "go": "type Item struct {\n\tPrice int\n}\n",
+        "java": "@Entity\npublic class Item {}\n",
+        "java record": "public record Item(int price) {}\n",
+        "rust": "#[derive(Debug, Serialize)]\npub struct Item {\n",
+        "sql": "CREATE TABLE IF NOT EXISTS item (\n  price INTEGER\n)\n",
+        "protobuf": "message Item {\n  int32 price = 1;\n}\n",
+    },
+    "concurrency": {
+        "python": "async def total(items):\n    async with lock:\n        await asyncio.sleep(0)\n",
+        "typescript": "const all = await Promise.all(items.map(price))\n",
+        "go": "go func() {\n\tmu.Lock()\n}()\n",
+        "go mutex": "var mu sync.Mutex\n",
+        "java": "private synchronized int total() {\n",
+        "java future": "CompletableFuture<Integer> total = supply();\n",
+        "rust": "let handle = tokio::spawn(work());\n",
+    },
+    "performance": {
+        "python": "@functools.lru_cache(maxsize=100)\ndef total(): ...\n",
+        "sql": "connection.executemany(insert, rows)\n",
+        "typescript": "const total = useMemo(() => sum(items), [items])\n",
+        "map": "if (priceCache.has(id)) return\n",
+        "go": "defer report(time.Since(start))\n",
+        "java": '@Cacheable("prices")\n',
+        "rust": "let mut items = Vec::with_capacity(n);\n",
+    },
+    "security": {
+        "python": "if not check_password(given, user.digest):\n",
+        "python digest": "return hmac.compare_digest(a, b)\n",
+        "typescript": "const user = await verifyToken(header)\n",
+        "go": "bcrypt.CompareHashAndPassword(hash, given)\n",
+        "java": "@PreAuthorize(\"hasRole('ADMIN')\")\n",
+        "rust": "if !constant_time_eq(a, b) {\n",
+    },
+}
+"""What each preset finds: a snippet a language, as people write it."""
+
+PROSE = """\
+The shop keeps a cart for every customer. Each item has a price, and delivery is added at the end.
+Type the name of the class you want; the interface is simple, and the function of each button is told.
+- class of goods, type of delivery (by ship or by land)
+If something goes wrong, try again: errors are told in plain words, and nobody has to catch a thing.
+We test it (by hand), expect it to work, and describe it (at length). It runs at the same time.
+Export of data, public holidays, a record of sales; raise your hand, except on Sundays.
+Go to the settings, set the default, wait for the worker to finish. Await further news.
+Prices stay in a cache for a day and are fetched in a batch. Verify who you are with your password.
+カートには商品と価格が入る。設定は画面から変えられる。失敗したときは、理由が言葉で示される。
+テストは手で行い、結果を記録する。データは毎晩まとめて保存され、権限のある人だけが見られる。
+"""
+BY_NAME = {preset.name: preset for preset in PRESETS}
+
+
+def finds(preset: Preset, text: str) -> bool:
+    return any(pattern.found(text) for pattern in all_compiled(preset.patterns))
+
+
+def test_every_preset_is_tried() -> None:
+    assert FOUND.keys() == BY_NAME.keys()
+    for name, samples in FOUND.items():
+        assert {"python", "typescript", "go", "java", "rust"} <= samples.keys(), name
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [(name, key) for name, row in FOUND.items() for key in row]
+)
+def test_a_preset_finds_what_it_is_for(name: str, language: str) -> None:
+    assert finds(BY_NAME[name], f"// before\n{FOUND[name][language]}")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_preset_finds_nothing_in_prose(name: str) -> None:
+    for line in PROSE.splitlines():
+        assert not finds(BY_NAME[name], line), line
+
+
+def test_a_preset_tells_the_files_of_a_project_apart(tmp_path: Path) -> None:
+    """Whole files, as they stand beside each other in one project."""
+    (tmp_path / "test_cart.py").write_text(
+        "from shop import total\n\n\ndef test_total() -> None:\n    assert total([1]) == 1\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "shop.py").write_text(
+        "from shop.errors import EmptyCartError\n\n\ndef total(items: list[int]) -> int:\n"
+        "    if not items:\n        raise EmptyCartError\n    return sum(items)\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "settings.py").write_text(
+        "import os\n\nPORT = int(os.environ.get('PORT', '80'))\n", encoding="utf-8"
+    )
+    (tmp_path / "README.md").write_text(PROSE, encoding="utf-8")
+    found = {
+        name: {
+            path.name
+            for path in tmp_path.iterdir()
+            if finds(BY_NAME[name], path.read_text(encoding="utf-8"))
+        }
+        for name in ("tests", "errors", "configuration", "definition")
+    }
+    assert found == {
+        "tests": {"test_cart.py"},
+        "errors": {"shop.py"},
+        "configuration": {"settings.py"},
+        "definition": {"test_cart.py", "shop.py"},
+    }
+
+
+def test_presets_keep_the_bounds_of_a_plan() -> None:
+    for preset in PRESETS:
+        assert len(all_compiled(preset.patterns)) == len(preset.patterns)
+        assert preset.about
+        assert preset.ja
+        assert preset.strategy is None or len(preset.strategy.rules) <= 10
+    assert len(BY_NAME) == len(PRESETS)
+
+
+def test_a_presets_keywords_stand_beside_those_of_the_goal() -> None:
+    preset = Preset("mine", "", keywords=("test", "Cart"))
+    assert preset.expects(("cart", "total")) == ("cart", "total", "test")
+    assert preset.expects(()) == ("test", "Cart")
+
+
+def test_a_project_has_presets_of_its_own_that_win_by_name() -> None:
+    own = read(
+        "tests",
+        {
+            "about": "Our own.",
+            "expectedResults": {
+                "keywords": ["spec"],
+                "contentPatterns": ["^feature "],
+                "minMatches": 4,
+                "confidence": 0.5,
+            },
+            "strategy": {
+                "initialMode": "broad",
+                "refinementMethod": "keywords",
+                "expansionRules": ["search in spec"],
+            },
+            "evaluationMode": "strict",
+        },
+    )
+    assert own == Preset(
+        "tests",
+        "Our own.",
+        keywords=("spec",),
+        patterns=("^feature ",),
+        min_matches=4,
+        confidence=0.5,
+        mode="strict",
+        strategy=Strategy("broad", "keywords", ("search in spec",)),
+    )
+    assert chosen("tests", {"tests": own}) is own
+    assert chosen("tests", {}) is BY_NAME["tests"]
+    assert list(known({"ours": own}))[-1] == "ours"
+    assert read("empty", {}) == Preset("empty", "")
+
+
+def test_a_preset_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(UsageError, match="'testz'") as refused:
+        chosen("testz", {"ours": Preset("ours", "")})
+    assert refused.value.details == {"field": "preset"}
+    assert "tests, " in refused.value.hint
+    assert "ours" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ([], "presets.mine"),
+        ({"abuot": "x"}, "presets.mine.abuot"),
+        ({"about": 1}, "presets.mine.about"),
+        ({"expectedResults": {"minMatches": 99}}, "presets.mine.expectedResults.minMatches"),
+        ({"expectedResults": {"confidence": "0.5"}}, "presets.mine.expectedResults.confidence"),
+        ({"expectedResults": {"keywords": [""]}}, "presets.mine.expectedResults.keywords.0"),
+        (
+            {"expectedResults": {"contentPatterns": ["x" * 501]}},
+            "presets.mine.expectedResults.contentPatterns[0]",
+        ),
+        ({"strategy": {"initialMode": "wide"}}, "presets.mine.strategy.initialMode"),
+        ({"strategy": {"expansionRules": ["x"] * 11}}, "presets.mine.strategy.expansionRules"),
+        ({"evaluationMode": "lax"}, "presets.mine.evaluationMode"),
+        (
+            {"expectedResults": {"contentPatterns": ["ok", "(unclosed"]}},
+            "presets.mine.expectedResults.contentPatterns[1]",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_preset_is_named(value: object, field: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read("mine", value)
+    assert refused.value.details["field"] == field
+    assert field in refused.value.message
+
+
+@given(st.text(max_size=80))
+def test_a_presets_name_is_short_and_can_be_read(name: str) -> None:
+    if name and len(name) <= 64 and name.isprintable():
+        assert read(name, {}).name == name
+    else:
+        with pytest.raises(ConfigError):
+            read(name, {})
