@@ -62,6 +62,7 @@ class IndexConfig:
         fallback_to_cpu: Whether the CPU will do where gpu is asked for and there is none.
         notes: What is odd about the file, a sentence each; nothing that stops it from being used.
         raw: The whole file, unknown keys included.
+        knowledge: Folder of the pages that query plans write, which are indexed whatever git says; None: none.
     """
 
     path: Path
@@ -77,6 +78,7 @@ class IndexConfig:
     fallback_to_cpu: bool = True
     notes: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    knowledge: Path | None = None
 
     @property
     def folder(self) -> Path:

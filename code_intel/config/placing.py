@@ -1,4 +1,4 @@
-"""Where an index and sessions go when nobody may write the project: the user's own folders.
+"""Where an index, sessions and query plans go when nobody may write the project: the user's own folders.
 
 A read-only project is answered for all the same; only learning needs the project (docs/decisions/0037).
 """
@@ -6,9 +6,9 @@ A read-only project is answered for all the same; only learning needs the projec
 import hashlib
 import os
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
-from code_intel.config.index_config import IndexConfig
+from code_intel.config.index_config import STATE_FOLDER, IndexConfig
 
 
 def is_writable(path: Path) -> bool:
@@ -27,3 +27,19 @@ def placed(config: IndexConfig, cache: Path) -> IndexConfig:
     elsewhere = cache / "indexes" / name / database.name
     note = f"{database.parent} cannot be written, so the index is {elsewhere}"
     return replace(config, db_path=elsewhere, notes=(*config.notes, note))
+
+
+def is_inside(text: str) -> bool:
+    """Whether a text names a folder that can only be inside the project, and is neither git's nor our state."""
+    path = PureWindowsPath(text)  # takes both separators, as the same file may on another system
+    parts = {part.casefold() for part in path.parts}
+    anywhere = path.drive or path.root or text.startswith("~") or "\0" in text
+    return bool(parts) and not anywhere and not parts & {"..", ".git", STATE_FOLDER}
+
+
+def plans_folder(folder: Path, cache: Path) -> Path:
+    """Return where query plans are kept: in `cache` where `folder` is not there and cannot be made."""
+    if is_writable(folder):
+        return folder
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    return cache / "plans" / name

@@ -5,7 +5,7 @@ Environment over file over default; flags are over all.
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -17,15 +17,17 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
-from code_intel.config.placing import placed
+from code_intel.config.placing import is_inside, placed, plans_folder
 from code_intel.config.reading import regular, require, unknown_keys
 from code_intel.config.upstreams import UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
 
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
-ToolGroup = Literal["code", "meaning", "reports"]
+ToolGroup = Literal["code", "meaning", "reports", "plans"]
 
+KNOWLEDGE = "cache/knowledge"
+"""Where in `plans_dir` the pages are that query plans write (seed 003 §4)."""
 MOST = 1_000_000
 """Days, hours or minutes of a setting; beyond it dates overflow."""
 UNSET = "Correct the variable {}, or unset it."
@@ -35,7 +37,8 @@ class Setting(NamedTuple):
     """One row of the settings table; `docs/settings.md` has a section for each.
 
     `choices` are the only values, where there are any, of a list those of its items; `older` is a variable
-    that also sets it. What is not read `in_file` is the machine's to say: the file travels with branches.
+    that also sets it. What is not read `in_file` is the machine's to say: the file travels with branches, so
+    that it also names only folders `inside` the project where things are written.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     older: str = ""
     in_file: bool = True
+    inside: bool = False
 
     @property
     def variable(self) -> str:
@@ -99,6 +103,7 @@ SETTINGS = (
         "Groups of tools that the gateway lists beside the core, such as `code`.",
         choices=get_args(ToolGroup),
     ),
+    Setting("plans_dir", ".gistdex", "Where query plans and their pages are kept.", inside=True),
 )
 
 
@@ -120,7 +125,8 @@ def default_state() -> Path:
 class Settings:
     """Everything a process needs to know about one project.
 
-    `upstreams` has those that answer elsewhere, by name; `warnings` what is odd in the file.
+    `upstreams` has those that answer elsewhere, by name; `warnings` what is odd in the file; `plans_dir` is
+    absolute once loaded, and the user's own where nobody may write the project.
     """
 
     root: Path
@@ -137,6 +143,7 @@ class Settings:
     idle_minutes: int = 5
     tokenization_strategy: TokenizationStrategy = "phrase-aware"
     tool_groups: tuple[ToolGroup, ...] = ()
+    plans_dir: Path = Path(".gistdex")
     upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
 
@@ -222,7 +229,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     file = root / STATE_FOLDER / "config.toml"
     given = _read_toml(file)
     values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
-    cache, kept = values.pop("cache_dir"), values.pop("state_dir")
+    cache, kept, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
     notes = (*_misplaced(given), *notes)
@@ -232,10 +239,12 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         placed(project_config(root, name), cache_dir) for name in (MAP_CONFIG, FOREST_CONFIG)
     ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
+    plans_dir = plans_folder(_folder(root, "plans_dir", str(plans) or ".gistdex"), cache_dir)
     return Settings(
         root=root,
         map=configs[0],
-        forest=configs[1],
+        forest=replace(configs[1], knowledge=plans_dir / KNOWLEDGE),
+        plans_dir=plans_dir,
         cache_dir=cache_dir,
         state_dir=_folder(root, "state_dir", str(kept)) if kept else default_state(),
         upstreams=MappingProxyType(upstreams),
@@ -289,6 +298,13 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
         require(file, row.name, not isinstance(value, str), "a list of names")
         return _bounded(row, names, str(file))
     require(file, row.name, type(value) is type(row.default), _KINDS[type(row.default)])
+    if row.inside:
+        require(
+            file,
+            row.name,
+            is_inside(str(value)),
+            f"inside the project, unless {row.variable} says it",
+        )
     return _bounded(row, value, str(file))
 
 

@@ -205,6 +205,7 @@ def open_shelf(config: IndexConfig, *, readonly: bool = False) -> Shelf:
         readonly: Whether the index is only looked at: nothing is made, moved or repaired.
     """
     settings = settings_of(config)
+    config = settings.map if config.corpus == "map" else settings.forest
     for_map, for_forest, cache = model_of(settings)
     embedder = for_map if config.corpus == "map" else for_forest
     forest = Index(settings.forest, readonly=True)
@@ -250,7 +251,9 @@ def settings_of(config: IndexConfig) -> Settings:
     settings = load_settings(find_root(config.folder))
     if config.corpus == "map":
         return replace(settings, map=config)
-    return replace(settings, forest=config)
+    own = settings.forest
+    pages = own.knowledge if config.path == own.path else None
+    return replace(settings, forest=replace(config, knowledge=pages))
 
 
 def model_of(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:

@@ -1,0 +1,181 @@
+"""The page that a query plan writes of what it found: its text, its name, and the files it speaks of. Pure.
+
+Front matter says what people and the forest need to judge it: the goal, what came of it, and each file with the
+digest it had, so that a page can be told to be out of date from the index alone. The findings follow, a heading
+each; excerpts are fenced by more backticks than they contain, so that no text of a file is structure here
+(docs/decisions/0041).
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from code_intel.chunking import front_matter
+from code_intel.redaction import masked
+from code_intel.text import visible
+
+MOST_BYTES = 8000
+LONGEST_GOAL = 500
+SLUG_BYTES = 80
+EXCERPT_LINES, EXCERPT_CHARACTERS = 8, 480
+DIGITS = 16
+"""Hex digits of a file's SHA-256 that a page keeps."""
+
+NAME = re.compile(r"[^/\\\x00-\x1f]{1,90}-[0-9a-f]{8}(?:[0-9a-f]{8})?\.md")
+"""What pages are called, in whatever folder."""
+_NO_LETTER = re.compile(r"[\W_]+")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z", re.IGNORECASE)
+_TICKS = re.compile(r"`+")
+_PLACE = re.compile(r"(.+)@([0-9a-f]{16})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place that a plan found; `reason` says in a line why it is one, `text` is shown in part."""
+
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What a page's front matter says; `files` are (path, first digits of its SHA-256 or empty)."""
+
+    goal: str
+    plan_id: str
+    status: str
+    confidence: float
+    created: str
+    files: tuple[tuple[str, str], ...] = ()
+    matched: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+
+def render(front: Front, findings: Sequence[Finding], words: Sequence[str]) -> str:
+    """Return a page of at most `MOST_BYTES`: equal arguments give equal text, secrets are masked.
+
+    Args:
+        front: Its front matter; files of findings that have no room are left out.
+        findings: Best first; as many as there is room for.
+        words: What the excerpts should show.
+    """
+    sections: list[str] = []
+    text = _page(front, findings[:0], sections)
+    for count, finding in enumerate(findings, 1):
+        section = _section(finding, words)
+        longer = _page(front, findings[:count], [*sections, section])
+        if len(longer.encode("utf-8", "replace")) > MOST_BYTES:
+            break
+        sections.append(section)
+        text = longer
+    return text
+
+
+def read(text: str) -> Front | None:
+    """Return what a page says of itself, None for any other text."""
+    try:
+        parts = front_matter.parse(text, front_matter.load)
+    except ValueError:
+        return None
+    values = parts[0] if parts else {}
+    if values.get("doc_type") != "knowledge":
+        return None
+    try:
+        confidence = float(str(values.get("confidence", "0")))
+    except ValueError:
+        return None
+    if not 0 <= confidence <= 1:
+        return None
+    places = (_PLACE.match(item) for item in _items(values.get("files")))
+    return Front(
+        goal=_word(values.get("goal")),
+        plan_id=_word(values.get("plan_id")),
+        status=_word(values.get("status")),
+        confidence=confidence,
+        created=_word(values.get("created")),
+        files=tuple((found[1], found[2] or "") for found in places if found),
+        matched=_items(values.get("matched")),
+        unmatched=_items(values.get("unmatched")),
+    )
+
+
+def name_of(goal: str, digits: int = 8) -> str:
+    """Return the file of a goal's page: readable in any script, legal on every system, no two goals alike."""
+    goal = same(goal)
+    key = hashlib.sha256(goal.encode()).hexdigest()[:digits]
+    slug = _NO_LETTER.sub("-", goal).strip("-").encode()[:SLUG_BYTES].decode(errors="ignore")
+    slug = unicodedata.normalize("NFC", slug.casefold()).strip("-") or "goal"
+    return f"{'_' if _RESERVED.match(slug) else ''}{slug}-{key}.md"
+
+
+def same(goal: str) -> str:
+    """Return a goal as it is compared with others: NFC, white space folded, secrets masked."""
+    said = goal.encode("utf-8", "replace").decode()
+    return masked(unicodedata.normalize("NFC", " ".join(said.split())))
+
+
+def shown(goal: str) -> str:
+    """Return a goal as its page has it."""
+    return visible(same(goal))[:LONGEST_GOAL]
+
+
+def _page(front: Front, findings: Iterable[Finding], sections: Sequence[str]) -> str:
+    paths = {finding.path for finding in findings}
+    goal = shown(front.goal)
+    values: dict[str, object] = {
+        "doc_type": "knowledge",
+        "schema": 1,
+        "goal": goal,
+        "plan_id": front.plan_id,
+        "status": front.status,
+        "confidence": Decimal(f"{front.confidence:.3f}"),
+        "created": front.created,
+        "matched": tuple(map(_line, front.matched)),
+        "unmatched": tuple(map(_line, front.unmatched)),
+        "files": tuple(f"{path}@{digest}" for path, digest in front.files if path in paths),
+    }
+    return front_matter.dumps(values, "\n".join([f"# {goal}\n", *sections]))
+
+
+def _section(finding: Finding, words: Sequence[str]) -> str:
+    path = finding.path if finding.path.isprintable() else visible(finding.path)
+    lines = f":{finding.start_line}-{finding.end_line}" if finding.start_line else ""
+    symbol = f" {_code(finding.symbol)}" if finding.symbol else ""
+    excerpt = _excerpt(finding.text, words)
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(excerpt)), default=0))
+    return f"## {_code(path + lines)}{symbol}\n\n{_line(finding.reason)}\n\n{fence}\n{excerpt}\n{fence}\n"
+
+
+def _excerpt(text: str, words: Sequence[str]) -> str:
+    """Return some lines, from the one before the first that has any of the words."""
+    folded = [word.casefold() for word in words]
+    lines = visible(masked(text), "\n\t").split("\n")
+    hits = (at for at, line in enumerate(lines) if any(word in line.casefold() for word in folded))
+    first = max(0, next(hits, 0) - 1)
+    return "\n".join(lines[first : first + EXCERPT_LINES])[:EXCERPT_CHARACTERS].rstrip()
+
+
+def _line(text: str) -> str:
+    return visible(masked(" ".join(text.encode("utf-8", "replace").decode().split())))
+
+
+def _code(text: str) -> str:
+    text = _line(text)
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
+    room = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{room}{text}{room}{ticks}"
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _items(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

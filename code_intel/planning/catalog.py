@@ -1,0 +1,239 @@
+"""A folder of kept files and its `index.json`, which says of each what a list needs to know.
+
+The files are the truth: what the index says of a file that has another size or time is read anew, and an index
+that is missing or damaged is made again. Only how often and when something was last used is in the index
+alone; with it that is lost, and nothing else (docs/decisions/0041).
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from code_intel import durable
+from code_intel.errors import StorageError
+from code_intel.planning import place, settings
+from code_intel.planning.stored import dumps, loads
+
+VERSION = 1
+LOCK = "index.json.lock"
+
+_OWN = MappingProxyType({"bytes": int, "changed": int, "used": str, "hits": int})
+"""What the index says of a file on its own account."""
+
+Describe = Callable[[str, bytes], dict[str, Any]]
+"""(name, content) -> what the index says of a file; raises StorageError for one that is damaged."""
+
+
+@dataclass(slots=True)
+class Row:
+    """What is known of a file.
+
+    Attributes:
+        says: What the file says of itself, in short.
+        bytes: Its size.
+        changed: Its time of change in nanoseconds.
+        used: When it was last written or of use, ISO 8601.
+        hits: How often it was of use.
+    """
+
+    says: dict[str, Any]
+    bytes: int
+    changed: int
+    used: str
+    hits: int = 0
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files of a folder by name, and those that cannot be read with the reason."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A kind of kept file.
+
+    Attributes:
+        kind: As the limits of config.json name it.
+        folder: Below the root.
+        names: What its files are called; nothing else there is ours to read or to remove.
+        describe: See `Describe`.
+        shape: The types of what `describe` returns, so that an index that somebody else wrote is not believed.
+    """
+
+    kind: str
+    folder: str
+    names: re.Pattern[str]
+    describe: Describe
+    shape: Mapping[str, type]
+
+    def path(self, root: Path, name: str) -> Path:
+        """Return a file of the folder; see `place.file_in`."""
+        return place.file_in(root, self.folder, name)
+
+    def listing(self, root: Path) -> Listing:
+        """Return what is there, writing nothing.
+
+        Raises:
+            StorageError: A link is on the way, or the folder cannot be listed.
+        """
+        index = self.path(root, place.INDEX)
+        known, found = self._known(index), Listing()
+        try:
+            files = sorted(
+                file for file in index.parent.iterdir() if self.names.fullmatch(file.name)
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        except OSError as error:
+            raise StorageError(f"{index.parent} cannot be read: {error.strerror}.") from error
+        for file in files:
+            with suppress(FileNotFoundError):  # somebody else was quicker
+                self._look(file, known.get(file.name), found)
+        return found
+
+    def read(self, root: Path, name: str) -> bytes:
+        """Return a file's content.
+
+        Raises:
+            FileNotFoundError: There is none.
+            StorageError: It cannot be read.
+        """
+        return place.read(self.path(root, name))
+
+    def put(self, root: Path, name: str, data: bytes, *, keep: Collection[str] = ()) -> Path:
+        """Write a file and what the index says of it; the least used others go where there are too many.
+
+        Args:
+            root: The folder of all that is kept.
+            name: Of the file.
+            data: Its content.
+            keep: Files that do not go, whatever there is.
+
+        Raises:
+            StorageError: The disk refused; the old file is there, or the new one.
+            BusyError: Another process is writing for too long.
+        """
+        with self.changing(root) as rows:
+            file = self.path(root, name)
+            durable.replace(file, data)
+            old = rows.get(name)
+            rows[name] = self._row(file, data, now(), old.hits if old else 0)
+            self._evict(root, rows, {name, *keep})
+        return file
+
+    def use(self, root: Path, name: str) -> None:
+        """Count that a file was of use.
+
+        Raises:
+            StorageError: The disk refused.
+            BusyError: Another process is writing for too long.
+        """
+        with self.changing(root) as rows:
+            if row := rows.get(name):
+                row.used, row.hits = now(), row.hits + 1
+
+    def remove(self, root: Path, names: Collection[str]) -> list[str]:
+        """Remove files, damaged ones too, and what the index says of them; return those that were there.
+
+        Raises:
+            StorageError: The disk refused.
+            BusyError: Another process is writing for too long.
+        """
+        gone: list[str] = []
+        with self.changing(root) as rows:
+            for name in names:
+                if self.names.fullmatch(name) and durable.remove(
+                    self.path(root, name), flushed=False
+                ):
+                    gone.append(name)
+                rows.pop(name, None)
+        return gone
+
+    @contextmanager
+    def changing(self, root: Path) -> Iterator[dict[str, Row]]:
+        """Hold the folder's lock, give the rows to change, and write the index if they were.
+
+        Whatever happens inside, the index says what the disk has: the next look compares.
+        """
+        folder = place.prepared(root, self.folder)
+        settings.write_defaults(root)
+        with durable.locked(folder / LOCK, place.PATIENCE):
+            rows = self.listing(root).rows
+            yield rows
+            index, text = folder / place.INDEX, _rendered(rows)
+            if not _is(index, text):
+                durable.replace(index, text, flushed=False)
+            durable.sweep(folder)
+
+    def _known(self, index: Path) -> dict[str, Row]:
+        """Return what the index says, as far as it can be used."""
+        try:
+            files = loads(place.read(index), VERSION, index.name).get("files")
+        except (FileNotFoundError, StorageError):
+            return {}
+        rows: dict[str, Row] = {}
+        for name, said in files.items() if isinstance(files, dict) else ():
+            if isinstance(said, dict) and {k: type(v) for k, v in said.items()} == self._types():
+                size, changed, used, hits = (said.pop(key) for key in _OWN)
+                with suppress(ValueError):
+                    datetime.fromisoformat(used)
+                    rows[name] = Row(said, size, changed, used, hits)
+        return rows
+
+    def _types(self) -> dict[str, type]:
+        return {**_OWN, **self.shape}
+
+    def _look(self, file: Path, known: Row | None, found: Listing) -> None:
+        info = file.lstat()
+        if known and (known.bytes, known.changed) == (info.st_size, info.st_mtime_ns):
+            found.rows[file.name] = known
+            return
+        try:
+            data = place.read(self.path(file.parents[2], file.name))
+            when = datetime.fromtimestamp(info.st_mtime, UTC).isoformat()
+            row = self._row(file, data, known.used if known else when, known.hits if known else 0)
+            found.rows[file.name] = row
+        except StorageError as error:
+            found.damaged[file.name] = error.message
+
+    def _row(self, file: Path, data: bytes, used: str, hits: int) -> Row:
+        info = file.lstat()
+        return Row(self.describe(file.name, data), info.st_size, info.st_mtime_ns, used, hits)
+
+    def _evict(self, root: Path, rows: dict[str, Row], keep: Collection[str]) -> None:
+        most, room = settings.limits_of(root, self.kind)
+        waiting = sorted((n for n in rows if n not in keep), key=lambda n: (rows[n].used, n))
+        size = sum(row.bytes for row in rows.values())
+        for name in waiting:
+            if len(rows) <= most and size <= room:
+                break
+            durable.remove(self.path(root, name), flushed=False)
+            size -= rows.pop(name).bytes
+
+
+def now() -> str:
+    """Return this moment, as it is kept."""
+    return datetime.now(UTC).isoformat()
+
+
+def _rendered(rows: Mapping[str, Row]) -> bytes:
+    files = {
+        name: {"bytes": r.bytes, "changed": r.changed, "used": r.used, "hits": r.hits, **r.says}
+        for name, r in sorted(rows.items())
+    }
+    return dumps({"version": VERSION, "files": files})
+
+
+def _is(path: Path, data: bytes) -> bool:
+    try:
+        return place.read(path) == data
+    except (FileNotFoundError, StorageError):
+        return False

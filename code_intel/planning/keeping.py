@@ -1,0 +1,277 @@
+"""Plans on disk: `cache/plans/{planId}.json`, everything of a `Plan` as people can read it (seed 003 §4).
+
+Beside the plan's own fields a file has what follows from them and a page or a list wants: `status`, `score`.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.planning import catalog, place
+from code_intel.planning.catalog import Catalog
+from code_intel.planning.evaluation import status_of
+from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
+from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
+from code_intel.redaction import masked_data
+
+VERSION = 1
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+RUNNING = 2 * LONGEST_SECONDS
+"""Seconds for which a plan that has not ended is taken for one that somebody is working on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A kept plan in short.
+
+    Attributes:
+        id: Its UUID.
+        goal: In the words of who asked.
+        status: What came of it.
+        score: Of its best iteration.
+        iterations: How many there were.
+        queries: What they asked, in order.
+        created: When it began, ISO 8601.
+        used: When it was last written or of use.
+        hits: How often its answer was given again.
+        stop: Why it ended.
+        source: Which index was asked and how.
+        revision: The state of that index.
+        key: Equal for plans that ask the same of the same index.
+        knowledge: Its page, or empty.
+        bytes: Size of its file.
+    """
+
+    id: str
+    goal: str
+    status: Status
+    score: float
+    iterations: int
+    queries: tuple[str, ...]
+    created: str
+    used: str
+    hits: int
+    stop: str
+    source: str
+    revision: str
+    key: str
+    knowledge: str
+    bytes: int
+
+
+def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
+    """Keep a plan; return its file.
+
+    Args:
+        root: See `place.root_of`.
+        plan: As it is now.
+        intermediate: Whether the texts of every iteration's results are kept, or those of the final ones alone.
+
+    Raises:
+        StorageError: The disk refused, or a link is on the way; what was kept before is there.
+        BusyError: Another process is writing for too long.
+    """
+    data = rendered(plan if intermediate else _without_texts(plan))
+    if len(data) > place.MAX_BYTES:
+        data = rendered(_without_texts(plan))
+    return PLANS.put(root, f"{_checked(plan.id)}.json", data, keep=_running(root))
+
+
+def load(root: Path, plan_id: str) -> Plan:
+    """Return a kept plan.
+
+    Raises:
+        UsageError: The id is no UUID; its field is `planId`.
+        NotFoundError: There is no such plan.
+        StorageError: Its file cannot be read: names the file and the field.
+    """
+    name = f"{_checked(plan_id)}.json"
+    try:
+        return parsed(PLANS.read(root, name), name)
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"There is no plan {plan_id}.",
+            hint="Leave planId out to begin a new plan; `code-intel plan list` names those that are kept.",
+            details={"field": "planId"},
+        ) from None
+
+
+def entries(root: Path) -> list[Entry]:
+    """Return the kept plans in short, those used last first; damaged files are left out (see `damage`)."""
+    rows = PLANS.listing(root).rows
+    found = [_entry(name, row) for name, row in rows.items()]
+    return sorted(found, key=lambda entry: (entry.used, entry.id), reverse=True)
+
+
+def damage(root: Path) -> dict[str, str]:
+    """Return the files of plans that cannot be read, with the reason."""
+    return PLANS.listing(root).damaged
+
+
+def same(root: Path, plan: Plan, revision: str) -> Plan | None:
+    """Return a kept successful plan that asks the same of the same state of the index, counted as of use.
+
+    Args:
+        root: See `place.root_of`.
+        plan: What is to be found out.
+        revision: The state of the index now; empty where nobody knows: then no plan is.
+    """
+    wanted = key_of(plan)
+    for entry in entries(root) if revision else ():
+        if (entry.status, entry.revision, entry.key) == ("success", revision, wanted):
+            found = _sound(root, entry.id)
+            if found and (standing(found), key_of(found)) == ("success", wanted):
+                PLANS.use(root, f"{entry.id}.json")
+                return found
+    return None
+
+
+def forget(root: Path, ids: Collection[str]) -> list[str]:
+    """Remove plans, damaged ones too; return the ids of those that were there.
+
+    Raises:
+        UsageError: An id is no UUID.
+        StorageError: The disk refused.
+    """
+    gone = PLANS.remove(root, [f"{_checked(plan_id)}.json" for plan_id in ids])
+    return [name.removesuffix(".json") for name in gone]
+
+
+def score_of(plan: Plan) -> float:
+    """Return the score of a plan's best iteration."""
+    return max((each.evaluation.score for each in plan.iterations), default=0.0)
+
+
+def standing(plan: Plan) -> Status:
+    """Return what came of a plan; one that ran out of time with something found is at least partial (G3)."""
+    status = status_of(score_of(plan), plan.expected.confidence)
+    late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
+    return "partial" if late and status == "failed" else status
+
+
+def key_of(plan: Plan) -> str:
+    """Return a text that is equal for plans of the same goal, expectations, mode, strategy and source."""
+    asked = (" ".join(plan.goal.split()), plan.expected, plan.mode, plan.strategy, plan.source)
+    told = json.dumps(masked_data(as_json(asked)), ensure_ascii=False)
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def rendered(plan: Plan) -> bytes:
+    """Return a plan's file; secrets are masked."""
+    said = {"status": standing(plan), "score": score_of(plan)}
+    document = as_json(plan)
+    head = {name: document.pop(name) for name in ("planId", "goal")}
+    return dumps(masked_data({"version": VERSION, **head, **said, **document}))
+
+
+def parsed(data: bytes, name: str) -> Plan:
+    """Return the plan of a file.
+
+    Raises:
+        StorageError: It is damaged: names the file and the field.
+    """
+    try:
+        plan = record(Plan, loads(data, VERSION, name))
+    except Unreadable as error:
+        raise damaged(name, str(error)) from None
+    if name != f"{plan.id}.json":
+        raise damaged(name, "planId is that of another plan")
+    return plan
+
+
+def _described(name: str, data: bytes) -> dict[str, Any]:
+    plan = parsed(data, name)
+    return {
+        "planId": plan.id,
+        "goal": plan.goal,
+        "status": standing(plan),
+        "score": score_of(plan),
+        "iterations": len(plan.iterations),
+        "queries": [each.query for each in plan.iterations],
+        "created": plan.created,
+        "stopReason": plan.stop,
+        "source": plan.source,
+        "revision": plan.revision,
+        "key": key_of(plan),
+        "knowledge": plan.knowledge,
+    }
+
+
+_SHAPE = dict.fromkeys(
+    ["planId", "goal", "status", "created", "stopReason", "source", "revision", "key", "knowledge"],
+    str,
+)
+PLANS = Catalog(
+    "plans",
+    place.PLANS,
+    re.compile(rf"{_UUID}\.json"),
+    _described,
+    {**_SHAPE, "score": float, "iterations": int, "queries": list},
+)
+
+
+def _entry(name: str, row: catalog.Row) -> Entry:
+    said = row.says
+    return Entry(
+        id=name.removesuffix(".json"),
+        goal=said["goal"],
+        status=said["status"],
+        score=said["score"],
+        iterations=said["iterations"],
+        queries=tuple(said["queries"]),
+        created=said["created"],
+        used=row.used,
+        hits=row.hits,
+        stop=said["stopReason"],
+        source=said["source"],
+        revision=said["revision"],
+        key=said["key"],
+        knowledge=said["knowledge"],
+        bytes=row.bytes,
+    )
+
+
+def _sound(root: Path, plan_id: str) -> Plan | None:
+    try:
+        return load(root, plan_id)
+    except (NotFoundError, StorageError):
+        return None
+
+
+def _checked(plan_id: str) -> str:
+    """Return an id in the one form that file names have."""
+    try:
+        if re.fullmatch(_UUID, plan_id.lower()):
+            return str(uuid.UUID(plan_id))
+    except (ValueError, AttributeError):
+        pass
+    raise UsageError(
+        f"planId must be the id of a plan, a UUID, not {plan_id[:60]!r}.",
+        hint="Pass a planId as gistdex_query_plan has returned it, or leave it out.",
+        details={"field": "planId"},
+    )
+
+
+def _running(root: Path) -> set[str]:
+    """Return the files of plans that somebody seems to be working on: they have not ended, and are young."""
+    try:
+        found = entries(root)
+    except StorageError:
+        return set()
+    limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
+    return {f"{entry.id}.json" for entry in found if entry.stop == "stopped" and entry.used > limit}
+
+
+def _without_texts(plan: Plan) -> Plan:
+    bare = tuple(
+        replace(each, results=tuple(replace(result, text="") for result in each.results))
+        for each in plan.iterations
+    )
+    return replace(plan, iterations=bare)

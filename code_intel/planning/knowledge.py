@@ -1,0 +1,196 @@
+"""What plans found, as pages that searches find again: `cache/knowledge/{topic}-{8 hex}.md` (seed 003 §4).
+
+One page a goal. A plan that failed writes none; a better or fresher answer to the same goal replaces the page
+(docs/decisions/0041). `chunking.knowledge_page` knows the text, the forest's walk finds the files.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from code_intel.chunking import knowledge_page as page
+from code_intel.chunking.knowledge_page import Finding, Front
+from code_intel.errors import StorageError
+from code_intel.index.reading import read_inside
+from code_intel.planning import catalog, place
+from code_intel.planning.catalog import Catalog
+from code_intel.planning.keeping import score_of, standing
+from code_intel.planning.records import Plan, Result
+from code_intel.planning.stored import damaged
+
+MOST_FINDINGS = 8
+_RANKS = ("partial", "success")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A kept page in short; `topic` is its file without the ending, `files` what it speaks of."""
+
+    topic: str
+    goal: str
+    plan_id: str
+    status: str
+    confidence: float
+    created: str
+    files: tuple[str, ...]
+    used: str
+    bytes: int
+
+
+def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
+    """Write the page of a plan's goal; return its file, None for a plan that failed or found nothing.
+
+    A page that is there stays where it is better and every file it speaks of is as it was.
+
+    Args:
+        root: See `place.root_of`.
+        plan: Which has ended.
+        project: What the documents are relative to; the folder around the root, if not given.
+
+    Raises:
+        StorageError: The disk refused; the old page is there.
+        BusyError: Another process is writing for too long.
+    """
+    project = root.parent if project is None else project
+    found = tuple(_best(plan))
+    status = standing(plan)
+    if status not in _RANKS or not found:
+        return None
+    digests = {result.document: digest_of(project, result.document) for result in found}
+    front = _front(plan, status, tuple(digests.items()))
+    name, known = _slot(root, plan.goal)
+    if known and _is_better(known, front) and not changed(known, lambda at: digest_of(project, at)):
+        return PAGES.path(root, name)
+    words = (*front.matched, *front.unmatched)
+    text = page.render(front, [_finding(each, plan) for each in found], words)
+    return PAGES.put(root, name, text.encode("utf-8", "replace"))
+
+
+def entries(root: Path) -> list[Topic]:
+    """Return the kept pages in short, the latest first; those that cannot be read are left out."""
+    found = [_topic(name, row) for name, row in PAGES.listing(root).rows.items()]
+    return sorted(found, key=lambda topic: (topic.used, topic.topic), reverse=True)
+
+
+def changed(front: Front, digest: Callable[[str], str]) -> tuple[str, ...]:
+    """Return the files a page speaks of that are not what they were; `digest` is empty for one that is gone."""
+    return tuple(path for path, before in front.files if digest(path) != before)
+
+
+def digest_of(project: Path, document: str) -> str:
+    """Return the first digits of a file's SHA-256, empty where it cannot be read."""
+    try:
+        if Path(document).is_absolute():
+            data = place.read(Path(document))
+        else:
+            data = read_inside(project, document)
+    except (OSError, StorageError, ValueError):
+        return ""
+    return hashlib.sha256(data).hexdigest()[: page.DIGITS]
+
+
+def _best(plan: Plan) -> Iterator[Result]:
+    """Return the best result of each of the first files."""
+    seen: set[str] = set()
+    for result in plan.final:
+        if result.document not in seen and len(seen) < MOST_FINDINGS:
+            seen.add(result.document)
+            yield result
+
+
+def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front:
+    best = max(plan.iterations, key=lambda each: each.evaluation.score)
+    return Front(
+        goal=plan.goal,
+        plan_id=plan.id,
+        status=status,
+        confidence=min(1.0, max(0.0, score_of(plan))),
+        created=plan.created,
+        files=files,
+        matched=best.evaluation.matched,
+        unmatched=best.evaluation.unmatched,
+    )
+
+
+def _finding(result: Result, plan: Plan) -> Finding:
+    folded = result.text.casefold()
+    has = [word for word in plan.expected.keywords if word.casefold() in folded]
+    why = ", ".join(tag for tag in result.why if not tag.startswith("-"))
+    parts = (f"has {', '.join(has)}" if has else "", f"found by {why}" if why else "")
+    return Finding(
+        path=result.document,
+        start_line=result.start_line,
+        end_line=result.end_line,
+        symbol=result.symbol,
+        reason="; ".join(filter(None, parts)) or "found by the query",
+        text=result.text,
+    )
+
+
+def _slot(root: Path, goal: str) -> tuple[str, Front | None]:
+    """Return the name of a goal's page and what it says; eight digits that another goal has are sixteen."""
+    name = page.name_of(goal)
+    known = _read(root, name)
+    if known and known.goal != page.shown(goal):
+        name = page.name_of(goal, digits=page.DIGITS)
+        known = _read(root, name)
+    return name, known
+
+
+def _read(root: Path, name: str) -> Front | None:
+    try:
+        return page.read(PAGES.read(root, name).decode("utf-8", "replace"))
+    except (FileNotFoundError, StorageError):
+        return None
+
+
+def _is_better(old: Front, new: Front) -> bool:
+    rank = {status: at for at, status in enumerate(_RANKS)}
+    return (rank.get(old.status, -1), old.confidence) > (rank[new.status], round(new.confidence, 3))
+
+
+def _described(name: str, data: bytes) -> dict[str, Any]:
+    front = page.read(data.decode("utf-8", "replace"))
+    if front is None:
+        raise damaged(name, "it is no page of a plan")
+    return {
+        "goal": front.goal,
+        "planId": front.plan_id,
+        "status": front.status,
+        "confidence": front.confidence,
+        "created": front.created,
+        "files": [path for path, _ in front.files],
+    }
+
+
+PAGES = Catalog(
+    "knowledge",
+    place.KNOWLEDGE,
+    page.NAME,
+    _described,
+    {
+        "goal": str,
+        "planId": str,
+        "status": str,
+        "confidence": float,
+        "created": str,
+        "files": list,
+    },
+)
+
+
+def _topic(name: str, row: catalog.Row) -> Topic:
+    said = row.says
+    return Topic(
+        topic=name.removesuffix(".md"),
+        goal=said["goal"],
+        plan_id=said["planId"],
+        status=said["status"],
+        confidence=said["confidence"],
+        created=said["created"],
+        files=tuple(map(str, said["files"])),
+        used=row.used,
+        bytes=row.bytes,
+    )

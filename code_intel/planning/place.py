@@ -1,0 +1,112 @@
+"""`.gistdex`: where plans, cached queries and knowledge are (seed 003 §4; docs/decisions/0041).
+
+    .gistdex/
+    ├── .gitignore            `*`: a cache, and what agents asked
+    ├── config.json           limits, defaults, presets; see `settings`
+    └── cache/
+        ├── plans/            {planId}.json and index.json
+        ├── queries/          {sha256}.json and index.json
+        └── knowledge/        {topic}-{8 hex}.md and index.json
+
+Nothing is written through a link: a repository may carry one to anywhere.
+"""
+
+from pathlib import Path
+
+from code_intel import durable
+from code_intel.config import Settings
+from code_intel.config.reading import regular
+from code_intel.errors import StorageError
+
+FOLDER = ".gistdex"
+CONFIG = "config.json"
+INDEX = "index.json"
+PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
+PATIENCE = 2.0
+"""Seconds to wait for another process that writes; what is kept is never worth more of an answer's time."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Most of one file that is read."""
+
+IGNORED = b"""\
+# A cache, and what agents have asked: rebuilt by planning again.
+# To share config.json, with its presets, add a line `!config.json` and one `!.gitignore`.
+*
+"""
+
+
+def root_of(settings: Settings) -> Path:
+    """Return the folder of a project's plans; the setting `plans_dir` moves it.
+
+    Raises:
+        StorageError: A link is on the way to it within the project.
+    """
+    root = settings.plans_dir
+    if root.is_relative_to(settings.root):
+        inner = root.relative_to(settings.root).parts
+        _refuse_links(settings.root, *inner)
+    return root
+
+
+def is_own(settings: Settings, path: str | Path) -> bool:
+    """Whether a document (relative to the project, or absolute) is kept by plans: none of their own findings."""
+    return (settings.root / path).is_relative_to(settings.plans_dir)
+
+
+def file_in(root: Path, *parts: str) -> Path:
+    """Return a file below the root, `file_in(root, PLANS, INDEX)`, whose way has no link.
+
+    Raises:
+        StorageError: It has one.
+    """
+    path = root.joinpath(*parts)
+    _refuse_links(root.parent, root.name, *path.relative_to(root).parts)
+    return path
+
+
+def prepared(root: Path, folder: str) -> Path:
+    """Return a folder below the root, made if missing; who makes the root hides it from git first.
+
+    Raises:
+        StorageError: A link is on the way, or the disk refused.
+    """
+    path = file_in(root, folder, INDEX).parent
+    if not root.exists():
+        durable.make_folder(root)
+        _hide(root)
+    durable.make_folder(path)
+    return path
+
+
+def read(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return a regular file's bytes.
+
+    Raises:
+        FileNotFoundError: There is none.
+        StorageError: It is no regular file, too large, or unreadable.
+    """
+    try:
+        return regular(path, most)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _hide(root: Path) -> None:
+    try:
+        durable.create(root / ".gitignore", IGNORED)
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise
+
+
+def _refuse_links(base: Path, *parts: str) -> None:
+    path = base
+    for part in parts:
+        path /= part
+        if path.is_symlink():
+            raise StorageError(
+                f"{path} is a link; plans are kept in folders of their own.",
+                hint="Remove the link; a folder is made in its place when needed.",
+                details={"field": "plans_dir"},
+            )

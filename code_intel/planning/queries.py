@@ -1,0 +1,200 @@
+"""What searches answered, `cache/queries/{sha256}.json`, so that the same state of an index is asked once.
+
+An answer is kept under everything it depends on (`Key`): once the index says another revision it is never found
+again, and goes when room is needed. An upstream that says no revision is never cached: nobody could tell
+when its answers are out of date (docs/decisions/0041).
+"""
+
+import hashlib
+import json
+import logging
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anyio import to_thread
+
+from code_intel.errors import CodeIntelError, StorageError
+from code_intel.planning import place
+from code_intel.planning.catalog import Catalog
+from code_intel.planning.records import Found, Plan, Result, Search
+from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
+from code_intel.redaction import masked, masked_data
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+
+
+class Key(NamedTuple):
+    """What an answer depends on besides the words of the query.
+
+    Attributes:
+        source: Which index was asked and how, as `Plan.source`.
+        revision: The state of that index; empty where nobody knows: then nothing is cached.
+        engine: Identity of the vectors that answer; empty for words alone.
+        is_whole: Whether the index is complete: built, in line with the disk, no vector missing. An answer of
+            less is not kept: the rest comes without another revision.
+        limit: Results at the most.
+        filters: Whatever else narrows the search, as text.
+    """
+
+    source: str
+    revision: str
+    engine: str = ""
+    is_whole: bool = True
+    limit: int = 10
+    filters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """A kept answer, and what plans made of it.
+
+    Attributes:
+        query: As it was asked.
+        key: What it depends on.
+        results: Best first.
+        plan_id: The plan that asked last, or empty.
+        evaluation_score: What that plan made of it.
+        refinement_history: The queries of that plan up to this one.
+    """
+
+    query: str
+    key: Key
+    results: tuple[Result, ...]
+    plan_id: str = ""
+    evaluation_score: float = 0.0
+    refinement_history: tuple[str, ...] = ()
+
+
+def cached(root: Path, search: Search, key: Key) -> Search:
+    """Return a search that looks its queries up first, and keeps the answers of those it has to ask.
+
+    What cannot be read or kept costs no answer: it is said in `Found.degraded`.
+    """
+    if not key.revision:
+        return search
+
+    async def ask(query: str) -> Found:
+        known = await to_thread.run_sync(_looked_up, root, key, query)
+        if known is not None:
+            return known
+        found = await search(query)
+        degraded = key.engine and found.degraded  # words alone, where vectors are expected
+        if key.is_whole and not degraded:
+            kept = Cached(query, key, found.results)
+            if warning := await to_thread.run_sync(_kept, root, kept):
+                return found._replace(degraded=(*found.degraded, warning))
+        return found
+
+    return ask
+
+
+def note(root: Path, key: Key, plan: Plan) -> None:
+    """Keep with each cached answer what a plan made of it: its id, the score, and the queries up to it.
+
+    Raises:
+        StorageError: The disk refused.
+        BusyError: Another process is writing for too long.
+    """
+    history: list[str] = []
+    for each in plan.iterations:
+        history.append(each.query)
+        known = find(root, key, each.query)
+        if known is not None and (known.plan_id, known.evaluation_score) != (
+            plan.id,
+            each.evaluation.score,
+        ):
+            said = (plan.id, each.evaluation.score, tuple(history))
+            _put(root, Cached(known.query, key, known.results, *said))
+
+
+def find(root: Path, key: Key, query: str) -> Cached | None:
+    """Return the kept answer to a query, None where there is none that can be read."""
+    name = name_of(key, query)
+    try:
+        kept = parsed(QUERIES.read(root, name), name)
+    except (FileNotFoundError, StorageError):
+        return None
+    return kept if kept.key == key else None
+
+
+def name_of(key: Key, query: str) -> str:
+    """Return the file of a query: width and spaces aside, as every search reads it, but not its case."""
+    folded = unicodedata.normalize("NFKC", " ".join(query.split()))
+    asked = json.dumps([masked(folded), *key], ensure_ascii=False)
+    return f"{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()}.json"
+
+
+def parsed(data: bytes, name: str) -> Cached:
+    """Return the answer that a file keeps.
+
+    Raises:
+        StorageError: It is damaged: names the file and the field.
+    """
+    try:
+        kept = record(Cached, loads(data, VERSION, name))
+    except Unreadable as error:
+        raise damaged(name, str(error)) from None
+    if name_of(kept.key, kept.query) != name:
+        raise damaged(name, "it is the answer to another query")
+    return kept
+
+
+def _looked_up(root: Path, key: Key, query: str) -> Found | None:
+    known = find(root, key, query)
+    if known is None:
+        return None
+    warning = _tried(lambda: QUERIES.use(root, name_of(key, query)))
+    return Found(known.results, (warning,) if warning else (), cached=True)
+
+
+def _kept(root: Path, kept: Cached) -> str:
+    return _tried(lambda: _put(root, kept))
+
+
+def _put(root: Path, kept: Cached) -> None:
+    document = {"version": VERSION, **as_json(kept)}
+    QUERIES.put(root, name_of(kept.key, kept.query), dumps(masked_data(document)))
+
+
+def _tried(work: Callable[[], object]) -> str:
+    """Do what an answer does not depend on; return why it failed, or nothing."""
+    try:
+        work()
+    except CodeIntelError as error:
+        logger.warning("%s", error.message)
+        return f"cache: {error.message}"
+    return ""
+
+
+def _described(name: str, data: bytes) -> dict[str, Any]:
+    kept = parsed(data, name)
+    return {
+        "query": kept.query,
+        "source": kept.key.source,
+        "revision": kept.key.revision,
+        "results": len(kept.results),
+        "planId": kept.plan_id,
+        "evaluationScore": kept.evaluation_score,
+    }
+
+
+QUERIES = Catalog(
+    "queries",
+    place.QUERIES,
+    re.compile(r"[0-9a-f]{64}\.json"),
+    _described,
+    {
+        "query": str,
+        "source": str,
+        "revision": str,
+        "results": int,
+        "planId": str,
+        "evaluationScore": float,
+    },
+)

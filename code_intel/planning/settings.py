@@ -1,0 +1,207 @@
+"""`.gistdex/config.json`: limits of what is kept, defaults of the tool's inputs, a project's own presets.
+
+The rows of `KEYS` are the file. A file that is not there means the defaults; reading never makes one.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, get_args
+
+from code_intel import durable
+from code_intel.config.reading import unknown_keys
+from code_intel.errors import CodeIntelError, ConfigError, StorageError
+from code_intel.planning import place, presets
+from code_intel.planning.presets import Preset
+from code_intel.planning.records import (
+    CONFIDENCE,
+    LEAST_SECONDS,
+    LONGEST_SECONDS,
+    MIN_MATCHES,
+    MOST_ITERATIONS,
+    SECONDS,
+    Mode,
+    Refinement,
+)
+
+VERSION = 1
+MAX_BYTES = 256 * 1024
+MOST_PRESETS = 100
+MIB = 1024 * 1024
+
+
+class Key(NamedTuple):
+    """One key of the file: where, what it means when missing, its bounds or choices, and what for."""
+
+    part: str
+    name: str
+    default: int | float | str | bool
+    least: float = 0
+    most: float = 0
+    choices: tuple[str, ...] = ()
+    about: str = ""
+
+
+KEYS = (
+    Key("limits", "plans", 200, 1, 100_000, about="Plans that are kept."),
+    Key("limits", "plansMiB", 64, 1, 10_000, about="Room that plans may take."),
+    Key("limits", "queries", 1000, 1, 100_000, about="Answers of searches that are kept."),
+    Key("limits", "queriesMiB", 64, 1, 10_000, about="Room that answers may take."),
+    Key("limits", "knowledge", 200, 1, 10_000, about="Knowledge pages that are kept."),
+    Key("limits", "knowledgeMiB", 4, 1, 1000, about="Room that knowledge pages may take."),
+    Key("defaults", "maxIterations", MOST_ITERATIONS, 1, 20, about="Queries of one call."),
+    Key(
+        "defaults",
+        "timeoutSeconds",
+        SECONDS,
+        LEAST_SECONDS,
+        LONGEST_SECONDS,
+        about="Time of one call.",
+    ),
+    Key("defaults", "minMatches", MIN_MATCHES, 1, 50, about="Results that are expected."),
+    Key("defaults", "confidence", CONFIDENCE, 0, 1, about="Score from which a plan succeeds."),
+    Key("defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."),
+    Key(
+        "defaults",
+        "refinementMethod",
+        "hybrid",
+        choices=get_args(Refinement),
+        about="How queries are refined.",
+    ),
+    Key(
+        "defaults",
+        "saveIntermediateResults",
+        default=True,
+        about="Whether the results of every query are kept, or the final ones alone.",
+    ),
+)
+"""In the order in which the file is written; docs/plans.md has the same table."""
+
+Values = Mapping[str, int | float | str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """What config.json says, or the defaults.
+
+    Attributes:
+        limits: By key of the part `limits`.
+        defaults: By key of the part `defaults`, in the names of the tool's inputs.
+        presets: The project's own, by name.
+        warnings: Keys that nobody reads.
+    """
+
+    limits: Values = field(default_factory=lambda: _defaults("limits"))
+    defaults: Values = field(default_factory=lambda: _defaults("defaults"))
+    presets: Mapping[str, Preset] = field(default_factory=lambda: MappingProxyType({}))
+    warnings: tuple[str, ...] = ()
+
+    def most(self, kind: str) -> tuple[int, int]:
+        """Return how many files of `plans`, `queries` or `knowledge` are kept, and how many bytes of them."""
+        return int(self.limits[kind]), int(self.limits[f"{kind}MiB"]) * MIB
+
+
+def load(root: Path) -> PlanSettings:
+    """Read the file below a root.
+
+    Raises:
+        ConfigError: It cannot be read, or a value is wrong: names it as `limits.plans`.
+    """
+    path = root / place.CONFIG
+    try:
+        data = place.read(place.file_in(root, place.CONFIG), MAX_BYTES)
+        document = json.loads(data.decode("utf-8-sig"))
+    except FileNotFoundError:
+        return PlanSettings()
+    except CodeIntelError as error:
+        raise ConfigError(error.message, details={"field": place.CONFIG}) from error
+    except (ValueError, RecursionError) as error:
+        raise _wrong(path, place.CONFIG, f"is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise _wrong(path, place.CONFIG, "must be a JSON object")
+    if document.get("version", VERSION) != VERSION:
+        raise _wrong(path, "version", f"must be {VERSION}")
+    notes = unknown_keys("", document, ("version", "limits", "defaults", "presets"))
+    read = {part: _part(path, part, document.get(part, {}), notes) for part in _PARTS}
+    own = _presets(path, document.get("presets", {}))
+    return PlanSettings(**read, presets=own, warnings=tuple(f"{path}: {n}" for n in notes))
+
+
+def limits_of(root: Path, kind: str) -> tuple[int, int]:
+    """Return what `PlanSettings.most` says, the defaults where the file cannot be used."""
+    try:
+        return load(root).most(kind)
+    except CodeIntelError:  # told where a plan begins; here something is being kept
+        return PlanSettings().most(kind)
+
+
+def write_defaults(root: Path) -> None:
+    """Write the file with the defaults, unless there is anything in its place.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    path = root / place.CONFIG
+    if os.path.lexists(path):
+        return
+    try:
+        durable.create(path, template())
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileExistsError):  # somebody else was quicker
+            raise
+
+
+def template() -> bytes:
+    """Return the file that the first plan of a project writes: every key with its default."""
+    parts = {part: dict(_defaults(part)) for part in _PARTS}
+    text = json.dumps({"version": VERSION, **parts, "presets": {}}, indent=2)
+    return f"{text}\n".encode()
+
+
+_PARTS = ("limits", "defaults")
+
+
+def _defaults(part: str) -> Values:
+    return MappingProxyType({key.name: key.default for key in KEYS if key.part == part})
+
+
+def _part(path: Path, part: str, given: object, notes: list[str]) -> Values:
+    if not isinstance(given, dict):
+        raise _wrong(path, part, "must be an object")
+    rows = {key.name: key for key in KEYS if key.part == part}
+    notes += unknown_keys(part, given, tuple(rows))
+    return MappingProxyType(
+        {name: _checked(path, row, given.get(name, row.default)) for name, row in rows.items()}
+    )
+
+
+def _checked(path: Path, row: Key, value: Any) -> int | float | str | bool:
+    where = f"{row.part}.{row.name}"
+    if row.choices:
+        if value not in row.choices:
+            raise _wrong(path, where, f"must be one of {', '.join(row.choices)}")
+    elif isinstance(row.default, bool):
+        if not isinstance(value, bool):
+            raise _wrong(path, where, "must be true or false")
+    else:
+        numbers = {int, float} if isinstance(row.default, float) else {int}
+        kind = "number" if isinstance(row.default, float) else "whole number"
+        if type(value) not in numbers or not row.least <= value <= row.most:
+            raise _wrong(path, where, f"must be a {kind} from {row.least:g} to {row.most:g}")
+    return value  # type: ignore[no-any-return]  # checked above
+
+
+def _presets(path: Path, given: object) -> Mapping[str, Preset]:
+    if not isinstance(given, dict) or len(given) > MOST_PRESETS:
+        raise _wrong(path, "presets", f"must be an object of at most {MOST_PRESETS} presets")
+    try:
+        return MappingProxyType({name: presets.read(name, own) for name, own in given.items()})
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error.message}", details=error.details) from None
+
+
+def _wrong(path: Path, where: str, what: str) -> ConfigError:
+    return ConfigError(f"{path}: {where} {what}.", details={"field": where})
