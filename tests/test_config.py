@@ -386,7 +386,8 @@ def test_groups_of_tools_are_a_list_in_the_file_and_words_in_the_environment(
 def test_every_setting_has_its_default_in_a_project_never_set_up(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {})
     for row in SETTINGS:
-        assert row.name in {"cache_dir", "state_dir"} or getattr(settings, row.name) == row.default
+        assert row.name.endswith("_dir") or getattr(settings, row.name) == row.default
+    assert settings.plans_dir == tmp_path / ".gistdex"
     assert settings.agreements == tmp_path / ".code-intel" / "agreements"
     assert list(tmp_path.iterdir()) == []
 
