@@ -15,7 +15,7 @@ import apsw
 
 from code_intel import durable
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError
-from code_intel.index import schema
+from code_intel.index import schema, waiting
 from code_intel.index.migration import copies
 from code_intel.index.opening import (
     DAMAGE,
@@ -188,9 +188,11 @@ class Database:
     @contextmanager
     def _opened(self) -> Iterator[apsw.Connection]:
         with self._lock, self._translated():
+            waiting.check()
             if self._depth == 0 and (self._connection is None or self._replaced()):
                 self.close()
                 self._connection = self._connect()
+                self._connection.set_progress_handler(waiting.is_over, waiting.STEPS)
                 self._connected += 1
                 self._identity = _identity(self.path)
             assert self._connection is not None  # noqa: S101 - opened above, or by the outer call
@@ -260,6 +262,8 @@ class Database:
             yield
         except CodeIntelError:
             raise
+        except apsw.InterruptError as error:
+            raise BusyError(f"{name} is not read for a call that was cancelled.") from error
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
         except apsw.ReadOnlyError as error:

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.config import IndexConfig
+from code_intel.index.waiting import reading
 from code_intel.index.walk import document_name
 from code_intel.records import SearchAnswer
 from code_intel.tools.answers import (
@@ -18,7 +19,6 @@ from code_intel.tools.answers import (
     index_text,
 )
 from code_intel.tools.declaration import Answer
-from code_intel.tools.desk import thread
 from code_intel.tools.shelf import Shelf
 
 Query = Annotated[
@@ -48,7 +48,7 @@ async def search(
     """
     limit = top_k or shelf.index.config.top_k
     folder = folder_of(shelf.index.config, directory)
-    return found(query, await thread(shelf.search, query, limit, folder, file_pattern))
+    return found(query, await reading(shelf.search, query, limit, folder, file_pattern))
 
 
 def folder_of(config: IndexConfig, directory: str) -> str:
