@@ -77,8 +77,8 @@ class Offer:
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
-        """The tools by name."""
-        return {tool.name: tool for tool in self.tools}
+        """The tools by each of their names."""
+        return {name: tool for tool in self.tools for name in (tool.name, *tool.also)}
 
     @functools.cached_property
     def listed(self) -> list[types.Tool]:

@@ -65,6 +65,7 @@ class Tool:
         repeats: True when calling twice does no more than calling once.
         destroys: True when it may take away what nobody can bring back.
         verbatim: Parameters that reach it as they came; secret values in all others are masked.
+        also: Other names that it answers to; it is listed, allowed and recorded by its own alone.
     """
 
     run: Callable[..., Awaitable[Answer]]
@@ -73,6 +74,7 @@ class Tool:
     repeats: bool = True
     destroys: bool = False
     verbatim: frozenset[str] = frozenset()
+    also: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
