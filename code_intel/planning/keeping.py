@@ -98,7 +98,7 @@ def load(root: Path, plan_id: str) -> Plan:
     except FileNotFoundError:
         raise NotFoundError(
             f"There is no plan {plan_id}.",
-            hint="Leave planId out to begin a new plan; `code-intel plan list` names those that are kept.",
+            hint="Leave planId out to begin a new plan; `code-intel plans list` names those that are kept.",
             details={"field": "planId"},
         ) from None
 

@@ -1,0 +1,27 @@
+"""What query plans have left in `.gistdex`: list them, read the story of one, tidy up.
+
+`list`, `show` and `presets` write nothing; neither do `prune --dry-run` and `clear --dry-run`.
+"""
+
+import argparse
+
+from code_intel.cli.main import Command
+from code_intel.cli.words import add_words
+
+WORDS = (
+    Command("list", "code_intel.cli.plans_list", "list plans, the last used first"),
+    Command("show", "code_intel.cli.plans_show", "tell what one asked, found and missed"),
+    Command("presets", "code_intel.cli.plans_presets", "list expectations that have a name"),
+    Command("prune", "code_intel.cli.plans_prune", "remove what is old or beyond the limits"),
+    Command("clear", "code_intel.cli.plans_clear", "remove plans, answers and pages"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words and their options."""
+    add_words(parser, WORDS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen word."""
+    return int(args.word_module.run(args))

@@ -1,0 +1,99 @@
+"""The three kinds of files that plans leave, and how the words of `code-intel plans` name them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.planning.catalog import Catalog, Row
+from code_intel.planning.keeping import PLANS, Entry, damage, entries
+from code_intel.planning.knowledge import PAGES
+from code_intel.planning.queries import QUERIES
+from code_intel.session.story import plain
+
+KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
+SHORT = 8
+"""Digits of an id that a list shows; more where several begin alike is the reader's business."""
+_SHOWN = 40
+
+
+class Doomed(NamedTuple):
+    """A file that goes, of which kind, why, and its size."""
+
+    kind: str
+    name: str
+    reason: str
+    bytes: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return self._asdict()
+
+
+def beyond(rows: Mapping[str, Row], most: int, room: int) -> list[str]:
+    """Return the least used of `rows` that have to go until at most `most` files of `room` bytes are left."""
+    left, size = len(rows), sum(row.bytes for row in rows.values())
+    gone = []
+    for name in sorted(rows, key=lambda name: (rows[name].used, name)):
+        if left <= most and size <= room:
+            break
+        gone.append(name)
+        left, size = left - 1, size - rows[name].bytes
+    return gone
+
+
+def removed(root: Path, doomed: Iterable[Doomed]) -> list[Doomed]:
+    """Remove files; return those that were still there.
+
+    Raises:
+        StorageError: The disk refused; what was removed is gone.
+    """
+    wanted = list(doomed)
+    gone = {
+        (kind, name)
+        for kind, catalog in KINDS.items()
+        if (names := [each.name for each in wanted if each.kind == kind])
+        for name in catalog.remove(root, names)
+    }
+    return [each for each in wanted if (each.kind, each.name) in gone]
+
+
+def told(doomed: Sequence[Doomed], *, dry: bool) -> str:
+    """Return what goes as text: a line a file, and the sum."""
+    lines = [f"{each.kind}/{each.name}: {each.reason}" for each in doomed]
+    size = sum(each.bytes for each in doomed) / 1024
+    verb = "would be removed" if dry else "removed"
+    lines.append(f"{len(doomed)} {verb}, {size:,.0f} KiB." if doomed else "Nothing to remove.")
+    return "\n".join(lines)
+
+
+def meant(root: Path, text: str) -> str:
+    """Return the id of the one plan that is meant by an id, the beginning of one, or `last`.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several begin like this; names two.
+    """
+    kept: list[Entry] = entries(root)
+    wanted = text.strip().lower()
+    if wanted == "last":
+        found = [entry.id for entry in kept[:1]]
+    else:
+        ids = [entry.id for entry in kept] + [name.removesuffix(".json") for name in damage(root)]
+        found = [one for one in ids if wanted and one.startswith(wanted)]
+    if not found:
+        raise NotFoundError(
+            f"No plan is called {plain(text)[:_SHOWN]}." if kept else "There are no plans yet.",
+            hint="`code-intel plans list` lists them."
+            if kept
+            else "`code-intel plan GOAL` makes one.",
+            details={"field": "id"},
+        )
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} plans begin like this, {found[0]} and {found[1]} among them.",
+            hint="Give more of the id.",
+            details={"field": "id"},
+        )
+    return found[0]

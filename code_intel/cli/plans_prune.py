@@ -1,0 +1,67 @@
+"""Remove what is beyond the limits of `.gistdex/config.json`, the least used first, or not used for long.
+
+A plan that is gone costs a search; nothing else rests on it. --json: `removed` {kind, name, reason, bytes}, `dry_run`.
+"""
+
+import argparse
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from code_intel.cli.output import emit
+from code_intel.cli.plans_kept import KINDS, Doomed, beyond, removed, told
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import UsageError
+from code_intel.planning import place, settings
+from code_intel.planning.catalog import Row
+
+MOST_DAYS = 100_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--older-than", type=int, metavar="DAYS", help="also what was not used for so long"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prune."""
+    days = args.older_than
+    if days is not None and not 0 <= days <= MOST_DAYS:
+        raise UsageError(
+            f"--older-than is a number of days, 0 to {MOST_DAYS:,}.",
+            details={"field": "older_than"},
+        )
+    root = place.root_of(project_of(args))
+    doomed = _doomed(root, days)
+    if not args.dry_run:
+        doomed = removed(root, doomed)
+    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run}
+    emit(args, data, told(doomed, dry=args.dry_run))
+    return 0
+
+
+def _doomed(root: Path, days: int | None) -> list[Doomed]:
+    """Return what is old, and, of what is left, what is too much."""
+    kept = settings.load(root)
+    found: list[Doomed] = []
+    for kind, catalog in KINDS.items():
+        rows = catalog.listing(root).rows
+        if days is not None:
+            last = datetime.now(UTC) - timedelta(days=days)
+            old = [name for name, row in rows.items() if _used(row) <= last]
+            found += [
+                Doomed(kind, name, f"not used for {days} days", rows.pop(name).bytes)
+                for name in old
+            ]
+        found += [
+            Doomed(kind, name, "beyond the limits", rows[name].bytes)
+            for name in beyond(rows, *kept.most(kind))
+        ]
+    return found
+
+
+def _used(row: Row) -> datetime:
+    return datetime.fromisoformat(row.used).astimezone(UTC)

@@ -1,0 +1,272 @@
+"""`code-intel plans`: what plans have left is listed, told and tidied up."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.cli.main import main
+from code_intel.cli.plans_kept import beyond
+from code_intel.planning import keeping, knowledge, queries
+from code_intel.planning.catalog import Row
+from code_intel.planning.presets import PRESETS
+from code_intel.planning.records import (
+    Evaluation,
+    Expected,
+    Found,
+    Iteration,
+    Metrics,
+    Plan,
+    Result,
+    Strategy,
+)
+
+IDS = ("aaaaaaaa-0000-4000-8000-000000000001", "abbbbbbb-0000-4000-8000-000000000002")
+GOALS = ("how are totals rounded", "ログインはどこで検査されるか")
+HIT = Result(
+    "src/cart.py", "def total(items):\n    return round(sum(items))\n", 0.7, 1.0, "total", 1, 2
+)
+Run = Callable[..., str]
+
+
+def plan(at: int, score: float = 0.8) -> Plan:
+    """A plan of two queries; the second found what the first missed."""
+    metrics = Metrics(score, 1.0, score, 1.0, 0.5, score)
+    return Plan(
+        id=IDS[at],
+        goal=GOALS[at],
+        expected=Expected(("total", "round"), (r"def \w+",), 2, 0.7),
+        strategy=Strategy("broad", "keywords", ("add money",)),
+        iterations=(
+            Iteration(1, "total", ("total", "round"), (), Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0), "Nothing was found.", ("round total",), milliseconds=12.4),
+            Iteration(2, "round total", ("total", "round"), (HIT,), Evaluation(metrics, score, ("total",), ("round",)), "“round” is missing.", milliseconds=3.0),
+        ),
+        final=(HIT,),
+        stop="reached",
+        source="forest, words",
+        revision="7",
+        created="2026-01-02T03:04:05+00:00",
+        milliseconds=15.4,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / ".code-intel").mkdir(parents=True)
+    (root / "src").mkdir()
+    (root / "src" / "cart.py").write_text(HIT.text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def kept(project: Path) -> Path:
+    """Two plans, a page of knowledge and a kept answer; return the folder of all of it."""
+    root = project / ".gistdex"
+    keeping.save(root, plan(0))
+    keeping.save(root, plan(1, 0.4))
+    assert knowledge.write(root, plan(0)) is not None
+    key = queries.Key("forest, words", "7")
+
+    async def search(query: str) -> Found:
+        return Found((replace(HIT, why=(query,)),))
+
+    anyio.run(queries.cached(root, search, key), "total")
+    return root
+
+
+@pytest.fixture
+def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one line in this process and return what it prints."""
+
+    def line(*words: str, code: int = 0) -> str:
+        assert main(["plans", *words, "--project", str(project)]) == code
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return out or err
+
+    return line
+
+
+def data(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def test_where_nothing_is_kept_lists_say_so_and_make_nothing(project: Path, run: Run) -> None:
+    assert run("list", code=1) == "No plans yet; `code-intel plan GOAL` makes one.\n"
+    assert "There are no plans yet" in run("show", "last", code=1)
+    assert run("prune") == run("clear") == "Nothing to remove.\n"
+    assert not (project / ".gistdex").exists()
+
+
+@pytest.mark.usefixtures("kept")
+def test_plans_are_listed_the_last_used_first(run: Run) -> None:
+    lines = run("list").splitlines()
+    assert [line[:8] for line in lines] == ["abbbbbbb", "aaaaaaaa"]
+    assert "partial 0.40" in lines[0]
+    assert lines[0].endswith(GOALS[1])
+    assert "success 0.80" in lines[1]
+    rows = data(run("list", "--json"))
+    assert rows["truncated"] is False
+    assert rows["damaged"] == {}
+    assert rows["plans"][1] == {
+        "planId": IDS[0],
+        "goal": GOALS[0],
+        "status": "success",
+        "confidence": 0.8,
+        "iterations": 2,
+        "queries": ["total", "round total"],
+        "created": "2026-01-02T03:04:05+00:00",
+        "used": rows["plans"][1]["used"],
+        "hits": 0,
+        "stopReason": "reached",
+        "source": "forest, words",
+        "structuredKnowledgePath": "",
+        "bytes": rows["plans"][1]["bytes"],
+    }
+
+
+def test_a_plan_that_was_given_again_says_how_often(kept: Path, run: Run) -> None:
+    assert keeping.same(kept, plan(0), "7") is not None
+    assert "×1" in run("list").splitlines()[0]
+
+
+def test_a_damaged_plan_is_named_and_can_be_cleared(kept: Path, run: Run) -> None:
+    (kept / "cache" / "plans" / f"{IDS[0]}.json").write_text("{", encoding="utf-8")
+    assert f"{IDS[0]}.json cannot be read: " in run("list")
+    assert run("show", "aaaa", code=1)
+    gone = data(run("clear", "plans", "--json"))["removed"]
+    assert {row["reason"] for row in gone} == {"cleared", "damaged"}
+    assert not list((kept / "cache" / "plans").glob("a*.json"))
+
+
+@pytest.mark.usefixtures("kept")
+def test_the_story_of_a_plan_is_told_query_by_query(run: Run) -> None:
+    text = run("show", "aaa")
+    assert text.splitlines() == [
+        "how are totals rounded",
+        f"{IDS[0]}: success, 0.80, 0.0 s, reached",
+        "Expected: total, round",
+        r"  pattern def \w+",
+        "  at least 2, confidence 0.70, fuzzy; broad first, refined by keywords",
+        "  rule add money",
+        "Asked: forest, words",
+        "1. 0.00  “total”: 0 results, 12 ms",
+        "     keywords 0.00  patterns 0.00  meaning 0.00  coverage 0.00  precision 0.00  recall 0.00",
+        "     Nothing was found.",
+        "     - round total",
+        "2. 0.80  “round total”: 1 results, 3 ms",
+        "     keywords 0.80  patterns 1.00  meaning 0.80  coverage 1.00  precision 0.50  recall 0.80",
+        "     “round” is missing.",
+        "Found 1:",
+        "  src/cart.py:1-2  total",
+        text.splitlines()[-1],
+    ]
+    assert text.splitlines()[-1].endswith(f".gistdex/cache/plans/{IDS[0]}.json")
+    story = data(run("show", IDS[0], "--json"))
+    assert story["planId"] == IDS[0]
+    assert [each["query"] for each in story["iterations"]] == ["total", "round total"]
+    assert data(run("show", "last", "--json"))["planId"] == IDS[1]
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_plan_is_meant_by_what_tells_it_from_all_others(run: Run) -> None:
+    assert "2 plans begin like this" in run("show", "a", code=2)
+    assert "No plan is called zzz" in run("show", "zzz", code=1)
+    assert "No plan is called ../.." in run("show", "../..", code=1)
+
+
+def test_presets_are_those_shipped_and_the_projects_own(kept: Path, run: Run) -> None:
+    config = json.loads((kept / "config.json").read_text(encoding="utf-8"))
+    config["presets"] = {
+        "tests": {"about": "Ours.", "expectedResults": {"keywords": ["spec"]}},
+        "money": {"about": "What is paid."},
+    }
+    (kept / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    text = run("presets")
+    assert "money          What is paid.  (own)\n" in text
+    assert "tests          Ours.  (own)\n" in text
+    rows = {row["name"]: row for row in data(run("presets", "--json"))["presets"]}
+    assert rows.keys() == {preset.name for preset in PRESETS} | {"money"}
+    assert rows["tests"]["expectedResults"]["keywords"] == ["spec"]
+    assert rows["errors"]["strategy"]["expansionRules"] == ["add exception"]
+    assert rows["errors"]["own"] is False
+
+
+def test_a_preset_that_is_wrong_is_named_with_its_file(kept: Path, run: Run) -> None:
+    (kept / "config.json").write_text('{"presets": {"x": {"abuot": ""}}}', encoding="utf-8")
+    assert "config.json: presets.x.abuot" in run("presets", code=2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],
+)
+def test_a_dry_run_says_what_the_run_then_does(
+    kept: Path, run: Run, words: tuple[str, ...]
+) -> None:
+    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+    before = files(kept)
+    said = data(run(*words, "--dry-run", "--json"))
+    assert files(kept) == before
+    done = data(run(*words, "--json"))
+    assert said["removed"] == done["removed"] != []
+    assert (said["dry_run"], done["dry_run"]) == (True, False)
+    gone = {name for name in before.keys() - files(kept).keys() if not name.endswith(".lock")}
+    assert gone == {f"cache/{row['kind']}/{row['name']}" for row in done["removed"]}
+
+
+def test_the_limits_take_the_least_used(kept: Path, run: Run) -> None:
+    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+    text = run("prune")
+    assert text.startswith(f"plans/{IDS[0]}.json: beyond the limits\n1 removed, ")
+    assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_was_used_lately_stays(run: Run) -> None:
+    assert run("prune", "--older-than", "1") == "Nothing to remove.\n"
+    assert "0 to 100,000" in run("prune", "--older-than", "-1", code=2)
+
+
+def test_clear_leaves_what_people_have_set(kept: Path, run: Run) -> None:
+    run("clear")
+    assert (kept / "config.json").is_file()
+    assert keeping.entries(kept) == []
+    assert knowledge.entries(kept) == []
+    assert not list((kept / "cache" / "queries").glob("[0-9a-f]*.json"))
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=4), st.integers(0, 50), max_size=12),
+    st.integers(0, 12),
+    st.integers(0, 300),
+)
+def test_what_is_left_fits_and_what_goes_was_used_least(
+    sizes: dict[str, int], most: int, room: int
+) -> None:
+    rows = {
+        name: Row({}, size, 0, f"2026-01-{at + 1:02}T00:00:00+00:00")
+        for at, (name, size) in enumerate(sizes.items())
+    }
+    gone = beyond(rows, most, room)
+    left = [name for name in rows if name not in gone]
+    assert len(left) <= most
+    assert sum(sizes[name] for name in left) <= room
+    assert gone == list(rows)[: len(gone)]
+    if gone:
+        again = [gone[-1], *left]
+        assert len(again) > most or sum(sizes[name] for name in again) > room
