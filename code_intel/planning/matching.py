@@ -12,6 +12,7 @@ without the long vowel at the end of a loan word (サーバ, サーバー).
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -22,10 +23,12 @@ LIKE = 0.6
 EDITED = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
 
-_PARTS = re.compile(r"\0|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_LONG_VOWEL = re.compile("(?<=[ァ-ヺ]{2})ー(?![ァ-ヺー])")
-_LATIN = re.compile("[a-z\u00df-\u024f]+")
-_WORDS = re.compile("[a-z\u00df-\u024f]{%d,}" % (EDITED - 1))  # noqa: UP031 - braces are the expression's
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_CAMEL = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+")
+_LONG_VOWEL = re.compile("(?<=[ァ-ヺー]{2})ー(?![ァ-ヺー])")
+_LATIN = "A-Za-z\u00c0-\u024f"
+_WORD = re.compile(f"[{_LATIN}]+")
+_LONG_WORDS = re.compile(f"[{_LATIN}]{{{EDITED - 1},}}")
 _APART = " \0 "
 """Between path, symbol and text, so that no keyword reaches from one into the next."""
 
@@ -42,15 +45,16 @@ class Page:
         return folded(self.spelled)
 
     @cached_property
-    def parts(self) -> str:
-        """The words that identifiers are made of, a space around each."""
-        return _parts(self.spelled)
+    def encoded(self) -> bytes:
+        """Width aside, as RE2 reads it."""
+        return _unified(self.spelled).encode("utf-8", "replace")
 
     @cached_property
     def words(self) -> bytes:
         """Each word long enough to be misspelled once, whole and as part of identifiers, a line a word."""
-        found = {*_WORDS.findall(self.folded), *_WORDS.findall(self.parts)}
-        return "\n".join(("", *sorted(found), "")).encode()
+        found = set(_LONG_WORDS.findall(_unified(self.spelled)))
+        mixed = [part for word in found if not word.islower() for part in _CAMEL.findall(word)]
+        return "\n".join(("", *{word.casefold() for word in (*found, *mixed)}, "")).encode()
 
 
 def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
@@ -66,38 +70,52 @@ def on_page(keyword: str, page: Page, mode: Mode, likeness: float = 0.0) -> bool
         return keyword in page.spelled
     if mode == "semantic" and likeness >= LIKE:
         return True
-    said = folded(keyword)
+    said, parts, near = _read(keyword)
     if said in page.folded:
         return True
-    parts = _parts(keyword)
-    if parts.count(" ") > 2 and parts in page.parts:  # noqa: PLR2004 - one before, one between, one behind
+    if parts is not None and parts.search(page.encoded):
         return True
-    misspelled = _one_edit(said) if len(said) >= EDITED and _LATIN.fullmatch(said) else None
-    return misspelled is not None and misspelled.search(page.words) is not None
+    return near is not None and near.search(page.words) is not None
 
 
-@lru_cache(maxsize=256)
 def folded(text: str) -> str:
     """Return a text with one spelling for what differs in case, width, white space or a final long vowel alone."""
-    if not text.isascii():
-        text = _LONG_VOWEL.sub("", unicodedata.normalize("NFKC", text))
+    text = _unified(text)
+    text = text if text.isascii() else _LONG_VOWEL.sub("", text)
     return " ".join(text.casefold().split())
 
 
-def _parts(text: str) -> str:
-    """Return the words of identifiers and prose, folded: `exportDefault` is ` export default `."""
-    found = _PARTS.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
-    return f" {' '.join(found).casefold()} " if found else ""
+def _unified(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 @lru_cache(maxsize=256)
-def _one_edit(word: str) -> Any:
-    """Return an expression for the lines that are one letter away from a word of small letters.
-
-    One letter more, less or another: a regular language, so that RE2 finds it in a pass over the words.
-    """
+def _read(keyword: str) -> tuple[str, Any, Any]:
+    """Return a keyword folded, and what finds it as one identifier and misspelled; None where it cannot be."""
     import re2
 
-    changed = (f"{word[:at]}[^\\n]?{word[at + 1 :]}" for at in range(len(word)))
-    longer = (f"{word[:at]}[^\\n]{word[at:]}" for at in range(len(word) + 1))
-    return re2.compile(f"\\n(?:{'|'.join((*changed, *longer))})\\n".encode())
+    parts = _PARTS.findall(_unified(keyword))
+    word = folded(keyword)
+    misspelled = len(word) >= EDITED and _WORD.fullmatch(word)
+    return (
+        word,
+        re2.compile(_in_a_row(parts)) if len(parts) > 1 else None,
+        re2.compile(_one_edit(word)) if misspelled else None,
+    )
+
+
+def _in_a_row(parts: Sequence[str]) -> str:
+    """Return an expression for words with anything but letters and digits between them, or each capitalised."""
+    first, *others = parts
+    followed = (rf"(?:[^\pL\pN\x00]+(?i:{part})|{part.capitalize()}|{part.upper()})" for part in others)
+    return f"(?i:{first}){''.join(followed)}"
+
+
+def _one_edit(word: str) -> str:
+    """Return an expression for the lines that are one letter more, less or another than `word`.
+
+    That is a regular language, so that RE2 finds it in one pass over the words.
+    """
+    changed = (f"{word[:at]}[^\n]?{word[at + 1 :]}" for at in range(len(word)))
+    longer = (f"{word[:at]}[^\n]{word[at:]}" for at in range(len(word) + 1))
+    return f"\n(?:{'|'.join((*changed, *longer))})\n"

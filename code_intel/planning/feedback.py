@@ -1,0 +1,206 @@
+"""What an evaluation says to who steers: what is missing, what it costs, and what to try, in the goal's language.
+
+Sentences are rows of tables, one column a language. Names come from the caller and from files: they are quoted,
+on one line and with hidden characters made visible, and never more than a few.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from code_intel.chunking.card import salient
+from code_intel.chunking.lexicon import terms
+from code_intel.chunking.words import query_words, split_identifier, words
+from code_intel.planning.evaluation import WEIGHTS
+from code_intel.planning.records import Evaluation, Expected, Metrics, Result
+from code_intel.text import visible
+
+MOST = 5
+"""Suggestions, and names in a sentence."""
+LONGEST = 60
+"""Characters of a name."""
+BEST = 3
+"""Results whose common terms are suggested."""
+LITTLE = 0.4
+"""Mean likeness below which a query is not what its results are about; 0.5 is an even chance."""
+
+Language = Literal["en", "ja"]
+
+
+class Said(NamedTuple):
+    """A sentence in each language."""
+
+    en: str
+    ja: str
+
+
+NAMES: Mapping[str, Said] = {
+    "keyword_match": Said("keywords", "キーワードの一致"),
+    "pattern_match": Said("patterns", "パターンの一致"),
+    "semantic_similarity": Said("likeness to the query", "クエリとの類似度"),
+    "coverage": Said("number of results", "結果の件数"),
+    "precision": Said("results without any keyword", "キーワードのない結果"),
+    "recall": Said("keywords found nowhere", "どこにもないキーワード"),
+}
+"""What each metric is called where it costs most."""
+
+ENOUGH = Said(
+    "Good enough: {score:.2f} of {confidence:.2f}", "十分です: {score:.2f}(目標 {confidence:.2f})"
+)
+SHORT = Said("{score:.2f} of {confidence:.2f}", "{score:.2f}(目標 {confidence:.2f})")
+NOTHING = Said("Nothing was found", "何も見つかりませんでした")
+MISSING = Said("Not found: {names}", "見つからないもの: {names}")
+FEW = Said("{count} of {least} results", "結果は {count} 件({least} 件必要)")
+UNLIKE = Said(
+    "Results hardly resemble the query ({value:.2f})",
+    "結果がクエリにあまり似ていません({value:.2f})",
+)
+COSTS = Said("Most is lost by {name} (-{lost:.2f})", "最も不足: {name}(-{lost:.2f})")
+MORE = Said(" and {count} more", " ほか {count} 件")
+
+SUGGESTED: Mapping[str, Said] = {
+    "drop": Said("Leave out {names}: no result has it.", "{names} を除く: どの結果にもありません。"),
+    "ask": Said("Ask for {names}: expected, not found.", "{names} を加える: 期待したのに見つかりません。"),
+    "pattern": Said("Ask for what {names} stands for: nothing matches it.", "{names} に当たる言葉を加える: 一致がありません。"),
+    "common": Said("Add {names}: the best results have it in common.", "{names} を加える: 上位の結果に共通しています。"),
+    "broad": Said("Ask with fewer words: {count} of {least} results.", "語を減らす: 結果は {count} 件({least} 件必要)。"),
+    "other": Said("Say it in other words, or name a symbol or file.", "言い換えるか、シンボル名やファイル名を挙げる。"),
+}  # fmt: skip
+"""What to try, by the evidence for it; in this order."""
+
+
+def feedback(
+    evaluation: Evaluation, results: Sequence[Result], expected: Expected, language: str
+) -> str:
+    """Return one line: whether it is enough, else what is missing and which metric costs most.
+
+    Args:
+        evaluation: Of `results`.
+        results: What the query found.
+        expected: What they were compared with.
+        language: `ja`, or English for any other.
+    """
+    tongue = _tongue(language)
+    said = {"score": evaluation.score, "confidence": expected.confidence}
+    missing = [_say(MISSING, tongue, names=_quoted(evaluation.unmatched, tongue))]
+    missing = missing if evaluation.unmatched else []
+    if not results:
+        return _sentences([_say(NOTHING, tongue), *missing], tongue)
+    if evaluation.score >= expected.confidence:
+        return _sentences([_say(ENOUGH, tongue, **said), *missing], tongue)
+    clauses = [_say(SHORT, tongue, **said), *missing]
+    if len(results) < expected.min_matches:
+        clauses.append(_say(FEW, tongue, count=len(results), least=expected.min_matches))
+    if evaluation.metrics.semantic_similarity < LITTLE:
+        clauses.append(_say(UNLIKE, tongue, value=evaluation.metrics.semantic_similarity))
+    name, lost = costliest(evaluation.metrics)
+    clauses.append(_say(COSTS, tongue, name=_say(NAMES[name], tongue), lost=lost))
+    return _sentences(clauses, tongue)
+
+
+def suggestions(
+    query: str,
+    evaluation: Evaluation,
+    results: Sequence[Result],
+    expected: Expected,
+    language: str,
+) -> tuple[str, ...]:
+    """Return what to try next, at most `MOST`, each with its evidence; none when it is good enough.
+
+    They are what an iteration answers as `refinements`; arguments as of `feedback`.
+    """
+    if results and evaluation.score >= expected.confidence:
+        return ()
+    tongue = _tongue(language)
+    patterns = frozenset(expected.patterns)
+    missing = [name for name in evaluation.unmatched if name not in patterns]
+    named = {
+        "drop": in_vain(query, results) if results else [],
+        "ask": [word for word in missing if not _asked(word, query)],
+        "pattern": [name for name in evaluation.unmatched if name in patterns],
+        "common": in_common(query, results),
+    }
+    few = len(results) < expected.min_matches
+    holds = {**{kind: bool(names) for kind, names in named.items()}, "broad": few}
+    holds["other"] = not results or evaluation.metrics.semantic_similarity < LITTLE
+    return tuple(
+        _say(
+            said,
+            tongue,
+            names=_quoted(named.get(kind, ()), tongue),
+            count=len(results),
+            least=expected.min_matches,
+        )
+        for kind, said in SUGGESTED.items()
+        if holds[kind]
+    )[:MOST]
+
+
+def costliest(metrics: Metrics) -> tuple[str, float]:
+    """Return the metric that keeps the score down most, and by how much; the first of equals."""
+    lost = {
+        name: weight * (1 - value)
+        for name, weight, value in zip(Metrics._fields, WEIGHTS, metrics, strict=True)
+    }
+    name = max(lost, key=lost.__getitem__)
+    return name, lost[name]
+
+
+def in_vain(query: str, results: Sequence[Result]) -> list[str]:
+    """Return the words of a query that no result has, as it spells them; none when no result has any.
+
+    A Japanese word is in vain when the English ones that code uses for it are, too.
+    """
+    seen = {token for each in results for token in _tokens(each)}
+    telling = frozenset(query_words(query))
+    read = terms(query) or [(word, ()) for word in query.split()]
+    asked = {
+        word: tokens
+        for word, ways in read
+        if (tokens := {token for way in (word, *ways) for token in query_words(way)})
+        and (ways or not telling.isdisjoint(tokens))
+    }
+    absent = [word for word, tokens in asked.items() if seen.isdisjoint(tokens)]
+    return absent if len(absent) < len(asked) else []
+
+
+def in_common(query: str, results: Sequence[Result]) -> list[str]:
+    """Return the identifiers that most of the best results use and the query does not, most shared first."""
+    best = results[:BEST]
+    asked = set(query_words(query))
+    shared: Counter[str] = Counter()
+    for each in best:
+        shared.update(salient(each.text, ()))
+    common = [name for name, count in shared.most_common() if 2 * count > len(best) > 1]
+    return [name for name in common if not asked.issuperset(query_words(name))][:MOST]
+
+
+def _asked(word: str, query: str) -> bool:
+    return set(query_words(word)) <= set(query_words(query))
+
+
+def _tokens(result: Result) -> list[str]:
+    return words(f"{result.document} {split_identifier(result.symbol)} {result.text}")
+
+
+def _quoted(names: Sequence[str], tongue: Language) -> str:
+    shown = [f"`{_short(name)}`" for name in names[:MOST]]
+    more = _say(MORE, tongue, count=len(names) - MOST) if len(names) > MOST else ""
+    return {"en": ", ", "ja": "、"}[tongue].join(shown) + more
+
+
+def _short(name: str) -> str:
+    name = visible(" ".join(name.split())).replace("`", "'")
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _sentences(clauses: Sequence[str], tongue: Language) -> str:
+    return {"en": ". ", "ja": "。"}[tongue].join(clauses) + {"en": ".", "ja": "。"}[tongue]
+
+
+def _say(said: Said, tongue: Language, **values: object) -> str:
+    return (said.ja if tongue == "ja" else said.en).format(**values)
+
+
+def _tongue(language: str) -> Language:
+    return "ja" if language == "ja" else "en"

@@ -1,0 +1,160 @@
+"""How alike two texts are, as a share that means the same under any model: calibrated, 0 to 1.
+
+A cosine of e5 says little by itself: what has nothing to do with a question is above 0.8. So each engine has its
+curves, `likeness.json`, fitted by `benchmarks/fit_likeness.py` on labelled questions; they are worth nothing for
+another and are not used for it (docs/decisions/0009, 0040).
+
+| curve | of | 0.5 is |
+|---|---|---|
+| `results` | a question's cosine to a chunk that a search returned | a cosine that files asked for have as often as others that the search returns |
+| `keywords` | a keyword's cosine to the card of a result, centred as the map's are | as likely meant as not |
+
+The first is at even odds, since how many of the results were asked for depends on how many were asked for; a
+Japanese question has a curve of its own, since its vector is half its English one.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.card import code_card
+from code_intel.chunking.lexicon import terms, unread
+from code_intel.chunking.words import query_words, words
+from code_intel.embedding.engine import Embedder, embeddable
+from code_intel.errors import EmbeddingError
+from code_intel.learned.calibration import fitted
+from code_intel.planning.records import Likeness, Result
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+MOST_KEYWORDS, MOST_RESULTS = 20, 50
+"""What is compared at most at a time; whatever is beyond is like nothing."""
+LONGEST = 4_000
+"""Characters of a query that are read."""
+
+
+class Curve(NamedTuple):
+    """From a cosine to a share: a logistic curve that rises."""
+
+    slope: float
+    bias: float
+
+    def at(self, cosine: float) -> float:
+        """Return the share at a cosine; 0 for what is no number."""
+        if math.isnan(cosine):
+            return 0.0
+        return 1 / (1 + math.exp(-min(30.0, max(-30.0, self.slope * cosine + self.bias))))
+
+
+class Curves(NamedTuple):
+    """What is fitted for one engine: of results by language, and of keywords."""
+
+    results: Mapping[str, Curve]
+    keywords: Curve
+
+
+@cache
+def curves() -> Mapping[str, Curves]:
+    """Return what is shipped, by the identity of the engine that made the passages; read at the first use."""
+    raw = json.loads(resources.files(__package__).joinpath("likeness.json").read_text("utf-8"))
+    return {
+        identity: Curves(
+            {language: Curve(**curve) for language, curve in of["results"].items()},
+            Curve(**of["keywords"]),
+        )
+        for identity, of in raw["engines"].items()
+    }
+
+
+def of_cosine(cosine: float, identity: str, language: str = "en") -> float | None:
+    """Return the likeness of a question to a result, from the cosine of their vectors.
+
+    Args:
+        cosine: -1 to 1; of a hit it is `2 * similarity - 1`.
+        identity: Of the engine that made the result's vector.
+        language: Of the question: `ja`, or `en` for all others.
+
+    Returns:
+        0 to 1; None for an engine that has no curve.
+    """
+    of = curves().get(identity)
+    return of.results.get(language, of.results["en"]).at(cosine) if of else None
+
+
+def by_words(query: str, text: str) -> float:
+    """Return the share of a query's terms that a text has, 0 to 1: what there is without vectors.
+
+    A Japanese term is there if it is, or one of the English words that code uses for it.
+    """
+    asked = _ideas(query)
+    said = frozenset(words(text))
+    return sum(any(way <= said for way in ways) for ways in asked) / len(asked) if asked else 0.0
+
+
+def measure(embedder: Embedder | None) -> Likeness | None:
+    """Return what compares keywords with results by meaning; None where no model can, or none is calibrated.
+
+    Each text is embedded once, in one batch with what is new beside it. It blocks; where the model fails
+    half-way, what is not known is like nothing: searching with it says why.
+    """
+    of = curves().get(embedder.identity) if embedder is not None else None
+    calibration = fitted(embedder.identity) if embedder is not None and of else None
+    if embedder is None or of is None or calibration is None:
+        return None
+    curve, space = of.keywords, calibration.space
+    asked: dict[str, Vector] = {}
+    shown: dict[str, Vector] = {}
+
+    def likeness(keywords: Sequence[str], results: Sequence[Result]) -> list[list[float]]:
+        from_ = [word if embeddable(word) else "" for word in keywords[:MOST_KEYWORDS]]
+        to = [card(result) for result in results[:MOST_RESULTS]]
+        try:
+            _fill(asked, from_, lambda texts: space.queries(embedder.queries(texts)))
+            _fill(shown, to, lambda texts: space.passages(embedder.passages(texts)))
+        except EmbeddingError:
+            return [[0.0] * len(results) for _ in keywords]
+        return [
+            [
+                curve.at(float(asked[from_[row]] @ shown[to[column]]))
+                if row < len(from_) and column < len(to) and from_[row]
+                else 0.0
+                for column in range(len(results))
+            ]
+            for row in range(len(keywords))
+        ]
+
+    return likeness
+
+
+def card(result: Result) -> str:
+    """Return the short text that keywords are compared with: path, symbol and salient identifiers."""
+    return code_card(result.document, result.text, (), inside=result.symbol) or "?"
+
+
+def _fill(
+    known: "dict[str, Vector]",
+    texts: Sequence[str],
+    embed: Callable[[list[str]], "NDArray[np.float64]"],
+) -> None:
+    """Embed what is not known yet, in one batch."""
+    new = [text for text in dict.fromkeys(texts) if text and text not in known]
+    if new:
+        known.update(zip(new, embed(new), strict=True))
+
+
+def _ideas(query: str) -> list[list[frozenset[str]]]:
+    """Return what a query asks for: each idea as the ways to say it, each way as tokens of the index."""
+    query = query[:LONGEST]
+    read = terms(query)
+    if not read:
+        return [[frozenset({token})] for token in query_words(query)]
+    said = [(term, *ways) for term, ways in read] + [(run,) for run in unread(query)]
+    every = [[frozenset(query_words(way)) for way in ways] for ways in said]
+    return [kept for ways in every if (kept := [way for way in ways if way])]

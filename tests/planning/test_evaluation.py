@@ -1,0 +1,195 @@
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import UsageError
+from code_intel.planning.evaluation import WEIGHTS, evaluate, score_of, status_of
+from code_intel.planning.records import Expected, Metrics, Mode, Result
+
+SEED = (
+    Result("docs/config.md", "// VitePress config\nexport default defineConfig({})", 0.82),
+    Result("theme/index.ts", "VitePress reads the config of a theme", 0.74),
+    Result("README.md", "How to install", 0.40),
+)
+SEED_EXPECTED = Expected(
+    ("config", "vitepress", "export default"), (r"defineConfig\(",), min_matches=5, confidence=0.8
+)
+
+
+def test_the_worked_numbers_of_the_six_metrics_and_their_score() -> None:
+    found = evaluate(SEED, SEED_EXPECTED)
+    assert [round(value, 6) for value in found.metrics] == [
+        0.555556,
+        0.333333,
+        0.653333,
+        0.6,
+        0.666667,
+        1.0,
+    ]
+    assert found.score == 0.608889
+    assert found.matched == ("config", "vitepress", "export default", r"defineConfig\(")
+    assert found.unmatched == ()
+    assert status_of(found.score, 0.8) == "partial"
+
+
+def test_the_weights_are_the_seeds_and_make_one() -> None:
+    assert WEIGHTS._asdict() == {
+        "keyword_match": 0.25,
+        "pattern_match": 0.15,
+        "semantic_similarity": 0.25,
+        "coverage": 0.15,
+        "precision": 0.10,
+        "recall": 0.10,
+    }
+    assert score_of(Metrics(*[1.0] * 6)) == 1.0
+    for at, weight in enumerate(WEIGHTS):
+        alone = Metrics(*[float(at == each) for each in range(6)])
+        assert score_of(alone) == weight
+
+
+def test_recall_counts_distinct_keywords_found_anywhere_and_not_pairs() -> None:
+    results = (Result("a", "alpha", 0.5), Result("b", "gamma", 0.5))
+    metrics = evaluate(results, Expected(("alpha", "gamma", "omega", "sigma"))).metrics
+    assert (metrics.keyword_match, metrics.recall) == (0.25, 0.5)
+
+
+def test_nothing_found_is_nothing_whatever_was_expected() -> None:
+    for expected in (SEED_EXPECTED, Expected(()), Expected(("x",), confidence=0.0)):
+        found = evaluate((), expected)
+        assert (found.metrics, found.score, found.matched) == (Metrics(0, 0, 0, 0, 0, 0), 0.0, ())
+        assert status_of(found.score, expected.confidence) == "failed"
+    assert evaluate((), SEED_EXPECTED).unmatched == (*SEED_EXPECTED.keywords, r"defineConfig\(")
+
+
+def test_what_is_not_expected_cannot_be_missed() -> None:
+    metrics = evaluate(SEED, Expected(("", "  "), min_matches=1)).metrics
+    assert metrics._replace(semantic_similarity=0) == Metrics(1, 1, 0, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("score", "confidence", "status"),
+    [
+        (0.7, 0.7, "success"),
+        (0.699999, 0.7, "partial"),
+        (0.300001, 0.7, "partial"),
+        (0.3, 0.7, "failed"),
+        (0.2, 0.2, "success"),
+        (0.0, 0.0, "failed"),
+        (1.0, 1.0, "success"),
+    ],
+)
+def test_a_score_is_success_partial_or_failed(score: float, confidence: float, status: str) -> None:
+    assert status_of(score, confidence) == status
+
+
+def test_strict_succeeds_only_when_every_keyword_is_found_as_it_is_spelled() -> None:
+    text = "vitest test coverage"
+    results = tuple(Result(f"{at}.ts", text, 1.0) for at in range(3))
+    expected = Expected(("vitest", "test", "coverage", "Threshold"), confidence=0.5)
+    fuzzy, strict = evaluate(results, expected), evaluate(results, expected, "strict")
+    assert status_of(fuzzy.score, 0.5) == "success"
+    assert status_of(strict.score, 0.5) == "partial"
+    assert strict.unmatched == ("Threshold",)
+    assert strict.metrics.precision == 0.0  # none has all of them
+    lower = replace(results[0], text=f"{text} threshold")
+    whole = replace(results[0], text=f"{text} Threshold")
+    assert "Threshold" in evaluate((lower,), expected).matched
+    assert evaluate((lower,), expected, "strict").unmatched == ("Threshold",)
+    assert evaluate((whole, *results[1:]), expected, "strict").score > 0.5
+
+
+def test_in_strict_mode_better_results_score_more_also_while_a_keyword_is_missing() -> None:
+    expected = Expected(("vitest", "coverage", "threshold"), min_matches=1)
+    one = evaluate((Result("a", "vitest", 0.5),), expected, "strict")
+    two = evaluate((Result("a", "vitest coverage", 0.5),), expected, "strict")
+    assert 0 < one.score < two.score < expected.confidence
+
+
+def test_meaning_counts_in_semantic_mode_for_what_words_do_not_find() -> None:
+    asked: list[tuple[tuple[str, ...], int]] = []
+
+    def likeness(keywords: object, results: object) -> list[list[float]]:
+        assert isinstance(keywords, list)
+        assert isinstance(results, list)
+        asked.append((tuple(keywords), len(results)))
+        return [[0.9, 0.59, math.nan] for _ in keywords]
+
+    results = (Result("a", "login", 0.5), Result("b", "login", 0.5), Result("c", "login", 0.5))
+    expected = Expected(("認証", "login"), confidence=0.9)
+    found = evaluate(results, expected, "semantic", likeness)
+    assert found.metrics.keyword_match == 4 / 6
+    assert found.matched == ("認証", "login")
+    assert asked == [(("認証",), 3)]  # `login` is in all of them already
+    assert evaluate(results, expected, "fuzzy", likeness).matched == ("login",)
+    assert evaluate(results, expected, "semantic").matched == ("login",)
+    assert len(asked) == 1
+
+
+def test_a_result_that_comes_twice_counts_once() -> None:
+    assert evaluate((*SEED, *SEED), SEED_EXPECTED) == evaluate(SEED, SEED_EXPECTED)
+
+
+def test_a_pattern_that_cannot_be_used_is_named_by_its_field() -> None:
+    with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\]"):
+        evaluate(SEED, Expected(("x",), ("fine", "(?=x)")))
+
+
+words = st.sampled_from(["config", "Config", "vitepress", "export default", "認証", "", "x y", "?"])
+texts = st.lists(words, max_size=5).map(" ".join) | st.text(max_size=30)
+shares = st.floats() | st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 2.0])
+results_ = st.lists(st.builds(Result, st.sampled_from("abc"), texts, shares), max_size=6)
+expected_ = st.builds(
+    Expected,
+    st.lists(words | st.text(max_size=8), max_size=5).map(tuple),
+    st.lists(st.sampled_from([r"config", r"\d+", "^$", "(a|b)*"]), max_size=3).map(tuple),
+    st.integers(1, 50),
+    st.floats(0, 1),
+)
+modes = st.sampled_from(["strict", "fuzzy", "semantic"])
+
+
+@given(results_, expected_, modes)
+def test_every_metric_and_the_score_are_shares_whatever_comes(
+    results: list[Result], expected: Expected, mode: Mode
+) -> None:
+    found = evaluate(results, expected, mode, lambda ks, rs: [[math.nan for _ in rs] for _ in ks])
+    assert all(0 <= value <= 1 for value in (*found.metrics, found.score))
+    assert not set(found.matched) & set(found.unmatched) or set(expected.keywords) & set(
+        expected.patterns
+    )
+    if not results:
+        assert found.score == 0
+
+
+@given(results_, expected_, modes, st.randoms(use_true_random=False))
+def test_the_order_of_keywords_and_results_changes_nothing(
+    results: list[Result], expected: Expected, mode: Mode, chance: random.Random
+) -> None:
+    keywords, shuffled = list(expected.keywords), list(dict.fromkeys(results))
+    distinct = list({(each.document, each.text): each for each in results}.values())
+    chance.shuffle(keywords)
+    shuffled = distinct.copy()
+    chance.shuffle(shuffled)
+    one = evaluate(distinct, expected, mode)
+    other = evaluate(shuffled, replace(expected, keywords=tuple(keywords)), mode)
+    assert other.score == pytest.approx(one.score, abs=1e-5)
+    assert sorted(other.matched) == sorted(one.matched)
+
+
+@given(results_.filter(bool), expected_, modes, st.data())
+def test_another_keyword_in_a_result_never_lowers_the_score(
+    results: list[Result], expected: Expected, mode: Mode, data: st.DataObject
+) -> None:
+    distinct = list({(each.document, each.text): each for each in results}.values())
+    at = data.draw(st.integers(0, len(distinct) - 1))
+    keyword = data.draw(st.sampled_from([*expected.keywords, "config"]))
+    more = replace(distinct[at], text=f"{distinct[at].text} {keyword}", document=f"{at}!")
+    less = replace(distinct[at], document=f"{at}!")
+    plain = replace(expected, patterns=())
+    before = evaluate([*distinct[:at], less, *distinct[at + 1 :]], plain, mode)
+    after = evaluate([*distinct[:at], more, *distinct[at + 1 :]], plain, mode)
+    assert after.score >= before.score

