@@ -9,6 +9,7 @@ from code_intel.config.index_config import (
     load_index_config,
 )
 from code_intel.config.settings import (
+    KNOWLEDGE,
     SETTINGS,
     Setting,
     Settings,
@@ -25,6 +26,7 @@ from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
 __all__ = [
     "FOREST_CONFIG",
+    "KNOWLEDGE",
     "MAP_CONFIG",
     "SETTINGS",
     "STATE_FOLDER",

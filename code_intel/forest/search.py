@@ -1,18 +1,20 @@
 """Where is it? Words, vectors and definitions, ranked by file.
 
-gather -> the rows of `signals.RANKING`, in order -> one hit a file. Each row is a pure function of what
-the index found; an unchanged index gives the same answer (docs/decisions/0010).
+gather -> the rows of `signals.RANKING`, in order -> one hit a file, and at most one page of a plan beside them
+(`pages`). Each row is a pure function of what the index found; an unchanged index gives the same answer
+(docs/decisions/0010).
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
+from code_intel.forest import pages
 from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.globs import matches
-from code_intel.forest.question import read
+from code_intel.forest.question import Question, read
 from code_intel.forest.recency import recent_of
 from code_intel.forest.signals import NAMES, RANKING, Signal, weight
 from code_intel.index.rows import ChunkRow
@@ -68,15 +70,28 @@ def search(
     ):  # any vector is near some other: `?!` is about nothing
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
-    files = gather(store, question, vector, limit)
+    files, known = _found(store, question, vector, limit)
     if directory or file_pattern:
         files = [file for file in files if within(file.path, directory, file_pattern)]
+        known = [page for page in known if within(page.path, directory, file_pattern)]
     if situation is None:
         situation = Situation(recent=recent_of(store))
     board = Board(files, question, bases, graph_of(store, bases), situation)
     ranked = rank(board, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
-    return [_hit(each, each.score / best) for each in ranked]
+    hits = [_hit(each.file, each.score / best, each.why) for each in ranked]
+    page = pages.best(known, files, question)
+    return pages.placed(hits, _hit(page, 0.0, pages.tags_of(store, page)), top_k) if page else hits
+
+
+def _found(
+    store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
+) -> tuple[list[File], list[File]]:
+    """Return the source and the pages; the source has the whole limit to itself."""
+    files, known = pages.apart(gather(store, question, vector, limit))
+    if not known:
+        return files, known
+    return pages.apart(gather(store, question, vector, limit + len(known)))
 
 
 def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
@@ -122,9 +137,9 @@ def _apply(signal: Signal, board: Board) -> None:
         board.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
-def _hit(ranked: Ranked, score: float) -> Hit:
-    row = best_chunks(ranked.file)[0]
-    cosine = ranked.file.cosines.get(row.id)
+def _hit(file: File, score: float, why: tuple[str, ...] = ()) -> Hit:
+    row = best_chunks(file)[0]
+    cosine = file.cosines.get(row.id)
     return Hit(
         document=row.path,
         chunk=row.text,
@@ -134,7 +149,7 @@ def _hit(ranked: Ranked, score: float) -> Hit:
         symbol=row.symbols[0] if row.symbols else "",
         start_line=row.start_line,
         end_line=row.end_line,
-        why=ranked.why,
+        why=why,
     )
 
 

@@ -3,8 +3,11 @@
 import re
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import lru_cache
+from pathlib import Path
 
-from code_intel.config import STATE_FOLDER
+from code_intel.chunking.knowledge_page import NAME as PAGE
+from code_intel.config import KNOWLEDGE, STATE_FOLDER, IndexConfig
 from code_intel.records import Corpus
 
 LARGEST = 1 << 20
@@ -20,16 +23,18 @@ class CorpusRow:
         ignore_rules: Whether .gitignore decides. Agreements are served even when a project ignores
             them: their folder was named on purpose.
         own_state: Whether `.code-intel` is looked into.
+        pages: Whether the pages that query plans write are, which git ignores with all else that plans keep.
     """
 
     suffixes: tuple[str, ...]
     ignore_rules: bool
     own_state: bool
+    pages: bool
 
 
 CORPORA: dict[Corpus, CorpusRow] = {
-    "map": CorpusRow(suffixes=(".md",), ignore_rules=False, own_state=True),
-    "forest": CorpusRow(suffixes=(), ignore_rules=True, own_state=False),
+    "map": CorpusRow(suffixes=(".md",), ignore_rules=False, own_state=True, pages=False),
+    "forest": CorpusRow(suffixes=(), ignore_rules=True, own_state=False, pages=True),
 }
 
 _words = str.split
@@ -75,6 +80,26 @@ def refusal(path: str) -> str:
     if folded in ALLOWED_NAMES:
         return ""
     return next((reason for reason, names in REFUSED_NAMES if names.match(folded)), "")
+
+
+def is_page(path: str) -> bool:
+    """Whether a document is a page that a query plan wrote, by its folder and its name."""
+    folder, _, name = path.rpartition("/")
+    return f"/{folder}".endswith(f"/{KNOWLEDGE}") and bool(PAGE.fullmatch(name))
+
+
+def is_kept(path: str, config: IndexConfig) -> bool:
+    """Whether a document is what query plans keep, and no page that this corpus looks into."""
+    if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
+        return False
+    return path.startswith(_kept_below(config.knowledge.parents[1], config.folder))
+
+
+@lru_cache(maxsize=8)
+def _kept_below(plans: Path, folder: Path) -> str:
+    """Return how documents of the plans' folder begin."""
+    named = plans.relative_to(folder) if plans.is_relative_to(folder) else plans
+    return f"{named.as_posix()}/"
 
 
 def is_own(path: str, db_name: str, corpus: Corpus) -> bool:

@@ -165,6 +165,8 @@ SELECT 1 FROM documents d WHERE d.language IN (SELECT value FROM json_each(?))
 
 IMPORTS = """SELECT d.path, i.target FROM imports i JOIN documents d ON d.id = i.document_id
   {} ORDER BY d.path, i.position"""
+LATEST = """SELECT path, mtime_ns FROM documents WHERE path NOT GLOB ?
+  ORDER BY mtime_ns DESC, path LIMIT ?"""
 REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 
 WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?

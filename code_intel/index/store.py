@@ -1,9 +1,8 @@
 """The index of one corpus, in one SQLite file; with its `generations` of vectors, all that asks it.
 
-A `Store` is one connection behind a lock: safe from any thread, one at a time. Whoever writes for
-long (the indexer) opens a store of its own, so that searches go on meanwhile (SQLite's WAL).
-Every method raises BusyError when another process kept the write lock for five seconds, and
-StorageError when the file cannot be read or written.
+A `Store` is one connection behind a lock: safe from any thread, one at a time. Whoever writes for long (the indexer) opens a
+store of its own, so that searches go on meanwhile (SQLite's WAL). Every method raises BusyError when another process kept the
+write lock for five seconds, and StorageError when the file cannot be read or written.
 """
 
 import hashlib
@@ -15,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from code_intel.chunking.words import words
+from code_intel.config import KNOWLEDGE
 from code_intel.errors import CodeIntelError
 from code_intel.index import schema
+from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
 from code_intel.index.generations import NEIGHBOURS, Generations
 from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
@@ -190,12 +191,11 @@ class Store:
         return self._db.rows("SELECT path, language, digest FROM documents")
 
     def latest(self, most: int) -> list[tuple[str, int]]:
-        """Return (path, time of its last change in ns) of the documents changed last, latest first."""
-        sql = "SELECT path, mtime_ns FROM documents ORDER BY mtime_ns DESC, path LIMIT ?"
-        return self._db.rows(sql, (most,))
+        """Return (path, time of its last change in ns) of the documents changed last, latest first, pages aside."""
+        return self._db.rows(schema.LATEST, (f"*{KNOWLEDGE}/*.md", most))
 
     def revision(self) -> str:
-        """Return what is another text whenever a document was put or deleted; empty before any."""
+        """Return what is another text whenever a document was put or deleted, pages of plans aside; empty before any."""
         return self.get_meta("revision") or ""
 
     def document_count(self) -> int:
@@ -217,7 +217,7 @@ class Store:
             self._put_chunks(document, row, parsed.chunks)
             self.generations.expect(document, kept)
             self._put_symbols(document, parsed)
-            self._db.rows(schema.REVISE)
+            self._revise(row.path)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
         """Remember new file times of a document whose bytes are the same."""
@@ -231,12 +231,11 @@ class Store:
     def delete_document(self, path: str) -> bool:
         """Forget a document with all that hangs on it; False when it was not there."""
         with self.batch():
-            old = self.document(path)
-            if old is None:
+            if (old := self.document(path)) is None:
                 return False
             self._clear(old.id)
             self._db.rows("DELETE FROM documents WHERE id = ?", (old.id,))
-            self._db.rows(schema.REVISE)
+            self._revise(path)
             return True
 
     # --- vectors
@@ -308,6 +307,10 @@ class Store:
         self._db.many(schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols))
         targets = ((document, position, name) for position, name in enumerate(parsed.imports))
         self._db.many(schema.INSERT_IMPORT, targets)
+
+    def _revise(self, path: str) -> None:
+        if not is_page(path):  # else a plan would outdate what it knows by writing it down
+            self._db.rows(schema.REVISE)
 
     def _clear(self, document: int) -> None:
         self.generations.clear(document)

@@ -18,10 +18,11 @@ from pathlib import Path
 
 from code_intel import __version__
 from code_intel.chunking import decode_counting, parse_file
+from code_intel.chunking.knowledge_page import MOST_BYTES
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
-from code_intel.index.corpus import LARGEST, priority
+from code_intel.index.corpus import LARGEST, is_page, priority
 from code_intel.index.reading import opened_straight
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
@@ -294,7 +295,8 @@ def _parsed(
         raise _Skipped("binary, or not in a known encoding")
     text, masked = decoded
     report.masked += masked
-    parsed = parse_file(row.path, text, chunk_size=config.chunk_size)
+    size = MOST_BYTES if is_page(row.path) else config.chunk_size  # a page is found as a whole
+    parsed = parse_file(row.path, text, chunk_size=size)
     lines = parsed.chunks[-1].end_line if parsed.chunks else 0
     return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed
 

@@ -19,6 +19,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.index.corpus import (
     CORPORA,
     LARGEST,
+    is_kept,
     is_own,
     refusal,
 )
@@ -66,10 +67,11 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern taken apart: a real folder or file, and a glob below it (empty: everything)."""
+    """A pattern taken apart: a real folder or file, a glob below it (empty: everything), whether git's rules count."""
 
     base: Path
     glob: str
+    rules: bool
 
     def covers(self, real: Path) -> bool:
         """Whether the pattern means this file, ignore rules aside."""
@@ -85,8 +87,8 @@ class Pattern:
 
 
 def patterns(config: IndexConfig) -> list[Pattern]:
-    """Return the config's patterns, resolved against the folder it is in."""
-    return [_pattern(config.path.parent, text) for text in config.patterns]
+    """Return the config's patterns, resolved against the folder it is in, and that of plans' pages."""
+    return [*_given(config), *_pages(config)]
 
 
 def bases(config: IndexConfig) -> list[str]:
@@ -94,7 +96,7 @@ def bases(config: IndexConfig) -> list[str]:
     folder = Path(os.path.realpath(config.folder))
     found = [
         base.relative_to(folder) if base.is_relative_to(folder) else base
-        for base in (pattern.base for pattern in patterns(config))
+        for base in (pattern.base for pattern in _given(config))
     ]
     return [base.as_posix() for base in found if base != Path()]
 
@@ -113,12 +115,13 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     result = Scan()
     real_folder = os.path.realpath(config.folder)
     straight: dict[str, bool] = {}
-    for text, pattern in zip(config.patterns, patterns(config), strict=True):
-        if not pattern.base.exists():
+    for number, pattern in enumerate(patterns(config)):
+        if not pattern.base.exists() and number < len(config.patterns):
+            text = config.patterns[number]
             result.warnings.append(f"document_patterns: {text} does not exist.")
             result.missing.append(pattern.base)
             continue
-        for real in _candidates(pattern, config):
+        for real in _candidates(pattern):
             if stop():
                 result.stopped = True
                 return result
@@ -131,7 +134,7 @@ def below(config: IndexConfig, folder: Path) -> Scan:
     result = Scan()
     real_folder = os.path.realpath(config.folder)
     straight: dict[str, bool] = {}
-    for real in _candidates(Pattern(folder, ""), config):
+    for real in _candidates(Pattern(folder, "", CORPORA[config.corpus].ignore_rules)):
         _judge(real, document_name(real, real_folder), config, result, straight)
     return result
 
@@ -191,7 +194,7 @@ def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
         OSError: The disk does not say (no permission, input/output error).
     """
     suffixes = CORPORA[config.corpus].suffixes
-    if is_own(name, config.db_path.name, config.corpus):
+    if is_own(name, config.db_path.name, config.corpus) or is_kept(name, config):
         return None
     if suffixes and not name.lower().endswith(suffixes):
         return None
@@ -253,14 +256,29 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _pattern(folder: Path, text: str) -> Pattern:
+def _given(config: IndexConfig) -> list[Pattern]:
+    rules = CORPORA[config.corpus].ignore_rules
+    return [_pattern(config.path.parent, text, rules) for text in config.patterns]
+
+
+def _pages(config: IndexConfig) -> list[Pattern]:
+    """Return where plans' pages are, if there are any and no link is on the way."""
+    pages = config.knowledge
+    if pages is None or not CORPORA[config.corpus].pages or not pages.is_dir():
+        return []
+    anchor = config.folder if pages.is_relative_to(config.folder) else pages.parents[1]
+    real = Path(os.path.realpath(anchor)) / pages.relative_to(anchor)
+    return [Pattern(real, "*.md", rules=False)] if os.path.realpath(pages) == str(real) else []
+
+
+def _pattern(folder: Path, text: str, rules: bool) -> Pattern:  # noqa: FBT001 - the row's, handed on
     given = _at_home(text)
     parts = given.parts
     wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
     if "[" in text and (folder / given).exists():
         wild = len(parts)  # brackets may be part of a name
     base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
-    return Pattern(base, "/".join(parts[wild:]))
+    return Pattern(base, "/".join(parts[wild:]), rules)
 
 
 def _at_home(text: str) -> Path:
@@ -271,13 +289,12 @@ def _glob(glob: str) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([f"/{glob}"])
 
 
-def _candidates(pattern: Pattern, config: IndexConfig) -> Iterator[str]:
+def _candidates(pattern: Pattern) -> Iterator[str]:
     if not pattern.base.is_dir():
         yield str(pattern.base)
         return
-    rules = CORPORA[config.corpus].ignore_rules
-    listed = git_files(pattern.base) if rules else None
-    below = walk_folder(pattern.base, rules=rules) if listed is None else listed
+    listed = git_files(pattern.base) if pattern.rules else None
+    below = walk_folder(pattern.base, rules=pattern.rules) if listed is None else listed
     wanted = _glob(pattern.glob) if pattern.glob else None
     base = str(pattern.base).rstrip(os.sep)
     for relative in below:
