@@ -23,18 +23,23 @@ HELLO = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 END = 2.0
-"""Seconds a server may take to end."""
+"""Seconds a server may take to end; the longer a busy machine takes to start one, the more (`Pipe.patience`)."""
 
 
 @dataclass
 class Pipe:
-    """A server process, and every byte it has printed."""
+    """A server process, and every byte it has printed.
+
+    `patience` is the seconds it may take to end, once it was greeted: `END`, and what its start took.
+    """
 
     process: "subprocess.Popen[bytes]"
     printed: bytes = b""
     lines: list[bytes] = field(default_factory=list)
     number: int = 0
     answers: dict[object, dict[str, Any]] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+    patience: float = END
 
     def write(self, data: bytes) -> None:
         assert self.process.stdin is not None
@@ -71,6 +76,7 @@ class Pipe:
 
     def greet(self) -> dict[str, Any]:
         answer = self.ask("initialize", HELLO)
+        self.patience = END + time.monotonic() - self.began
         self.send("notifications/initialized", notify=True)
         return answer
 

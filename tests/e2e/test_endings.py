@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from piped import END, GATEWAY, Pipe, doctor, ended, grow, started
+from piped import GATEWAY, Pipe, doctor, ended, grow, started
 from projects import BIN, Project, processes
 
 
@@ -53,7 +53,7 @@ def test_a_server_ends_with_its_parent_though_somebody_else_holds_its_stdin(
         parent.wait()
         began = time.monotonic()
         assert ended(parent.pid), server
-        assert time.monotonic() - began < END
+        assert time.monotonic() - began < pipe.patience
     check_sound(words, state)
 
 
@@ -71,7 +71,7 @@ def test_a_signal_in_the_middle_of_work_leaves_nothing_half_done(
         began = time.monotonic()
         pipe.process.send_signal(stop)
         pipe.process.wait(20)
-        assert time.monotonic() - began < END
+        assert time.monotonic() - began < pipe.patience
         assert ended(pipe.process.pid)
     check_sound(words, state)
 
