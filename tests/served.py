@@ -21,13 +21,18 @@ AGREEMENTS = Path(".code-intel") / "agreements"
 
 
 def make_shop(root: Path) -> Path:
-    """Copy the shop into `root`, in git, set up, with both word indexes complete; return `root`."""
+    """Copy the shop into `root`, and make it a project as `make_project` does."""
     shutil.copytree(SHOP, root)
+    return make_project(root)
+
+
+def make_project(root: Path) -> Path:
+    """Put the files in `root` into git, set up, with both word indexes complete; return `root`."""
     apply(setup(root))
     (root / AGREEMENTS).mkdir(parents=True)
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
-    git(root, "commit", "-qm", "The shop")
+    git(root, "commit", "-qm", "All of it")
     shelves = open_project(settings_of(root))
     for shelf in shelves:
         shelf.index.complete(words_only=True)
