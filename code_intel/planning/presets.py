@@ -121,7 +121,7 @@ PRESETS = (
             r"^export[ \t]+(?:default[ \t]+)?(?:async[ \t]+)?(?:function|class|const|interface|type)\b",
             r"\bmodule\.exports\b|^__all__\b|^if __name__ ==",
             r"^func[ \t]+(?:\([^)\n]*\)[ \t]*)?(?:main|[A-Z]\w*)\(",
-            r"\bpublic[ \t]+static[ \t]+void[ \t]+main\(",
+            r"^[ \t]*public[ \t]+(?:\w+[ \t]+)*(?:class|interface|void main)\b",
             r"^[ \t]*pub[ \t]+(?:async[ \t]+)?(?:fn|struct|trait|enum)[ \t]|\bfn main\(",
         ),
         strategy=Strategy(rules=("add handler", "add endpoint")),
