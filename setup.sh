@@ -97,6 +97,7 @@ run_tests() {
 }
 
 workers() { # pytest's words for a worker a core; none where the caller chose, looks on, or wants a few tests
+  # A worker that crashes would be started again on the same file, and crash again.
   local word
   for word in "$@"; do
     case $word in
@@ -105,7 +106,7 @@ workers() { # pytest's words for a worker a core; none where the caller chose, l
       -k* | --lf | --last-failed | *.py | *.py::*) return ;;
     esac
   done
-  printf '%s\n' '-n auto --maxprocesses 8 --dist loadfile'
+  printf '%s\n' '-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0'
 }
 
 read_line() { # sets project, only and options (for init) from the words of the line
