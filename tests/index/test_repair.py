@@ -12,6 +12,7 @@ from code_intel.errors import StorageError
 from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
+from code_intel.index.indexer import Indexer
 from code_intel.index.role import Role
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -22,7 +23,7 @@ from index.samples import HashEmbedder, parsed, unit_vector
 FILES = 60
 SIZE = 384
 PAGE = 4096
-LONG = 30.0
+LONG = 60.0
 PLACES = [0, 1, 5, 20, 80, 180, 300, 420, -40]
 """The page from which on thirty are overwritten, as a failing disk would."""
 
@@ -124,10 +125,11 @@ def test_a_read_that_meets_damage_makes_the_running_indexer_rebuild(
     folder, data = sound
     config = config_of(folder, tmp_path / "x.db")
     config.db_path.write_bytes(data)
-    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
-        index.start()
-        assert index.indexer is not None
-        assert index.indexer.wait(lambda status: status.scans > 0, LONG)
+    embedder = HashEmbedder(dimensions=SIZE)
+    with Index(config, embedder=embedder) as index:
+        index.indexer = Indexer(config, embedder=embedder, every=10 * LONG)  # looks when asked
+        index.indexer.start()
+        assert index.indexer.wait(lambda status: status.turns > 0, LONG)
         overwrite(config.db_path, damage(data, page))
         with pytest.raises(StorageError) as refusal:
             answers(index)
@@ -147,7 +149,7 @@ def test_damage_met_by_a_process_without_the_role_is_repaired_by_the_one_that_ha
     with Index(config, embedder=embedder) as leader, Index(config, embedder=embedder) as follower:
         leader.start()
         assert leader.indexer is not None
-        assert leader.indexer.wait(lambda status: status.scans > 0, LONG)
+        assert leader.indexer.wait(lambda status: status.turns > 0, LONG)  # and rests now
         follower.start()
         assert follower.indexer is not None
         assert follower.indexer.wait(lambda status: status.turns > 0, LONG)
