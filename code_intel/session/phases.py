@@ -142,6 +142,7 @@ _FINDERS = (
     "get_function_at_line",
     "repo_pack",
     "analyze_impact",
+    "gistdex_query_plan",
 )
 
 ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
@@ -161,6 +162,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "search_text",
             "find_definitions",
             "find_references",
+            "gistdex_query_plan",
             "submit_semantic",
             "revert_to_exploration",
         ),
@@ -174,6 +176,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "deps_closure",
             "snippets_get",
             "analyze_structure",
+            "gistdex_query_plan",
             "submit_verification",
             "revert_to_exploration",
         ),

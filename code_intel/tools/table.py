@@ -21,6 +21,7 @@ from code_intel.tools.get_function_at_line import get_function_at_line
 from code_intel.tools.get_outcome_stats import get_outcome_stats
 from code_intel.tools.get_session_status import get_session_status
 from code_intel.tools.get_symbols import get_symbols
+from code_intel.tools.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.index_code import index_code
 from code_intel.tools.index_markdown import index_markdown
 from code_intel.tools.list_agreements import list_agreements
@@ -115,7 +116,21 @@ REPORTS = Group(
     (Tool(get_outcome_stats, "Count how sessions ended"),),
 )
 
-GROUPS = (CORE, CODE, MEANING, REPORTS)
+PLANS = Group(
+    "plans",
+    "Searches that say first what they expect, and go on until they have found it.",
+    (
+        Tool(
+            gistdex_query_plan,
+            "Plan, search, compare, refine",
+            reads=False,
+            repeats=False,
+            also=("query_plan",),
+        ),
+    ),
+)
+
+GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS)
 """What the gateway can do; `core` is listed always, the others when the setting tool_groups names them."""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)

@@ -1,0 +1,223 @@
+"""The loop of a query plan: ask, compare with what was expected, refine, until it is good enough.
+
+It knows no index: what is searched is handed in, and so is where a plan is kept. Every way out leaves a
+whole plan behind: each iteration is kept before the next begins, so that what a timeout, a cancellation or
+a killed process leaves is what was found until then (seed 003 §2.3; docs/decisions/0040).
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+
+import anyio
+from anyio import to_thread
+
+from code_intel.errors import CodeIntelError, EmbeddingError
+from code_intel.index.waiting import reading
+from code_intel.planning import evaluation, feedback, fusing, goals, refining
+from code_intel.planning.records import (
+    Evaluation,
+    Expected,
+    Found,
+    Iteration,
+    Likeness,
+    Mode,
+    Plan,
+    Search,
+    Stop,
+)
+
+Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
+"""Where progress goes: iterations done, iterations at the most, and the query that is being tried."""
+Keep = Callable[[Plan], Awaitable[None]]
+
+LEAST_RESULTS, MOST_RESULTS = 10, 50
+"""Results of an iteration: as many as are wanted, within these."""
+FUTILE = 2
+"""So many queries in a row that are no better than the best before them end a plan."""
+KEEPING = 5.0
+"""Seconds that keeping a plan may take once the call was cancelled: a file is written, no more."""
+JUDGING = 2.0
+"""Seconds that comparing by words may take though the time is over: what was found shall not be lost."""
+UNJUDGED = "evaluation: none, since comparing took too long; simpler patterns are compared sooner"
+UNLIKE = "evaluation: by words alone, since comparing meanings {}"
+
+
+async def _silent(done: float, total: float | None, message: str) -> None:
+    """Report progress to nobody."""
+
+
+async def run(
+    plan: Plan,
+    search: Search,
+    *,
+    more: int,
+    seconds: float,
+    likeness: Likeness | None = None,
+    report: Report = _silent,
+    keep: Keep | None = None,
+) -> Plan:
+    """Return the plan with at most `more` further iterations, what it found, and why it stopped.
+
+    Queries that wait are tried first, in order; then those that the evidence suggests. Each has an equal
+    share of the time that is left. One that cannot be asked, or takes longer, is an iteration with `error`,
+    and the next goes on.
+
+    Args:
+        plan: With its iterations so far; it is not changed.
+        search: Asks the index.
+        more: Iterations at the most.
+        seconds: For all of them.
+        likeness: Compares keywords with results by meaning; by words alone without it.
+        report: Told before each query, and at the end.
+        keep: Given the plan after each iteration, as one that was `stopped`; what it raises ends the plan.
+    """
+    began, spent = anyio.current_time(), plan.milliseconds
+    end = began + seconds
+    stop: Stop = "iterations"
+    first = len(plan.iterations)
+    for done in range(more):
+        query = (
+            plan.waiting[0] if plan.waiting else await to_thread.run_sync(refining.next_query, plan)
+        )
+        if query is None:
+            stop = "no_new_query"
+            break
+        await report(done, more, query)
+        share = (end - anyio.current_time()) / (more - done)
+        iteration = await _iteration(plan, query, search, share, likeness)
+        plan = replace(
+            plan,
+            iterations=(*plan.iterations, iteration),
+            waiting=plan.waiting[1:],
+            stop="stopped",
+            milliseconds=spent + _since(began),
+        )
+        plan = replace(plan, final=fusing.final(plan.iterations))
+        if keep is not None:
+            with anyio.move_on_after(KEEPING, shield=True):
+                await keep(plan)
+        if (over := _over(plan, first, end)) is not None:
+            stop = over
+            break
+    await report(len(plan.iterations) - first, more, stop)
+    return replace(plan, stop=stop, milliseconds=spent + _since(began))
+
+
+def best(plan: Plan) -> Iteration | None:
+    """Return the iteration that came closest to what was expected, the first of equals."""
+    return max(
+        plan.iterations, key=lambda each: (each.evaluation.score, bool(each.results)), default=None
+    )
+
+
+def judged_anew(plan: Plan, expected: Expected, mode: Mode) -> Plan:
+    """Return a plan whose iterations are compared with what is expected now."""
+    if (expected, mode) == (plan.expected, plan.mode):
+        return plan
+    iterations = tuple(
+        replace(
+            each,
+            expected_keywords=expected.keywords,
+            evaluation=evaluation.evaluate(each.results, expected, mode),
+        )
+        for each in plan.iterations
+    )
+    final = fusing.final(iterations)
+    return replace(plan, expected=expected, mode=mode, iterations=iterations, final=final)
+
+
+def _over(plan: Plan, first: int, end: float) -> Stop | None:
+    """Return why no further query is worth its time, if so; `first`: iterations of earlier calls."""
+    last = plan.iterations[-1]
+    if not last.error and last.evaluation.score >= plan.expected.confidence:
+        return "reached"
+    if anyio.current_time() >= end:
+        return "timeout"
+    if not plan.waiting and _futile(plan.iterations[:first], plan.iterations[first:]):
+        return "no_improvement"
+    return None
+
+
+def _futile(before: tuple[Iteration, ...], asked: tuple[Iteration, ...]) -> bool:
+    """Whether the last queries of this call were no better than the best; what failed says nothing of a query."""
+    top = max((each.evaluation.score for each in before), default=0.0)
+    in_vain = 0
+    for each in asked:
+        if each.error:
+            continue
+        in_vain = 0 if each.evaluation.score > top else in_vain + 1
+        top = max(top, each.evaluation.score)
+    return in_vain >= FUTILE
+
+
+async def _iteration(
+    plan: Plan, query: str, search: Search, seconds: float, likeness: Likeness | None
+) -> Iteration:
+    """Ask one query within its time, and compare what it finds with what was expected."""
+    began, found, error = anyio.current_time(), Found(()), ""
+    with anyio.move_on_after(seconds) as scope:
+        try:
+            found = _arranged(plan, query, await search(query))
+        except CodeIntelError as failed:
+            error = failed.message
+    if scope.cancelled_caught:
+        error = f"took longer than {max(seconds, 0.0):.3g} s"
+    left = seconds - (anyio.current_time() - began)
+    judged, degraded = await _judged(plan, found, left, likeness)
+    feedback_text, refinements = await to_thread.run_sync(_told, plan, query, found, judged)
+    return Iteration(
+        number=len(plan.iterations) + 1,
+        query=query,
+        expected_keywords=plan.expected.keywords,
+        results=found.results,
+        evaluation=judged,
+        feedback=feedback_text,
+        refinements=refinements,
+        cached=found.cached,
+        milliseconds=_since(began),
+        error=error,
+        degraded=(*found.degraded, *degraded),
+    )
+
+
+async def _judged(
+    plan: Plan, found: Found, seconds: float, likeness: Likeness | None
+) -> tuple[Evaluation, tuple[str, ...]]:
+    """Compare results with what was expected, by words where meaning cannot be compared in time, and say so."""
+    judge = partial(evaluation.evaluate, found.results, plan.expected, plan.mode)
+    why = "took too long"
+    if likeness is not None:
+        with anyio.move_on_after(seconds):
+            try:
+                return await reading(judge, likeness), ()
+            except EmbeddingError as error:
+                why = f"failed: {error.message}"
+    told = (UNLIKE.format(why),) if likeness else ()
+    with anyio.move_on_after(max(seconds, JUDGING)):
+        return await reading(judge), told
+    return evaluation.NOTHING, (*told, UNJUDGED)
+
+
+def _arranged(plan: Plan, query: str, found: Found) -> Found:
+    """Return as many results as are wanted, those first that the rules of the query ask for."""
+    results = refining.arranged(plan.strategy.rules, query, found.results)
+    return found._replace(results=results[: wanted(plan.expected)])
+
+
+def wanted(expected: Expected) -> int:
+    """Return how many results an iteration has at the most."""
+    return min(MOST_RESULTS, max(LEAST_RESULTS, expected.min_matches))
+
+
+def _told(plan: Plan, query: str, found: Found, judged: Evaluation) -> tuple[str, tuple[str, ...]]:
+    language = goals.language_of(plan.goal)
+    return (
+        feedback.feedback(judged, found.results, plan.expected, language),
+        feedback.suggestions(query, judged, found.results, plan.expected, language),
+    )
+
+
+def _since(began: float) -> float:
+    """Return milliseconds."""
+    return (anyio.current_time() - began) * 1000

@@ -1,0 +1,260 @@
+"""How a query plan is told: seed 003's fields, within the budgets of all answers (docs/decisions/0014).
+
+What does not fit is in the plan's file, and the answer says so: of results within iterations place and scores
+are told, of final ones as much text as fits, and of many iterations each less.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.planning import keeping, loop
+from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
+from code_intel.records import Hit
+from code_intel.text import visible
+from code_intel.tools.answers import BUDGET, fit, index_data, index_text, tokens
+from code_intel.tools.declaration import Answer
+from code_intel.tools.plan_sources import Source
+from code_intel.tools.suspicion import flags_of, note_of
+
+VERIFY = "Results are hypotheses: check what you build on with find_definitions or find_references."
+MOST = 9_500
+"""Tokens that an answer may take as data; what every answer may add has room beside it."""
+LINE = 90
+"""Characters of a query in the text of an answer."""
+SHOWN = 10
+"""Final results that the text of an answer has."""
+SAID, TRIED, FOUND = 350, 450, 850
+"""Tokens that feedback, iterations and final results may take in the text of an answer."""
+
+
+class Level(NamedTuple):
+    """How much is told.
+
+    Attributes:
+        iterations: The last ones.
+        results: Of each iteration.
+        items: Of each of its lists.
+        longest: Characters of a text.
+        final: Final results.
+        texts: Tokens of theirs.
+    """
+
+    iterations: int
+    results: int
+    items: int
+    longest: int
+    final: int
+    texts: int
+
+
+LEVELS = (
+    Level(100, 50, 40, 4000, 50, BUDGET),
+    Level(100, 10, 40, 400, 50, BUDGET),
+    Level(60, 5, 20, 200, 50, 1500),
+    Level(40, 2, 10, 100, 30, 1000),
+    Level(20, 1, 5, 60, 20, 600),
+    Level(12, 0, 2, 40, 10, 300),
+)
+"""The first at which the answer fits is taken."""
+
+STOPS: Mapping[Stop, str] = MappingProxyType(
+    {
+        "reached": "The confidence asked for was reached.",
+        "no_new_query": "What was found suggests no query that was not asked yet.",
+        "no_improvement": "Two queries in a row found nothing better.",
+        "iterations": "All iterations were used.",
+        "timeout": "The time was over; this is what was found until then.",
+        "stopped": "It was interrupted; this is what was found until then.",
+    }
+)
+"""What the answer says of the reason why no further query was made."""
+GO_ON = "To go on, call again with planId, and initialQueries of your own."
+
+
+def answer(plan: Plan, source: Source, saved: str) -> tuple[Answer, dict[int, list[Result]]]:
+    """Return the answer, and, by the number of each iteration, those of its results that it shows."""
+    level, *others = LEVELS
+    data = _data(plan, source, saved, level)
+    while others and tokens(json.dumps(data, ensure_ascii=False)) > MOST:
+        level = others.pop(0)
+        data = _data(plan, source, saved, level)
+    text = _text(plan, str(data["message"]), data["finalResults"]["data"])
+    shown = {each.number: list(each.results[: level.results]) for each in _last(plan, level)}
+    return Answer(data, text + index_text(source.index)), shown
+
+
+def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:
+    best = loop.best(plan)
+    told, cut = fit([_hit(each) for each in plan.final[: level.final]], level.texts)
+    found = [_result(each, text) for each, (_, text) in zip(plan.final, told, strict=False)]
+    less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
+    less = less or any(len(each.results) > level.results for each in plan.iterations)
+    matched, missed = (
+        (best.evaluation.matched, best.evaluation.unmatched)
+        if best
+        else ((), (*plan.expected.keywords, *plan.expected.patterns))
+    )
+    data: dict[str, Any] = {
+        "planId": plan.id,
+        "goal": plan.goal[: level.longest],
+        "status": keeping.standing(plan),
+        "iterations": [_iteration(each, level) for each in _last(plan, level)],
+        "finalResults": {
+            "data": found,
+            "confidence": round(keeping.score_of(plan), 6),
+            "matchedExpectations": [each[: level.longest] for each in matched],
+            "unmatchedExpectations": [each[: level.longest] for each in missed],
+        },
+        "metadata": {
+            "totalIterations": len(plan.iterations),
+            "totalTime": round(plan.milliseconds, 1),
+            "cacheHits": sum(each.cached for each in plan.iterations),
+            "improvementRate": round(improvement(plan), 6),
+        },
+        "savedAt": saved,
+        **({"structuredKnowledgePath": plan.knowledge} if plan.knowledge else {}),
+        "stopReason": plan.stop,
+        "source": plan.source,
+        "message": _message(plan, saved if less else ""),
+        "index": index_data(source.index),
+    }
+    return data | ({"truncated": True} if less else {})
+
+
+def _message(plan: Plan, rest: str) -> str:
+    """Return the summary line of seed 003, why it ended, how to go on, and where the `rest` is."""
+    status, score = keeping.standing(plan), keeping.score_of(plan)
+    count = len(plan.iterations)
+    parts = [
+        f"Query plan {status} after {count} iterations with confidence {score:.2f}.",
+        STOPS[plan.stop],
+        "" if status == "success" else GO_ON,
+        f"The rest is in {rest}." if rest else "",
+        VERIFY,
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _last(plan: Plan, level: Level) -> tuple[Iteration, ...]:
+    return plan.iterations[-level.iterations :]
+
+
+def improvement(plan: Plan) -> float:
+    """Return how much better the best query was than the first, as a difference of scores."""
+    best = loop.best(plan)
+    return best.evaluation.score - plan.iterations[0].evaluation.score if best else 0.0
+
+
+def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation's fields on the wire."""
+    return {
+        "score": round(evaluation.score, 6),
+        "metrics": metrics_data(evaluation.metrics),
+        "matchedExpectations": list(evaluation.matched),
+        "unmatchedExpectations": list(evaluation.unmatched),
+    }
+
+
+def metrics_data(metrics: Metrics) -> dict[str, float]:
+    """Return the six metrics by the names of seed 003."""
+    names = (
+        "keywordMatch",
+        "patternMatch",
+        "semanticSimilarity",
+        "coverage",
+        "precision",
+        "recall",
+    )
+    return {name: round(value, 6) for name, value in zip(names, metrics, strict=True)}
+
+
+def _iteration(each: Iteration, level: Level) -> dict[str, Any]:
+    longest, items = level.longest, level.items
+    data: dict[str, Any] = {
+        "iterationNumber": each.number,
+        "query": each.query[:longest],
+        "expectedKeywords": list(each.expected_keywords[:items]),
+        "actualResults": [_result(result) for result in each.results[: level.results]],
+        "evaluationScore": round(each.evaluation.score, 6),
+        "feedback": each.feedback[:longest],
+        "refinements": [refinement[:longest] for refinement in each.refinements[:items]],
+        "metrics": metrics_data(each.evaluation.metrics),
+        "found": len(each.results),
+        "cached": each.cached,
+        "time": round(each.milliseconds, 1),
+    }
+    data |= {"error": each.error[:longest]} if each.error else {}
+    degraded = [note[:longest] for note in each.degraded[:items]]
+    return data | ({"degraded": degraded} if degraded else {})
+
+
+def _result(result: Result, text: str | None = None) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "document": result.document,
+        "symbol": result.symbol,
+        "start_line": result.start_line,
+        "end_line": result.end_line,
+        "score": round(result.score, 4),
+        "similarity": round(result.similarity, 4),
+    }
+    if text is not None:
+        data |= {"chunk": text, "position": result.position, "why": list(result.why)}
+    return data | flags_of(text or "", result.document, result.symbol)
+
+
+def _hit(result: Result) -> Hit:
+    """Return a result as one whose text is cut as that of a search is."""
+    return Hit(
+        result.document,
+        result.text,
+        result.position,
+        result.similarity,
+        result.score,
+        result.symbol,
+        result.start_line,
+        result.end_line,
+    )
+
+
+def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
+    """Return the answer for a reader: what a client that shows no data must have to go on."""
+    head, _, rest = message.partition(". ")
+    best = loop.best(plan)
+    tried = [f"{each.number}. {_line(each)}" for each in reversed(plan.iterations)]
+    kept = _within(tried, TRIED)
+    lines = [f"{head}.", f"planId: {plan.id}"]
+    lines += [f"… {len(tried) - len(kept)} before"] if len(kept) < len(tried) else []
+    lines += reversed(kept)
+    if best:
+        refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
+        lines += _within([_short(best.feedback, 3 * LINE), *refinements], SAID)
+    lines += [note_of(results)] if note_of(results) else []
+    found: list[str] = []
+    shown, _ = fit([_hit(each) for each in plan.final[:SHOWN]], FOUND - 100)
+    for hit, text in shown:
+        name = f"  {_short(hit.symbol)}" if hit.symbol else ""
+        found.append(f"{_short(hit.document)}:{hit.start_line}-{hit.end_line}{name}")
+        found += [f"   {line}" for line in text.rstrip().splitlines()]
+    lines += _within(found, FOUND)
+    left = len(plan.final) - len(shown)
+    lines += [f"… {left} more in `finalResults`"] if left > 0 else []
+    return "\n".join((*lines, rest))
+
+
+def _within(lines: Sequence[str], budget: int) -> list[str]:
+    """Return the first lines that fit."""
+    costs = accumulate(tokens(line) + 1 for line in lines)
+    return [line for line, cost in zip(lines, costs, strict=True) if cost <= budget]
+
+
+def _line(each: Iteration) -> str:
+    known = ", known" if each.cached else ""
+    came = _short(each.error) if each.error else f"{len(each.results)} results{known}"
+    return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {came}"
+
+
+def _short(text: str, most: int = LINE) -> str:
+    return visible(text if len(text) <= most else f"{text[:most]}…")

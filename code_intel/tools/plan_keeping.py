@@ -1,0 +1,155 @@
+"""What a query plan leaves: its file, its page of knowledge, the answers of its queries, its calls in a session.
+
+Whatever cannot be kept is a warning: an answer is never lost to a full disk.
+"""
+
+import os
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from code_intel.errors import CodeIntelError
+from code_intel.planning import keeping, knowledge, queries
+from code_intel.planning.records import Iteration, Plan, Result, Search
+from code_intel.planning.settings import PlanSettings
+from code_intel.session import steps
+from code_intel.session.state import Session, Step
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.paging import files_shown
+from code_intel.tools.plan_sources import Source, documents_of
+
+MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
+T = TypeVar("T")
+
+
+@dataclass
+class Shelved:
+    """Where the plan of one call is kept; `warnings` says what could not be."""
+
+    desk: Desk
+    root: Path
+    own: PlanSettings
+    intermediate: bool = True
+    warnings: list[str] = field(default_factory=list)
+
+    async def same(self, plan: Plan) -> Plan | None:
+        """Return a kept successful plan that asked the same of the same state of the index, if there is one."""
+        found = await self._tried("looked up", thread(keeping.same, self.root, plan, plan.revision))
+        if found is None:
+            return None
+        return replace(
+            found, iterations=tuple(replace(each, cached=True) for each in found.iterations)
+        )
+
+    def cached(self, source: Source) -> Search:
+        """Return a search that asks for nothing again that is known of this state of the index."""
+        return queries.cached(self.root, source.search, source.key)
+
+    async def keep(self, plan: Plan) -> None:
+        """Keep a plan as it is."""
+        await self._tried("kept", thread(self._save, plan))
+
+    async def finish(self, plan: Plan, source: Source) -> tuple[Plan, str]:
+        """Keep what a plan found as knowledge, and then the plan; return it, and the name of its file."""
+        if source.key.revision:
+            work = thread(queries.note, self.root, source.key, plan)
+            await self._tried("noted with its queries", work)
+        if keeping.standing(plan) != "failed":
+            page = await self._tried(
+                "written down", thread(knowledge.write, self.root, plan, source.folder)
+            )
+            plan = replace(plan, knowledge=self._name(page) if page else plan.knowledge)
+        path = await self._tried("kept", thread(self._save, plan))
+        return plan, self._name(path) if path else ""
+
+    def _save(self, plan: Plan) -> Path:
+        return keeping.save(self.root, plan, intermediate=self.intermediate)
+
+    async def _tried(self, what: str, work: Awaitable[T]) -> T | None:
+        try:
+            return await work
+        except CodeIntelError as error:
+            warning = f"The plan was not {what}: {error.message} {error.hint}"
+            if warning not in self.warnings:
+                self.warnings.append(warning)
+        return None
+
+    def _name(self, path: Path) -> str:
+        """Return a path relative to the project, or as it is outside of it."""
+        return (
+            Path(os.path.relpath(path, self.desk.root)).as_posix()
+            if path.is_relative_to(self.desk.root)
+            else str(path)
+        )
+
+
+async def noted(
+    desk: Desk,
+    handle: str | None,
+    before: Session | None,
+    source: Source,
+    fresh: Sequence[Iteration],
+    shown: Mapping[int, Sequence[Result]],
+) -> list[str]:
+    """Note in the session what was searched, as the calls that the queries stand for; return what went wrong.
+
+    Args:
+        desk: The project.
+        handle: Of the session, or None.
+        before: The session as it was when the plan began.
+        source: What was asked.
+        fresh: The iterations of this call.
+        shown: By the number of an iteration, those of its results that the answer has.
+    """
+    if before is None:
+        return []
+    calls = [_call(source, each, shown.get(each.number, ())) for each in fresh]
+
+    def judgement(session: Session) -> tuple[list[str], list[Step]]:
+        # What was found for another phase or another frame is evidence for neither.
+        if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
+            return [MOVED], []
+        return [], calls
+
+    async with desk.session(handle, "gistdex_query_plan") as held:
+        return await held.decide(judgement)
+
+
+def _call(source: Source, iteration: Iteration, shown: Sequence[Result]) -> Step:
+    """Return the note of one query: what the tool that it stands for would have noted.
+
+    Of another database and of the map no file and no symbol counts: those are not this project's source.
+    """
+    if source.counts_as not in {"search_forest", "files_search"}:
+        return steps.called(
+            source.counts_as or "gistdex_query_plan",
+            iteration.query,
+            ok=not iteration.error,
+            found=len(iteration.results),
+            map_results=_returned(iteration) if source.counts_as == "search_map" else None,
+        )
+    guessed = source.counts_as == "search_forest"
+    every = documents_of(iteration.results)
+    seen = iteration.results if guessed else shown
+    return steps.called(
+        source.counts_as,
+        iteration.query,
+        ok=not iteration.error,
+        found=len(iteration.results),
+        files=every if guessed else files_shown(every, documents_of(shown)),
+        symbols=[each.symbol for each in seen if each.symbol],
+        forest_results=_returned(iteration) if guessed else None,
+    )
+
+
+def _returned(iteration: Iteration) -> list[dict[str, object]]:
+    return [
+        {
+            "document": each.document,
+            "symbol": each.symbol,
+            "score": round(each.score, 4),
+            "status": "HYPOTHESIS",
+        }
+        for each in iteration.results
+    ]

@@ -1,0 +1,257 @@
+"""What a query plan searches: an index, how it is asked, and what its answers count as in a session.
+
+A source is a row of what the caller and the session's phase leave open: the forest by words and vectors
+where search_forest may be called now, by words alone where it may not; the map; or another database of ours
+inside the project, read-only. No source moves a phase or opens a file (docs/decisions/0040).
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from code_intel.config import Settings
+from code_intel.errors import UsageError
+from code_intel.forest.search import search as search_forest
+from code_intel.index.facade import Index
+from code_intel.index.opening import inspect
+from code_intel.index.store import Store
+from code_intel.index.waiting import reading
+from code_intel.index.walk import bases
+from code_intel.planning import likeness
+from code_intel.planning.goals import language_of
+from code_intel.planning.place import is_own
+from code_intel.planning.queries import Key
+from code_intel.planning.records import Found, Result, Search
+from code_intel.records import Freshness, Hit, SearchAnswer
+from code_intel.session import phases
+from code_intel.session.state import Session
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.forest_shelf import document_name, forest_shelf
+from code_intel.tools.shelf import Shelf
+
+MOST = 50
+"""Hits of one search; some of them may be left out or put behind others."""
+FOREST, MAP = ("forest", "devrag-forest"), ("map", "devrag-map")
+PROVIDERS = (*FOREST, *MAP)
+READABLE = frozenset({"", "newer", "older"})
+"""What a file may be to be called a database of ours; the store says what to do about the others."""
+
+Seen = Callable[[SearchAnswer], None]
+
+
+@dataclass
+class Source:
+    """Which index is asked and how.
+
+    Attributes:
+        name: As plans are told and compared, such as `forest, words and vectors`.
+        search: Asks it.
+        key: What its answers depend on; without a revision where nobody here can tell.
+        counts_as: The tool that a search stands for in a session; empty when it shows nothing of the project's.
+        folder: What its documents are relative to.
+        index: How complete it was when it was asked last.
+    """
+
+    name: str
+    search: Search
+    key: Key
+    counts_as: str
+    folder: Path
+    index: Freshness = field(default_factory=Freshness)
+
+    @property
+    def revision(self) -> str:
+        """Another text whenever it may answer otherwise; empty where that cannot be told, or it is not complete."""
+        known = self.key.revision and self.key.is_whole
+        return f"{self.key.revision} {self.key.engine}".strip() if known else ""
+
+
+@asynccontextmanager
+async def source_of(
+    desk: Desk, session: Session | None, provider: str, db: str
+) -> AsyncIterator[Source]:
+    """Open what a plan searches.
+
+    Args:
+        desk: The project.
+        session: Whose phase decides whether vectors may be asked; without one they may.
+        provider: One of `PROVIDERS`, or empty for the forest.
+        db: Another database inside the project, or empty.
+
+    Raises:
+        UsageError: There is no such provider, or the file is no database of ours in this project.
+        PhaseError: The session may not ask the map now.
+    """
+    if provider and provider not in PROVIDERS:
+        raise UsageError(
+            f"provider {provider[:40]!r} is none of {', '.join(PROVIDERS)}.",
+            details={"field": "provider"},
+        )
+    path = await thread(_database, desk, db) if db.strip() else None
+    if path is not None and _same(path, desk.map.config.db_path):
+        provider, path = MAP[0], None
+    elif path is not None and _same(path, desk.forest.config.db_path):
+        path = None
+    hybrid = session is None or "search_forest" in phases.allowed_tools(session)
+    if path is not None:
+        with Index(replace(desk.forest.config, db_path=path), readonly=True) as other:
+            shelf = replace(forest_shelf(desk), index=other, forest=other)
+            yield await _local(shelf, db, "", hybrid=hybrid)
+    elif provider in MAP:
+        if session is not None:
+            phases.check_allowed(session, "search_map", desk.offered or None)
+        yield _map(desk)
+    elif hybrid:
+        yield await _hybrid(desk)
+    else:
+        yield await _local(forest_shelf(desk), "forest", "files_search", hybrid=False)
+
+
+async def _hybrid(desk: Desk) -> Source:
+    """Return the forest as search_forest asks it, wherever it is."""
+    elsewhere = "devrag-forest" in desk.settings.upstreams
+
+    async def search(query: str) -> Found:
+        answer = await desk.searcher.search_forest(query, MOST)
+        source.index = answer.index
+        return await thread(
+            _found, desk.settings, desk.forest, answer, query, measured=not elsewhere
+        )
+
+    name = "forest, words and vectors"
+    key = Key(name, "") if elsewhere else await thread(_key, name, desk.forest, hybrid=True)
+    source = Source(name, search, key, "search_forest", desk.forest.config.folder)
+    return source
+
+
+async def _local(shelf: Shelf, name: str, counts_as: str, *, hybrid: bool) -> Source:
+    """Return an index of this machine, asked without any server."""
+
+    def ask(query: str) -> tuple[Found, Freshness]:
+        if hybrid:
+            answer = shelf.search(query, MOST)
+        else:
+            shelf.index.poke()
+            folders = bases(shelf.index.config)
+            hits = search_forest(shelf.index.store, query, None, top_k=MOST, bases=folders)
+            answer = SearchAnswer(tuple(hits), shelf.index.freshness())
+        return _found(shelf.settings, shelf.index, answer, query, measured=hybrid), answer.index
+
+    async def search(query: str) -> Found:
+        found, source.index = await reading(ask, query)
+        return found
+
+    told = f"{name}, {'words and vectors' if hybrid else 'words'}"
+    key = await thread(_key, told, shelf.index, hybrid=hybrid)
+    source = Source(told, search, key, counts_as, shelf.index.config.folder)
+    return source
+
+
+def _map(desk: Desk) -> Source:
+    """Return the map; its scores are calibrated, and nothing of a session follows from them here."""
+
+    async def search(query: str) -> Found:
+        answer = await desk.searcher.search_map(query, MOST)
+        source.index = answer.index
+        results = tuple(
+            replace(_result(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
+            for hit in answer.hits
+            if hit.agreement is not None
+        )
+        return Found(results, answer.index.degraded)
+
+    source = Source("map", search, Key("map", ""), "search_map", desk.map.config.folder)
+    return source
+
+
+def _found(
+    settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
+) -> Found:
+    """Return an answer of the forest as plans compare it: whole texts, likeness calibrated.
+
+    Plans find nothing that plans have written: they would confirm themselves.
+
+    `measured` says whether the hits' similarities are cosines between vectors of this very index.
+    """
+    folder = index.config.folder
+    hits = [hit for hit in answer.hits if not is_own(settings, folder / hit.document)]
+    identity = index.store.generations.active().identity if measured else ""
+    whole = _texts(index.store, (hit.document for hit in hits))
+    results = []
+    for hit in hits:
+        local = whole.get((hit.document, hit.position), "")
+        text = local if local.startswith(hit.chunk.rstrip()) else hit.chunk
+        cosine = 2 * hit.similarity - 1
+        known = identity and hit.similarity
+        alike = likeness.of_cosine(cosine, identity, language_of(query)) if known else None
+        results.append(
+            _result(hit, text, likeness.by_words(query, text) if alike is None else alike)
+        )
+    return Found(tuple(results), answer.index.degraded)
+
+
+def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]:
+    """Return the chunks of documents as they are indexed: an answer on its way here was cut to its budget."""
+    rows = store.chunks_of(dict.fromkeys(documents))
+    return {(row.path, row.position): row.text for row in rows}
+
+
+def _result(hit: Hit, text: str, similarity: float) -> Result:
+    return Result(
+        document=hit.document,
+        text=text,
+        similarity=min(1.0, max(0.0, similarity)),
+        score=hit.score or 0.0,
+        symbol=hit.symbol,
+        start_line=hit.start_line,
+        end_line=hit.end_line,
+        position=hit.position,
+        why=hit.why,
+    )
+
+
+def _key(name: str, index: Index, *, hybrid: bool) -> Key:
+    """Return what the answers of a local index depend on."""
+    condition = index.freshness()
+    whole = condition.state == "fresh" and not (hybrid and condition.pending)
+    engine = index.store.generations.active().identity if hybrid else ""
+    return Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
+
+
+def _database(desk: Desk, db: str) -> Path:
+    """Return the database that a caller names.
+
+    Raises:
+        UsageError: It is outside the project, not there, or none of ours.
+    """
+    document_name(desk, db, "db")
+    path = Path(os.path.realpath(desk.root / db.strip()))
+    if not path.is_relative_to(os.path.realpath(desk.root)):
+        raise _no_database(f"{db[:200]} leads outside the project")
+    if not path.is_file():
+        raise _no_database(f"{db[:200]} is no file")
+    connection, reason = inspect(path, readonly=True)
+    if connection is not None:
+        connection.close()
+    if reason not in READABLE:
+        raise _no_database(f"{db[:200]} is no index of ours")
+    return path
+
+
+def _no_database(problem: str) -> UsageError:
+    return UsageError(
+        f"{problem}.",
+        hint="Name an index database inside the project, or leave db out to ask the project's own.",
+        details={"field": "db"},
+    )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def documents_of(results: Sequence[Result]) -> list[str]:
+    """Return the documents of results, each once, best first."""
+    return list(dict.fromkeys(each.document for each in results))

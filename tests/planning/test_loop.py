@@ -1,0 +1,318 @@
+"""The loop of a query plan: what it tries, when it stops, and what is left whatever ends it."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from code_intel.errors import EmbeddingError, UpstreamError
+from code_intel.planning import loop
+from code_intel.planning.records import Expected, Found, Plan, Result, Search, Strategy
+
+pytestmark = pytest.mark.anyio
+
+GOOD = tuple(
+    Result(f"src/cart{at}.py", "class Cart: total of the checkout", 1.0, position=at)
+    for at in range(3)
+)
+POOR = (Result("src/till.py", "def total(): ...", 0.1),)
+EXPECTED = Expected(("cart", "checkout"), min_matches=1)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def a_plan(*waiting: str, expected: Expected = EXPECTED) -> Plan:
+    return Plan("7c9e6679-7425-40de-944b-e07fc1f90ae7", "cart total", expected, waiting=waiting)
+
+
+class Index:
+    """Answers by query; remembers what it was asked."""
+
+    def __init__(
+        self, answers: dict[str, Sequence[Result]], default: Sequence[Result] = ()
+    ) -> None:
+        self.answers, self.default = answers, default
+        self.asked: list[str] = []
+
+    async def __call__(self, query: str) -> Found:
+        self.asked.append(query)
+        await anyio.lowlevel.checkpoint()
+        return Found(tuple(self.answers.get(query, self.default)))
+
+
+async def run(plan: Plan, search: Search, more: int = 5, seconds: float = 30.0) -> Plan:
+    return await loop.run(plan, search, more=more, seconds=seconds)
+
+
+async def test_a_query_that_finds_what_was_expected_is_the_last() -> None:
+    index = Index({"first": POOR, "second": GOOD, "third": GOOD})
+    done = await run(a_plan("first", "second", "third"), index)
+    assert done.stop == "reached"
+    assert index.asked == ["first", "second"]
+    assert done.final == GOOD
+    assert [each.number for each in done.iterations] == [1, 2]
+    assert done.waiting == ("third",)
+
+
+async def test_every_query_that_waits_is_tried_even_when_none_is_better() -> None:
+    queries = tuple(f"query {at}" for at in range(5))
+    index = Index({}, POOR)
+    done = await run(a_plan(*queries), index, more=5)
+    assert tuple(index.asked) == queries
+    assert done.final == POOR
+
+
+async def test_two_queries_of_its_own_in_a_row_that_are_no_better_end_it() -> None:
+    index = Index({}, POOR)
+    done = await run(a_plan("cart total"), index, more=20)
+    assert done.stop == "no_improvement"
+    assert len(done.iterations) == 3
+    assert len(set(index.asked)) == 3
+
+
+async def test_it_ends_where_the_evidence_suggests_nothing_new() -> None:
+    plan = replace(a_plan("cart", "total"), goal="cart", expected=Expected(("cart",)))
+    done = await run(plan, Index({}), more=20)
+    assert done.stop in {"no_new_query", "no_improvement"}
+    assert len(done.iterations) < 20
+
+
+async def test_no_more_iterations_are_made_than_were_asked_for() -> None:
+    index = Index({}, POOR)
+    done = await run(a_plan("cart total", "other"), index, more=1)
+    assert (done.stop, index.asked) == ("iterations", ["cart total"])
+    more = await run(done, index, more=1)
+    assert index.asked == ["cart total", "other"]
+    assert [each.number for each in more.iterations] == [1, 2]
+    assert more.milliseconds > done.milliseconds
+
+
+async def test_a_search_that_hangs_has_its_share_of_the_time_and_the_next_goes_on() -> None:
+    ended = anyio.Event()
+
+    async def search(query: str) -> Found:
+        if query == "hangs":
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended.set()
+        return Found(GOOD)
+
+    with anyio.fail_after(5):
+        done = await run(a_plan("hangs", "answers"), search, more=2, seconds=0.2)
+    first, second = done.iterations
+    assert "took longer than 0.1 s" in first.error
+    assert (first.results, first.evaluation.score) == ((), 0.0)
+    assert ended.is_set()
+    assert (second.results, done.stop) == (GOOD, "reached")
+
+
+async def test_when_the_time_is_over_what_was_found_until_then_is_there() -> None:
+    async def search(query: str) -> Found:
+        if query == "answers":
+            return Found(POOR)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    with anyio.fail_after(5):
+        done = await run(a_plan("answers", "hangs"), search, more=2, seconds=0.1)
+    assert (done.stop, done.final) == ("timeout", POOR)
+    assert [bool(each.error) for each in done.iterations] == [False, True]
+
+
+async def test_a_search_that_fails_once_is_an_iteration_with_its_error() -> None:
+    index = Index({"second": GOOD})
+
+    async def search(query: str) -> Found:
+        if query == "first":
+            raise UpstreamError("devrag-forest: it refused.")
+        return await index(query)
+
+    done = await run(a_plan("first", "second"), search)
+    assert [each.error for each in done.iterations] == ["devrag-forest: it refused.", ""]
+    assert (done.stop, done.final) == ("reached", GOOD)
+
+
+async def test_a_search_that_fails_each_time_ends_with_what_was_tried() -> None:
+    async def search(query: str) -> Found:
+        raise UpstreamError(f"devrag-forest: it refused {query}.")
+
+    done = await run(a_plan("first", "second", "third"), search, more=3)
+    assert [each.error for each in done.iterations] == [
+        f"devrag-forest: it refused {query}." for query in ("first", "second", "third")
+    ]
+    assert (done.stop, done.final) == ("iterations", ())
+
+
+async def test_what_is_no_error_of_ours_is_not_hidden() -> None:
+    async def search(query: str) -> Found:
+        raise ZeroDivisionError(query)
+
+    with pytest.raises(ZeroDivisionError):
+        await run(a_plan("first"), search)
+
+
+async def test_each_iteration_is_reported_and_kept_before_the_next() -> None:
+    told: list[tuple[float, float | None, str]] = []
+    kept: list[Plan] = []
+
+    async def report(done: float, total: float | None, message: str) -> None:
+        told.append((done, total, message))
+
+    async def keep(plan: Plan) -> None:
+        kept.append(plan)
+
+    index = Index({"second": GOOD}, POOR)
+    await loop.run(a_plan("first", "second"), index, more=4, seconds=30, report=report, keep=keep)
+    assert told == [(0, 4, "first"), (1, 4, "second"), (2, 4, "reached")]
+    assert [(len(plan.iterations), plan.stop, plan.final) for plan in kept] == [
+        (1, "stopped", POOR),
+        (2, "stopped", GOOD),
+    ]
+
+
+@pytest.mark.parametrize("place", ["search", "report", "likeness"])
+async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing_running(
+    place: str,
+) -> None:
+    kept: list[Plan] = []
+    reached, goes_on = anyio.Event(), threading.Event()
+    before = threading.active_count()
+
+    async def hang(where: str, at: int) -> None:
+        if where == place and at == 1:
+            reached.set()
+            await anyio.sleep_forever()
+
+    async def search(query: str) -> Found:
+        await hang("search", len(kept))
+        return Found(POOR if query else ())
+
+    async def report(done: float, *_: object) -> None:
+        await hang("report", int(done))
+
+    def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
+        if place == "likeness" and kept:
+            anyio.from_thread.run_sync(reached.set)
+            goes_on.wait(10)
+        return [[0.0] * len(results) for _ in keywords]
+
+    async def keep(plan: Plan) -> None:
+        kept.append(plan)
+
+    plan = replace(a_plan("first", "second"), mode="semantic")
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+
+            async def work() -> None:
+                await loop.run(
+                    plan,
+                    search,
+                    more=5,
+                    seconds=30,
+                    likeness=likeness,
+                    report=report,
+                    keep=keep,
+                )
+
+            group.start_soon(work)
+            await reached.wait()
+            group.cancel_scope.cancel()
+    goes_on.set()
+    assert [len(each.iterations) for each in kept] == [1]
+    assert kept[0].stop == "stopped"
+    assert threading.active_count() <= before + 2  # idle workers of the pool
+
+
+async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -> None:
+    kept: list[Plan] = []
+    begun = anyio.Event()
+
+    async def keep(plan: Plan) -> None:
+        begun.set()
+        await to_thread.run_sync(lambda: None)  # a checkpoint that a cancellation would take
+        kept.append(plan)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+
+            async def work() -> None:
+                await loop.run(a_plan("first"), Index({}, POOR), more=5, seconds=30, keep=keep)
+
+            group.start_soon(work)
+            await begun.wait()
+            group.cancel_scope.cancel()
+    assert [len(plan.iterations) for plan in kept] == [1]
+
+
+async def test_twenty_plans_at_once_do_not_mix() -> None:
+    done: dict[int, Plan] = {}
+
+    async def one(at: int) -> None:
+        found = tuple(replace(each, document=f"{at}/{each.document}") for each in GOOD)
+        index = Index({f"query {at}": found})
+        done[at] = await run(a_plan(f"wrong {at}", f"query {at}"), index)
+
+    async with anyio.create_task_group() as group:
+        for at in range(20):
+            group.start_soon(one, at)
+    assert {plan.final[0].document for plan in done.values()} == {
+        f"{at}/src/cart0.py" for at in range(20)
+    }
+    assert {plan.stop for plan in done.values()} == {"reached"}
+
+
+async def test_meanings_that_cannot_be_compared_are_compared_by_words_and_said_so() -> None:
+    def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
+        raise EmbeddingError(f"no model for {len(keywords) * len(results)} pairs")
+
+    plan = replace(a_plan("first"), mode="semantic")
+    done = await loop.run(plan, Index({}, POOR), more=1, seconds=30, likeness=likeness)
+    assert done.iterations[0].degraded == (
+        "evaluation: by words alone, since comparing meanings failed: no model for 2 pairs",
+    )
+    assert done.iterations[0].evaluation.score > 0
+
+
+async def test_meanings_that_take_too_long_are_compared_by_words() -> None:
+    goes_on = threading.Event()
+
+    def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
+        goes_on.wait(10)
+        return [[1.0] * len(results) for _ in keywords]
+
+    plan = replace(a_plan("first"), mode="semantic")
+    with anyio.fail_after(5):
+        done = await loop.run(plan, Index({}, POOR), more=1, seconds=0.1, likeness=likeness)
+    goes_on.set()
+    assert done.iterations[0].degraded[0].endswith("took too long")
+    assert (done.final, done.stop) == (POOR, "timeout")
+
+
+async def test_results_that_a_rule_asks_for_come_first_and_no_more_than_are_wanted() -> None:
+    rest = tuple(Result(f"src/{at}.py", "cart", 0.5) for at in range(30))
+    found = (*rest, Result("tests/cart.test.ts", "cart", 0.1))
+    plan = replace(
+        a_plan("cart total *.test.ts"), strategy=Strategy(rules=("add filters for *.test.ts",))
+    )
+    plan = replace(plan, waiting=("cart test ts",))
+    done = await run(plan, Index({}, found), more=1)
+    results = done.iterations[0].results
+    assert results[0].document == "tests/cart.test.ts"
+    assert len(results) == 10
+    wide = replace(plan, expected=replace(EXPECTED, min_matches=25))
+    assert len((await run(wide, Index({}, found), more=1)).iterations[0].results) == 25
+
+
+async def test_what_is_expected_anew_is_compared_with_what_was_found_before() -> None:
+    done = await run(a_plan("first"), Index({}, POOR), more=1)
+    anew = loop.judged_anew(done, Expected(("total",), min_matches=1), "strict")
+    assert anew.iterations[0].evaluation.matched == ("total",)
+    assert anew.iterations[0].expected_keywords == ("total",)
+    assert loop.judged_anew(done, done.expected, done.mode) is done

@@ -1,0 +1,577 @@
+"""`gistdex_query_plan` through the gateway: each input and output, and what a plan leaves behind."""
+
+import json
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.config import load_settings
+from code_intel.planning import keeping, place
+from code_intel.tools.shelf import open_project
+from projects import ERAS, Caller
+from served import gateway, index_server, settings_of
+
+pytestmark = pytest.mark.anyio
+
+GOAL = "How is the cart total computed?"
+CART = "src/cart/cart.py"
+UNREACHED = {"keywords": ["cart", "nowheretobefound"], "confidence": 1}
+
+
+def plan_of(root: Path, answer: dict[str, Any]) -> dict[str, Any]:
+    return dict(json.loads((root / answer["savedAt"]).read_text("utf-8")))
+
+
+def queries_of(answer: dict[str, Any]) -> list[str]:
+    return [each["query"] for each in answer["iterations"]]
+
+
+async def journal(call: Caller) -> list[dict[str, Any]]:
+    status = await call("get_session_status")
+    return list(status["recent_calls"])
+
+
+@pytest.mark.covers(
+    "tool.gistdex_query_plan",
+    "field.gistdex_query_plan: goal expectedResults maxIterations",
+    "field.gistdex_query_plan.expectedResults: keywords contentPatterns",
+    "answer.gistdex_query_plan: planId goal status iterations finalResults metadata savedAt",
+    "answer.gistdex_query_plan: structuredKnowledgePath stopReason source message index",
+    "row.plan_iteration: iterationNumber query expectedKeywords actualResults evaluationScore feedback",
+    "row.plan_iteration: refinements metrics found cached time degraded",
+    "row.plan_metrics: keywordMatch patternMatch semanticSimilarity coverage precision recall",
+    "row.plan_result: document symbol start_line end_line score similarity chunk position why",
+    "row.plan_final: data confidence matchedExpectations unmatchedExpectations",
+    "row.plan_metadata: totalIterations totalTime cacheHits improvementRate",
+)
+async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            expectedResults={"keywords": ["cart", "total"], "contentPatterns": [r"def \w+\("]},
+            maxIterations=3,
+        )
+    (first,) = answer["iterations"]
+    best = first["actualResults"][0]
+    metrics = first["metrics"]
+    final = answer["finalResults"]
+    assert answer == {
+        "planId": str(uuid.UUID(answer["planId"])),
+        "goal": GOAL,
+        "status": "success",
+        "iterations": [first],
+        "finalResults": {
+            "data": final["data"],
+            "confidence": first["evaluationScore"],
+            "matchedExpectations": ["cart", "total", r"def \w+\("],
+            "unmatchedExpectations": [],
+        },
+        "metadata": {
+            "totalIterations": 1,
+            "totalTime": answer["metadata"]["totalTime"],
+            "cacheHits": 0,
+            "improvementRate": 0,
+        },
+        "savedAt": f".gistdex/cache/plans/{answer['planId']}.json",
+        "structuredKnowledgePath": answer["structuredKnowledgePath"],
+        "stopReason": "reached",
+        "source": "forest, words and vectors",
+        "message": answer["message"],
+        "index": answer["index"],
+    }
+    assert first == {
+        "iterationNumber": 1,
+        "query": GOAL,
+        "expectedKeywords": ["cart", "total"],
+        "actualResults": first["actualResults"],
+        "evaluationScore": first["evaluationScore"],
+        "feedback": first["feedback"],
+        "refinements": first["refinements"],
+        "metrics": metrics,
+        "found": len(first["actualResults"]),
+        "cached": False,
+        "time": first["time"],
+        "degraded": first["degraded"],
+    }
+    assert best == {
+        "document": CART,
+        "symbol": "ShoppingCart",
+        "start_line": 16,
+        "end_line": 36,
+        "score": 1,
+        "similarity": best["similarity"],
+    }
+    shown = final["data"][0]
+    assert shown == best | {
+        "chunk": shown["chunk"],
+        "position": 1,
+        "why": shown["why"],
+    }
+    assert "def total(self)" in shown["chunk"]
+    assert "words" in shown["why"]
+    weights = {
+        "keywordMatch": 0.25,
+        "patternMatch": 0.15,
+        "semanticSimilarity": 0.25,
+        "coverage": 0.15,
+        "precision": 0.10,
+        "recall": 0.10,
+    }
+    assert metrics.keys() == weights.keys()
+    assert first["evaluationScore"] == pytest.approx(
+        sum(weights[name] * metrics[name] for name in weights), abs=1e-5
+    )
+    assert (metrics["coverage"], metrics["recall"]) == (1, 1)
+    assert 0 < metrics["precision"] <= 1
+    assert answer["metadata"]["totalTime"] >= first["time"] > 0
+    assert answer["message"].startswith(
+        f"Query plan success after 1 iterations with confidence {first['evaluationScore']:.2f}"
+    )
+    page = shop / answer["structuredKnowledgePath"]
+    assert CART in page.read_text("utf-8")
+    assert plan_of(shop, answer)["iterations"][0]["query"] == GOAL
+
+
+@pytest.mark.covers("tool.gistdex_query_plan")
+@pytest.mark.parametrize("era", ERAS)
+async def test_it_answers_to_its_short_name_and_is_listed_once_where_plans_are(
+    shop: Path, era: str
+) -> None:
+    (shop / ".code-intel" / "config.toml").write_text('tool_groups = ["plans"]\n', "utf-8")
+    async with gateway(shop, era) as call:
+        listed = [tool.name for tool in (await call.client.list_tools()).tools]
+        short = await call("query_plan", goal=GOAL, maxIterations=1)
+    assert listed.count("gistdex_query_plan") == 1
+    assert "query_plan" not in listed
+    assert short["goal"] == GOAL
+
+
+@pytest.mark.covers("field.gistdex_query_plan.initialQueries")
+async def test_the_callers_queries_are_tried_first_all_of_them_and_in_order(shop: Path) -> None:
+    given = ["csv writer", "password hash", "shipping zones"]
+    async with gateway(shop) as call:
+        answer = await call(
+            "gistdex_query_plan", goal=GOAL, initialQueries=given, expectedResults=UNREACHED
+        )
+    assert queries_of(answer)[:4] == [*given, GOAL]
+
+
+@pytest.mark.covers("answer.gistdex_query_plan: stopReason", "row.plan_metadata.improvementRate")
+async def test_how_much_better_the_best_query_was_than_the_first_is_told(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            initialQueries=["csv writer"],
+            expectedResults=UNREACHED,
+            maxIterations=2,
+        )
+    first, second = (each["evaluationScore"] for each in answer["iterations"])
+    assert second > first
+    assert answer["metadata"]["improvementRate"] == pytest.approx(second - first, abs=1e-5)
+    assert answer["stopReason"] == "iterations"
+    assert answer["finalResults"]["unmatchedExpectations"] == ["nowheretobefound"]
+    assert answer["finalResults"]["data"][0]["document"] == CART
+
+
+@pytest.mark.covers("field.gistdex_query_plan.expectedResults: minMatches confidence")
+async def test_how_many_results_and_which_score_will_do_decide_the_end(shop: Path) -> None:
+    keywords = {"keywords": ["cart", "total", "checkout"]}
+    async with gateway(shop) as call:
+
+        async def asked(**expected: object) -> dict[str, Any]:
+            return await call("gistdex_query_plan", goal=GOAL, expectedResults=keywords | expected)
+
+        easy = await asked(confidence=0.3)
+        hard = await asked(confidence=0.99)
+        many = await asked(minMatches=50, confidence=0.3)
+        few = await asked(minMatches=1, confidence=0.3)
+    assert (easy["status"], easy["stopReason"]) == ("success", "reached")
+    assert len(easy["iterations"]) == 1 < len(hard["iterations"])
+    assert hard["status"] == "partial"
+    assert few["iterations"][0]["metrics"]["coverage"] == 1
+    found = many["iterations"][0]["found"]
+    assert many["iterations"][0]["metrics"]["coverage"] == pytest.approx(found / 50)
+
+
+@pytest.mark.covers("field.gistdex_query_plan.evaluationMode")
+async def test_the_mode_decides_whether_a_keyword_counts(shop: Path) -> None:
+    async with gateway(shop) as call:
+
+        async def matched(mode: str | None, keyword: str) -> bool:
+            answer = await call(
+                "gistdex_query_plan",
+                goal=GOAL,
+                maxIterations=1,
+                evaluationMode=mode,
+                expectedResults={"keywords": [keyword]},
+            )
+            return bool(answer["finalResults"]["matchedExpectations"] == [keyword])
+
+        assert await matched("strict", "ShoppingCart")
+        assert not await matched("strict", "shoppingcart")
+        assert await matched("fuzzy", "shoppingcart")
+        assert await matched(None, "shoppingcatr") is False
+        assert await matched("fuzzy", "shoppingcard")  # one letter off
+        assert await matched("semantic", "shoppingcart")
+
+
+@pytest.mark.covers(
+    "field.gistdex_query_plan.strategy: initialMode", "field.gistdex_query_plan.strategy"
+)
+async def test_a_broad_plan_begins_with_two_keywords_a_specific_one_with_all(shop: Path) -> None:
+    goal = "How does the cart compute its total with shipping?"
+    async with gateway(shop) as call:
+
+        async def first(**strategy: str) -> str:
+            answer = await call("gistdex_query_plan", goal=goal, maxIterations=1, strategy=strategy)
+            return queries_of(answer)[0]
+
+        assert await first() == goal
+        broad, specific = await first(initialMode="broad"), await first(initialMode="specific")
+    assert len(broad.split()) == 2
+    assert specific.startswith(broad)
+    assert len(specific.split()) > 2
+
+
+@pytest.mark.covers("field.gistdex_query_plan.strategy.refinementMethod")
+async def test_the_method_decides_what_a_refined_query_is_made_of(shop: Path) -> None:
+    async with gateway(shop) as call:
+
+        async def refined(method: str) -> str:
+            answer = await call(
+                "gistdex_query_plan",
+                goal=GOAL,
+                maxIterations=2,
+                strategy={"refinementMethod": method},
+                expectedResults={"keywords": ["cart", "voucher"], "confidence": 1},
+            )
+            return queries_of(answer)[1]
+
+        missing, common, both = [
+            await refined(method) for method in ("keywords", "semantic", "hybrid")
+        ]
+    assert "voucher" in missing
+    assert "voucher" not in common
+    assert common != GOAL
+    assert "voucher" in both
+    assert both != missing
+
+
+@pytest.mark.covers("field.gistdex_query_plan.strategy.expansionRules")
+async def test_rules_add_words_and_say_where_results_shall_come_from(shop: Path) -> None:
+    async with gateway(shop) as call:
+
+        async def ruled(*rules: str) -> dict[str, Any]:
+            answer = await call(
+                "gistdex_query_plan",
+                goal="cart",
+                maxIterations=2,
+                strategy={"expansionRules": [*rules]},
+                expectedResults={"keywords": ["cart", "voucher"], "confidence": 1},
+            )
+            return dict(answer["iterations"][1])
+
+        plain = await ruled()
+        words = await ruled("add invoice")
+        glob = await ruled("add filters for *.tsx")
+        folder = await ruled("search in docs")
+    assert "invoice" not in plain["query"]
+    assert "invoice" in words["query"]
+    assert glob["actualResults"][0]["document"].endswith(".tsx")
+    assert not plain["actualResults"][0]["document"].endswith(".tsx")
+    assert folder["actualResults"][0]["document"].startswith("docs/")
+
+
+@pytest.mark.covers("field.gistdex_query_plan.saveIntermediateResults")
+async def test_texts_of_every_query_are_kept_or_those_of_the_final_results_alone(
+    shop: Path,
+) -> None:
+    async with gateway(shop) as call:
+        every, final = [
+            await call(
+                "gistdex_query_plan",
+                goal=GOAL,
+                maxIterations=1,
+                saveIntermediateResults=kept,
+                expectedResults={"keywords": [keyword]},
+            )
+            for kept, keyword in ((True, "cart"), (False, "total"))
+        ]
+    kept, left = plan_of(shop, every), plan_of(shop, final)
+    assert kept["iterations"][0]["actualResults"][0]["text"]
+    assert {each["text"] for each in left["iterations"][0]["actualResults"]} == {""}
+    assert left["finalResults"][0]["text"]
+
+
+@pytest.mark.covers(
+    "field.gistdex_query_plan.provider",
+    "answer.gistdex_query_plan.source",
+    "row.plan_result: symbol",
+)
+async def test_the_map_is_asked_instead_and_its_scores_are_the_likeness(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await call(
+            "add_agreement",
+            nl_term="買い物かごの合計",
+            symbol="ShoppingCart.total",
+            code_evidence="it is",
+        )
+        names = [
+            await call(
+                "gistdex_query_plan", goal="買い物かごの合計", provider=name, maxIterations=1
+            )
+            for name in ("map", "devrag-map", "forest", "devrag-forest")
+        ]
+        error = await call.refused("gistdex_query_plan", goal=GOAL, provider="google")
+    assert [answer["source"] for answer in names] == [
+        *["map"] * 2,
+        *["forest, words and vectors"] * 2,
+    ]
+    (best,) = names[0]["finalResults"]["data"]
+    assert best["symbol"] == "ShoppingCart.total"
+    assert best["similarity"] == best["score"] > 0.6
+    assert error["field"] == "provider"
+    assert "devrag-map" in error["message"]
+
+
+@pytest.mark.covers("field.gistdex_query_plan.db")
+async def test_another_database_of_the_project_is_asked_and_only_read(
+    shop: Path, tmp_path: Path
+) -> None:
+    other = shop / "older.db"
+    shutil.copy(shop / "vectors-forest.db", other)
+    (shop / "notes.db").write_text("no database", "utf-8")
+    shutil.copy(shop / "vectors-forest.db", tmp_path / "outside.db")
+    (shop / "linked.db").symlink_to(tmp_path / "outside.db")
+    before = other.read_bytes()
+    async with gateway(shop) as call:
+        answer = await call("gistdex_query_plan", goal=GOAL, db="older.db", maxIterations=1)
+        own = await call("gistdex_query_plan", goal=GOAL, db="vectors-forest.db", maxIterations=1)
+        errors = [
+            await call.refused("gistdex_query_plan", goal=GOAL, db=name)
+            for name in ("notes.db", "linked.db", "missing.db", "../outside.db", "src")
+        ]
+    assert answer["source"] == "older.db, words and vectors"
+    assert answer["finalResults"]["data"][0]["document"] == CART
+    assert own["source"] == "forest, words and vectors"
+    assert {error["field"] for error in errors} == {"db"}
+    assert other.read_bytes() == before
+    assert (shop / "notes.db").read_text("utf-8") == "no database"
+
+
+@pytest.mark.covers("field.gistdex_query_plan: planId")
+async def test_a_caller_steers_one_query_at_a_time(shop: Path) -> None:
+    async with gateway(shop) as call:
+
+        async def step(**more: object) -> dict[str, Any]:
+            return await call("gistdex_query_plan", goal=GOAL, maxIterations=1, **more)
+
+        first = await step(initialQueries=["csv writer"], expectedResults=UNREACHED)
+        second = await step(planId=first["planId"])
+        third = await step(planId=first["planId"], initialQueries=["shipping zones"])
+        anew = await step(
+            planId=first["planId"],
+            expectedResults={"keywords": ["zones"], "confidence": 0.1},
+            initialQueries=["zones"],
+        )
+        other = await call.refused("gistdex_query_plan", goal="another", planId=first["planId"])
+        unknown = await call.refused("gistdex_query_plan", goal=GOAL, planId=str(uuid.uuid4()))
+    assert queries_of(third) == ["csv writer", GOAL, "shipping zones"]
+    assert second["planId"] == third["planId"] == first["planId"]
+    assert third["metadata"]["totalIterations"] == 3
+    assert third["metadata"]["totalTime"] > first["metadata"]["totalTime"]
+    assert "planId" in first["message"]
+    assert anew["status"] == "success"
+    assert {tuple(each["expectedKeywords"]) for each in anew["iterations"]} == {("zones",)}
+    assert (other["error"], other["field"]) == ("invalid_argument", "goal")
+    assert (unknown["error"], unknown["field"]) == ("not_found", "planId")
+
+
+async def test_a_plan_goes_on_where_it_was_searched(shop: Path) -> None:
+    async with gateway(shop) as call:
+        first = await call("gistdex_query_plan", goal=GOAL, provider="map", maxIterations=1)
+        second = await call(
+            "gistdex_query_plan", goal=GOAL, planId=first["planId"], maxIterations=1
+        )
+    assert second["source"] == "map"
+
+
+@pytest.mark.covers("field.gistdex_query_plan: preset")
+async def test_a_preset_expects_what_the_caller_does_not_say(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call("gistdex_query_plan", goal="cart", preset="tests", maxIterations=1)
+        said = await call(
+            "gistdex_query_plan",
+            goal="cart",
+            preset="tests",
+            expectedResults={"keywords": ["total"]},
+            maxIterations=1,
+        )
+        error = await call.refused("gistdex_query_plan", goal="cart", preset="no such")
+    assert answer["iterations"][0]["expectedKeywords"] == ["cart", "test"]
+    assert said["iterations"][0]["expectedKeywords"] == ["total"]
+    assert error["field"] == "preset"
+    assert "tests" in error["hint"]
+
+
+@pytest.mark.covers("row.plan_metadata.cacheHits", "row.plan_iteration.cached")
+async def test_what_is_known_of_this_state_of_the_index_is_not_asked_again(shop: Path) -> None:
+    async def planned() -> dict[str, Any]:
+        async with gateway(shop) as call:
+            await settled(call)
+            await call("start_session", intent="MODIFY", query=GOAL)  # words alone
+            return await call("gistdex_query_plan", goal=GOAL, expectedResults=UNREACHED)
+
+    first, second = await planned(), await planned()
+    assert queries_of(second) == queries_of(first)
+    assert first["metadata"]["cacheHits"] == 0
+    assert second["metadata"]["cacheHits"] == len(second["iterations"])
+    assert {each["cached"] for each in second["iterations"]} == {True}
+    (shop / "src" / "new.py").write_text("def cart_total(): ...\n", "utf-8")
+    index(shop)
+    assert (await planned())["metadata"]["cacheHits"] == 0
+
+
+def index(root: Path) -> None:
+    """Bring the words of both indexes up to date."""
+    for shelf in open_project(settings_of(root)):
+        shelf.index.complete(words_only=True)
+        shelf.index.close()
+
+
+async def settled(call: Caller) -> None:
+    """Wait until the index has looked at the disk."""
+    while (await call("files_search", query="cart"))["index"]["state"] != "fresh":
+        pass
+
+
+async def test_a_plan_that_succeeded_answers_the_same_question_again(shop: Path) -> None:
+    expected = {"keywords": ["cart"], "confidence": 0.1}
+    async with gateway(shop) as call:
+        await settled(call)
+        await call("start_session", intent="MODIFY", query=GOAL)
+        first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+        second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+    assert second["planId"] != first["planId"]
+    assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
+    assert second["finalResults"] == first["finalResults"]
+    hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
+    assert hits == {first["planId"]: 1, second["planId"]: 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"goal": " \u200b "}, "goal"),
+        ({"goal": "？！"}, "goal"),
+        ({"goal": GOAL, "maxIterations": 0}, "maxIterations"),
+        ({"goal": GOAL, "maxIterations": 21}, "maxIterations"),
+        ({"goal": GOAL, "timeoutSeconds": 9}, "timeoutSeconds"),
+        ({"goal": GOAL, "timeoutSeconds": 301}, "timeoutSeconds"),
+        ({"goal": GOAL, "evaluationMode": "loose"}, "evaluationMode"),
+        ({"goal": GOAL, "initialQueries": ["cart", " "]}, "initialQueries[1]"),
+        ({"goal": GOAL, "initialQueries": ["q"] * 11}, "initialQueries"),
+        ({"goal": GOAL, "planId": "../../etc/passwd"}, "planId"),
+        ({"goal": GOAL, "expectedResults": {"minMatches": 0}}, "expectedResults.minMatches"),
+        ({"goal": GOAL, "expectedResults": {"confidence": 1.1}}, "expectedResults.confidence"),
+        ({"goal": GOAL, "expectedResults": {"keywords": ["k"] * 21}}, "expectedResults.keywords"),
+        (
+            {"goal": GOAL, "expectedResults": {"contentPatterns": ["ok", "(?=a)"]}},
+            "expectedResults.contentPatterns[1]",
+        ),
+        ({"goal": GOAL, "strategy": {"initialMode": "wide"}}, "strategy.initialMode"),
+        ({"goal": GOAL, "strategy": {"expansionRules": ["r"] * 11}}, "strategy.expansionRules"),
+    ],
+)
+@pytest.mark.covers("field.gistdex_query_plan.timeoutSeconds")
+async def test_what_is_out_of_bounds_is_named_and_nothing_is_kept(
+    shop: Path, arguments: dict[str, Any], field: str
+) -> None:
+    async with gateway(shop) as call:
+        error = await call.refused("gistdex_query_plan", **arguments)
+    assert (error["error"], error["field"]) == ("invalid_argument", field)
+    assert error["hint"]
+    assert not (shop / ".gistdex").exists()
+    assert "timeoutSeconds" not in arguments or "seconds" not in error["message"]
+
+
+async def test_lists_may_come_as_json_and_keys_that_nobody_reads_are_named(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            initialQueries='["cart total"]',
+            maxIterations="1",
+            expectedResults='{"keywords": ["total"], "minMatch": 3}',
+            strategy={"initalMode": "broad", "expansionRules": '["add tax"]'},
+        )
+    assert queries_of(answer) == ["cart total"]
+    assert answer["warnings"] == [
+        "expectedResults.minMatch is not known and ignored; did you mean minMatches?",
+        "strategy.initalMode is not known and ignored; did you mean initialMode?",
+    ]
+
+
+async def test_the_text_has_what_a_client_without_data_needs(shop: Path) -> None:
+    async with gateway(shop) as call:
+        result = await call.client.call_tool(
+            "gistdex_query_plan", {"goal": GOAL, "maxIterations": 1, "expectedResults": UNREACHED}
+        )
+    text = result.content[0].text  # type: ignore[union-attr]  # a text
+    data = result.structured_content
+    assert data is not None
+    first, *rest = text.splitlines()
+    score = data["finalResults"]["confidence"]
+    assert first == f"Query plan partial after 1 iterations with confidence {score:.2f}."
+    assert f"planId: {data['planId']}" in rest
+    assert "nowheretobefound" in text
+    assert f"{CART}:16-36  ShoppingCart" in rest
+
+
+async def test_a_goal_in_japanese_alone_is_answered_in_japanese(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answer = await call(
+            "gistdex_query_plan",
+            goal="買い物かごの合計金額の計算",
+            expectedResults={"confidence": 1},
+        )
+    (first, *_) = answer["iterations"]
+    assert first["expectedKeywords"]
+    assert any("\u3041" <= char <= "\u30ff" for char in first["feedback"])
+    assert answer["finalResults"]["data"][0]["document"] == CART
+    name = Path(answer["structuredKnowledgePath"]).name
+    assert any(char > "\u3040" for char in name)
+
+
+async def test_a_plan_finds_nothing_that_plans_have_written(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await call("gistdex_query_plan", goal=GOAL, expectedResults={"confidence": 0.1})
+    index(shop)
+    async with gateway(shop) as call:
+        again = await call(
+            "gistdex_query_plan", goal=f"{GOAL} ", expectedResults={"confidence": 0.9}
+        )
+    documents = {each["document"] for row in again["iterations"] for each in row["actualResults"]}
+    assert documents
+    assert not {name for name in documents if name.startswith(".gistdex")}
+
+
+async def test_a_plan_that_cannot_be_kept_is_answered_with_a_warning(shop: Path) -> None:
+    (shop / ".gistdex").mkdir()
+    (shop / ".gistdex" / "cache").write_text("in the way", "utf-8")
+    async with gateway(shop) as call:
+        answer = await call("gistdex_query_plan", goal=GOAL, maxIterations=1)
+    assert answer["savedAt"] == ""
+    assert answer["finalResults"]["data"][0]["document"] == CART
+    assert any("not kept" in warning for warning in answer["warnings"])
+
+
+async def test_the_stand_alone_servers_offer_no_plans(shop: Path) -> None:
+    async with index_server(shop, "forest") as call:
+        result = await call.client.call_tool("gistdex_query_plan", {"goal": GOAL})
+    assert result.is_error

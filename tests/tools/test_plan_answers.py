@@ -1,0 +1,93 @@
+"""What is told of a query plan fits the budgets of all answers, however long the plan is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from code_intel.planning.queries import Key
+from code_intel.planning.records import (
+    Evaluation,
+    Expected,
+    Found,
+    Iteration,
+    Metrics,
+    Plan,
+    Result,
+)
+from code_intel.tools.answers import BUDGET, HARD_CAP, tokens
+from code_intel.tools.plan_answers import answer, improvement
+from code_intel.tools.plan_sources import Source
+
+SAVED = ".gistdex/cache/plans/x.json"
+
+
+async def nothing(query: str) -> Found:
+    raise AssertionError(query)
+
+
+SOURCE = Source("forest, words", nothing, Key("forest, words", ""), "files_search", Path())
+
+
+def a_result(at: int, text: str) -> Result:
+    return Result(f"src/module_{at}/cart_{at}.py", text, 0.5, 0.5, f"Cart{at}.total", 1, 40)
+
+
+def an_iteration(number: int, results: int, said: str, score: float = 0.4) -> Iteration:
+    return Iteration(
+        number,
+        said,
+        tuple(f"{said[:20]}{at}" for at in range(20)),
+        tuple(a_result(at, said) for at in range(results)),
+        Evaluation(Metrics(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), score, (said[:100],), (said[:200],)),
+        said,
+        (said,) * 10,
+        error=said,
+    )
+
+
+def a_plan(iterations: int, results: int, said: str) -> Plan:
+    tried = tuple(an_iteration(at + 1, results, said) for at in range(iterations))
+    final = tuple(a_result(at, said * 20) for at in range(results))
+    return Plan(
+        "x", said, Expected((said[:100],)), iterations=tried, final=final, stop="iterations"
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["カートの合計を計算する。" * 40, "the total of a cart " * 40, "x"]
+)
+@pytest.mark.parametrize("iterations", [0, 1, 5, 20, 60])
+@pytest.mark.parametrize("results", [0, 1, 10, 50])
+def test_a_plan_of_any_size_fits_and_every_iteration_is_told(
+    said: str, iterations: int, results: int
+) -> None:
+    plan = a_plan(iterations, results, said)
+    told, shown = answer(plan, SOURCE, SAVED)
+    assert tokens(json.dumps(told.data, ensure_ascii=False)) <= HARD_CAP
+    assert tokens(told.text) <= BUDGET
+    numbers = [each["iterationNumber"] for each in told.data["iterations"]]
+    assert numbers == list(range(1, iterations + 1))[-len(numbers) :] if numbers else not iterations
+    assert told.data["metadata"]["totalIterations"] == iterations
+    for row in told.data["iterations"]:
+        assert len(shown[row["iterationNumber"]]) == len(row["actualResults"])
+        assert row["found"] == results
+
+
+def test_what_was_cut_says_where_it_is_and_what_was_not_says_nothing() -> None:
+    cut, _ = answer(a_plan(20, 50, "the total of a cart " * 40), SOURCE, SAVED)
+    whole, _ = answer(a_plan(1, 3, "x"), SOURCE, SAVED)
+    unkept, _ = answer(a_plan(20, 50, "x"), SOURCE, "")
+    assert cut.data["truncated"]
+    assert SAVED in cut.data["message"]
+    assert "truncated" not in whole.data
+    assert SAVED not in whole.data["message"]
+    assert "The rest is in" not in unkept.data["message"]
+
+
+def test_improvement_is_how_much_better_the_best_query_was_than_the_first() -> None:
+    plan = a_plan(2, 1, "x")
+    better = plan.iterations[0], an_iteration(2, 1, "x", score=0.9)
+    assert improvement(plan) == 0
+    assert improvement(Plan("x", "x", plan.expected, iterations=better)) == pytest.approx(0.5)
+    assert improvement(Plan("x", "x", plan.expected)) == 0
