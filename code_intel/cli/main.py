@@ -43,6 +43,7 @@ COMMANDS = (
     Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
     Command("files", "code_intel.cli.files", "find files by the words in them"),
     Command("context", "code_intel.cli.context", "gather what to read for a goal"),
+    Command("plan", "code_intel.cli.plan", "expect, search, compare, refine, until it is enough"),
     Command("plans", "code_intel.cli.plans", "list plans, tell the story of one, tidy up"),
     Command("rerank", "code_intel.cli.rerank", "order files by what they are about"),
     Command("deps", "code_intel.cli.deps", "what a file imports, and who imports it"),

@@ -45,7 +45,8 @@ def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
     best = keeping.score_of(plan)
     seconds = plan.milliseconds / 1000
     yield f"{plan.id}: {keeping.standing(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
-    yield from _expected(plan)
+    yield from expectations(plan)
+    yield f"Asked: {plain(plan.source)}"
     for each in plan.iterations:
         yield from _iteration(each)
     shown = plan.final if everything else plan.final[:SHOWN]
@@ -57,7 +58,8 @@ def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
         yield f"Written down in {plain(plan.knowledge)}"
 
 
-def _expected(plan: Plan) -> Iterator[str]:
+def expectations(plan: Plan) -> Iterator[str]:
+    """Yield what is expected of a plan's results, and how its queries are made, line by line."""
     expected: Expected = plan.expected
     words = [plain(word) for word in expected.keywords]
     yield from wrapped(f"Expected: {', '.join(words)}", _COLUMNS)
@@ -68,7 +70,6 @@ def _expected(plan: Plan) -> Iterator[str]:
         f"{how.initial or 'goal'} first, refined by {how.refinement}"
     )
     yield from (f"  rule {plain(rule)}" for rule in how.rules)
-    yield f"Asked: {plain(plan.source)}"
 
 
 def _iteration(each: Iteration) -> Iterator[str]:

@@ -4,18 +4,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from code_intel.cli.in_process import InProcess
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
-from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.declaration import Answer, Report, Tool, silent
 from code_intel.tools.desk import Desk
 from code_intel.tools.shelf import open_project, project_sync
 
 
 def call(
-    settings: Settings, run: Callable[..., Awaitable[Answer]], given: Mapping[str, Any]
+    settings: Settings,
+    run: Callable[..., Awaitable[Answer]],
+    given: Mapping[str, Any],
+    report: Report = silent,
 ) -> Answer:
-    """Call a tool outside any session; nothing of the project is written.
+    """Call a tool outside any session; nothing that is indexed is written. `report` is told how far it is.
 
     Raises:
         UsageError: An argument is wrong; names the field.
@@ -27,14 +31,20 @@ def call(
             f"{settings.root} is not indexed yet.", hint=f"Run {before}`{project_sync(settings)}`."
         )
     arguments, _ = Tool(run, "").arguments(given)
-    return asyncio.run(_called(settings, run, arguments))
+    return asyncio.run(_called(settings, run, arguments, report))
 
 
 async def _called(
-    settings: Settings, run: Callable[..., Awaitable[Answer]], arguments: Mapping[str, Any]
+    settings: Settings,
+    run: Callable[..., Awaitable[Answer]],
+    arguments: Mapping[str, Any],
+    report: Report,
 ) -> Answer:
     map_shelf, forest_shelf = open_project(settings, readonly=True)
-    desk = Desk(settings, None, map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    here = InProcess(map_shelf, forest_shelf)
+    desk = Desk(
+        settings, here, map_shelf.index, forest_shelf.index, map_shelf.embedder, report=report
+    )
     try:
         return await run(desk, **arguments)
     finally:

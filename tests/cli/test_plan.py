@@ -1,0 +1,258 @@
+"""`code-intel plan`: what the tool takes and answers, for people and scripts."""
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.cli.main import main
+from code_intel.planning import keeping
+from code_intel.planning.presets import PRESETS
+from code_intel.planning.records import Expected, Plan, Strategy
+from projects import BIN
+
+FEE = "how is the delivery fee computed"
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def project(indexed_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shop, words indexed; this process stands in it."""
+    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one line in this process and return what it prints, on stderr when there is nothing else."""
+    assert project.is_dir()
+
+    def line(*words: str, code: int = 0) -> str:
+        found = main(["plan", *words])
+        out, err = capsys.readouterr()
+        assert found == code, (out, err)
+        assert "Traceback" not in err
+        return out or err
+
+    return line
+
+
+def answer(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def kept(project: Path, told: dict[str, Any]) -> Plan:
+    return keeping.load(project / ".gistdex", told["planId"])
+
+
+def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", FEE, "--keyword", "shipping_fee", "--min-matches", "1"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    (plan,) = keeping.entries(project / ".gistdex")
+    assert lines[0].startswith("Query plan success after 1 iterations with confidence 0.")
+    assert lines[1].startswith(f"1. 0.{lines[0][-3:-1]}  “{FEE}”  ")
+    assert lines[2] == "Found:"
+    assert lines[3].startswith("  src/cart/shipping.py:1-")
+    assert f"Kept as .gistdex/cache/plans/{plan.id}.json" in lines
+    assert f"Written down in {plan.knowledge}" in lines
+    assert (project / plan.knowledge).is_file()
+    assert err.splitlines()[0] == f"0/5 {FEE}"
+
+
+def test_json_is_what_the_tool_answers(project: Path, run: Run) -> None:
+    told = answer(run(FEE, "--json"))
+    assert told["goal"] == FEE
+    assert told["status"] in {"success", "partial"}
+    assert told["iterations"][0]["query"] == FEE
+    assert told["finalResults"]["data"][0]["document"] == "src/cart/shipping.py"
+    assert (project / told["savedAt"]).is_file()
+
+
+def test_every_option_has_its_effect(project: Path, run: Run) -> None:
+    words = [
+        "--query",
+        "free from",
+        "--query",
+        "zones",
+        "--keyword",
+        "zone",
+        "--keyword",
+        "Decimal",
+    ]
+    words += ["--pattern", r"def \w+", "--min-matches", "2", "--confidence", "0.95"]
+    words += ["--mode", "strict", "--initial", "broad", "--refine", "keywords"]
+    words += ["--rule", "add money", "--rule", "search in tests"]
+    words += ["--max-iterations", "2", "--timeout", "20", "--provider", "forest"]
+    told = answer(run("delivery", "fee", *words, "--json"))
+    plan = kept(project, told)
+    assert plan.goal == "delivery fee"
+    assert [each.query for each in plan.iterations] == ["free from", "zones"]
+    assert plan.expected == Expected(("zone", "Decimal"), (r"def \w+",), 2, 0.95)
+    assert plan.mode == "strict"
+    assert plan.strategy == Strategy("broad", "keywords", ("add money", "search in tests"))
+    assert plan.iterations[0].results
+    assert told["stopReason"] == "iterations"
+
+
+def test_the_map_and_another_database_can_be_asked(project: Path, run: Run) -> None:
+    assert answer(run("login", "--provider", "map", "--json", code=1))["source"].startswith("map")
+    copy = project / "old" / "copy.db"
+    copy.parent.mkdir()
+    shutil.copy(project / "vectors-forest.db", copy)
+    told = answer(run(FEE, "--db", str(copy), "--json"))
+    assert told["source"].startswith("old/copy.db")
+
+
+def test_a_database_is_named_from_where_one_stands(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(project / "vectors-forest.db", project / "src" / "copy.db")
+    monkeypatch.chdir(project / "src")
+    assert answer(run(FEE, "--db", "copy.db", "--json"))["source"].startswith("src/copy.db")
+    refused = answer(run(FEE, "--db", "/etc/hostname", "--json", code=2))
+    assert refused["field"] == "db"
+
+
+def test_only_final_results_are_kept_in_full_if_wanted(project: Path, run: Run) -> None:
+    plan = kept(project, answer(run(FEE, "--no-intermediate", "--json")))
+    assert all(not each.text for done in plan.iterations for each in done.results)
+    assert plan.final[0].text
+
+
+def test_a_preset_says_what_is_not_said(project: Path, run: Run) -> None:
+    preset = next(each for each in PRESETS if each.name == "tests")
+    plan = kept(project, answer(run("cart", "--preset", "tests", "--json")))
+    assert plan.expected.keywords == ("cart", "test")
+    assert plan.expected.patterns == preset.patterns
+    assert plan.strategy == preset.strategy
+    said = kept(project, answer(run("cart", "--preset", "tests", "--keyword", "total", "--json")))
+    assert said.expected.keywords == ("total",)
+    assert "definition, configuration" in run("cart", "--preset", "nothing", code=2)
+
+
+def test_a_plan_goes_on_where_it_was(project: Path, run: Run) -> None:
+    words = ["--confidence", "1", "--max-iterations", "1"]
+    begun = answer(run(FEE, *words, "--json"))
+    assert begun["stopReason"] == "iterations"
+    on = run("--continue", begun["planId"][:8], "--query", "zones", "--max-iterations", "1")
+    assert on.splitlines()[2].startswith("2. ")
+    assert [each.query for each in kept(project, begun).iterations] == [FEE, "zones"]
+    assert "go on: code-intel plan --continue " in on
+    told = answer(
+        run("--continue", "last", "--query", "domestic", "--max-iterations", "1", "--json")
+    )
+    assert told["planId"] == begun["planId"]
+    assert told["metadata"]["totalIterations"] == 3
+    other = answer(run("another goal", "--continue", "last", "--json", code=2))
+    assert other["field"] == "goal"
+
+
+def test_what_finds_nothing_has_failed(run: Run) -> None:
+    text = run("qqqzzz wwwvvv", code=1)
+    assert text.startswith("Query plan failed after ")
+    assert "\nNothing found.\n" in text
+    assert "\nNot found: qqqzzz, wwwvvv\n" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ([], "goal"),
+        (["x", "--timeout", "9"], "timeoutSeconds"),
+        (["x", "--timeout", "soon"], "timeout"),
+        (["x", "--max-iterations", "21"], "maxIterations"),
+        (["x", "--min-matches", "0"], "expectedResults.minMatches"),
+        (["x", "--confidence", "2"], "expectedResults.confidence"),
+        (["x", "--pattern", "a", "--pattern", "("], "expectedResults.contentPatterns[1]"),
+        (["x", "--mode", "lax"], "mode"),
+        (["x", "--provider", "cloud"], "provider"),
+        (["x", "--preset", "nothing"], "preset"),
+        (["x", "--query", " "], "initialQueries[0]"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(run: Run, words: list[str], field: str) -> None:
+    refused = answer(run(*words, "--json", code=2))
+    assert refused["field"] == field
+    assert refused["hint"]
+
+
+def test_a_plan_that_is_not_there_cannot_go_on(run: Run) -> None:
+    assert answer(run("--continue", "last", "--json", code=1))["field"] == "id"
+
+
+def test_a_project_that_is_not_indexed_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bare").mkdir()
+    assert main(["plan", "x", "--project", str(tmp_path / "bare")]) == 1
+    assert "is not indexed yet" in capsys.readouterr().err
+    assert not (tmp_path / "bare" / ".gistdex").exists()
+
+
+def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(project: Path, run: Run) -> None:
+    text = run("cart total", "--preset", "tests", "--query", "rounding", "--dry-run")
+    assert text.splitlines()[:2] == ["Expected: cart, total, test", f"  pattern {PRESETS[2].patterns[0]}"]  # fmt: skip
+    assert "First query: rounding" in text
+    told = answer(run("カートの合計", "--dry-run", "--json"))
+    assert told["expectedResults"]["minMatches"] == 3
+    assert told["queries"] == ["カートの合計"]
+    assert not (project / ".gistdex").exists()
+    assert answer(run("x", "--pattern", "(", "--dry-run", "--json", code=2))["field"] == (
+        "expectedResults.contentPatterns[0]"
+    )
+
+
+def test_a_dry_run_of_a_plan_that_goes_on_leaves_it_as_it_is(project: Path, run: Run) -> None:
+    begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
+    file = project / begun["savedAt"]
+    before = file.read_bytes()
+    told = answer(run("--continue", "last", "--query", "zones", "--dry-run", "--json"))
+    assert told["queries"] == ["zones"]
+    assert file.read_bytes() == before
+
+
+def test_secrets_in_a_goal_are_neither_shown_nor_kept(project: Path, run: Run) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6" * 3
+    text = run(f"cart {secret}")
+    assert secret not in text
+    assert all(
+        secret.encode() not in file.read_bytes() for file in project.rglob(".gistdex/**/*.*")
+    )
+
+
+def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
+    queries = [word for at in range(10) for word in ("--query", f"fee{at}")]
+    with subprocess.Popen(
+        [str(BIN / "code-intel"), "plan", FEE, *queries, "--confidence", "1"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stderr is not None
+        heard = ""
+        while not heard.startswith("1/"):
+            heard = process.stderr.readline()
+            assert heard, "it ended before its first query was done"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert out == ""
+    (entry,) = keeping.entries(project / ".gistdex")
+    assert entry.stop == "stopped"
+    assert 1 <= entry.iterations < 10
+    assert (
+        f"Kept after {entry.iterations} queries: code-intel plan --continue {entry.id[:8]}" in err
+    )
