@@ -9,7 +9,7 @@ from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import build_index_server, start_indexers
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
-from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.declaration import Answer, Report, Tool
 
 INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you explore, change, fix, "
@@ -24,6 +24,22 @@ INSTRUCTIONS = (
 def build_gateway(settings: Settings) -> ToolServer:
     """Return the gateway of a project; nothing is imported or opened before the handshake is over."""
     return build(name="code-intel", instructions=INSTRUCTIONS, offer=lambda: _offer(settings))
+
+
+def _told_apart(report: Report) -> tuple[Report, Report]:
+    """Return where a tool reports, and where upstreams do: once it counts itself, nobody counts in between."""
+    counts = False
+
+    async def own(done: float, total: float | None, message: str) -> None:
+        nonlocal counts
+        counts = True
+        await report(done, total, message)
+
+    async def others(done: float, total: float | None, message: str) -> None:
+        if not counts:
+            await report(done, total, message)
+
+    return own, others
 
 
 def _offer(settings: Settings) -> Offer:
@@ -53,8 +69,9 @@ def _offer(settings: Settings) -> Offer:
     warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-        reporting.set(call.report)  # each call has a task, and so a context, of its own
-        asked = replace(desk, connection=call.connection, report=call.report, warnings=[])
+        own, others = _told_apart(call.report)
+        reporting.set(others)  # each call has a task, and so a context, of its own
+        asked = replace(desk, connection=call.connection, report=own, warnings=[])
         answer = await tool.run(asked, **arguments)
         return answer.noting(*asked.warnings)
 

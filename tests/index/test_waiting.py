@@ -1,0 +1,75 @@
+"""Reading that nobody waits for any more ends soon; what is waited for, and what writes, does not."""
+
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from code_intel.errors import BusyError
+from code_intel.index.database import Database
+from code_intel.index.waiting import check, is_over, reading
+from upstreams import until
+
+pytestmark = pytest.mark.anyio
+
+LONG = """WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e12)
+  SELECT count(*) FROM n"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connection_is_free(
+    tmp_path: Path,
+) -> None:
+    database = Database(tmp_path / "index.db", readonly=False)
+    ended: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with database.snapshot():
+                database.rows(LONG)
+        except BusyError as error:
+            ended.append(error)
+            raise
+
+    with anyio.move_on_after(0.1):
+        await reading(work)
+    with anyio.fail_after(5):
+        assert await reading(database.value, "SELECT 1") == 1
+    assert len(ended) == 1
+    database.write("CREATE TABLE free(a)")  # no transaction was left open
+    database.close()
+
+
+async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_path: Path) -> None:
+    database = Database(tmp_path / "index.db", readonly=False)
+    goes_on, statements, ended = threading.Event(), [], threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                statements.append(database.value("SELECT 1"))
+                goes_on.wait(10)
+        finally:
+            ended.set()
+
+    with anyio.move_on_after(0.1):
+        await reading(work)
+    goes_on.set()
+    await until(ended.is_set)
+    assert statements == [1]
+    database.close()
+
+
+async def test_what_is_waited_for_goes_on_and_calls_do_not_end_each_other(tmp_path: Path) -> None:
+    database = Database(tmp_path / "index.db", readonly=False)
+    with anyio.move_on_after(0.05):
+        await reading(database.rows, LONG)
+    assert await reading(lambda: (is_over(), database.value("SELECT 2"))) == (False, 2)
+    assert database.value("SELECT 3") == 3
+    check()
+    database.close()

@@ -1,0 +1,283 @@
+"""However a plan ends, what it has found is there, and nothing of it goes on."""
+
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from code_intel.errors import UpstreamError
+from code_intel.index.database import Database
+from code_intel.index.waiting import reading
+from code_intel.planning import keeping, place
+from code_intel.records import Hit, SearchAnswer, UpstreamStatus
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk
+from code_intel.tools.gistdex_query_plan import ExpectedResults, gistdex_query_plan
+from code_intel.tools.shelf import open_project
+from projects import ERAS
+from served import gateway, settings_of
+from upstreams import command, point, until
+
+pytestmark = pytest.mark.anyio
+
+GOAL = "How is the cart total computed?"
+HIT = Hit("src/cart/cart.py", "class ShoppingCart: total of the cart", 0, 0.0, 1.0, "ShoppingCart")
+LONG = """WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1e12)
+  SELECT count(*) FROM n"""
+NEVER = ExpectedResults(keywords=["nowheretobefound"], confidence=1)
+
+
+class Scripted:
+    """Answers for the forest as a function of the query says."""
+
+    def __init__(self, forest: Callable[[str], Awaitable[SearchAnswer]]) -> None:
+        self._forest = forest
+
+    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
+        raise UpstreamError(f"devrag-map: no {query} of {top_k}")
+
+    async def search_forest(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        del top_k, directory, file_pattern
+        return await self._forest(query)
+
+    def states(self) -> tuple[UpstreamStatus, ...]:
+        return (UpstreamStatus("devrag-map", "here"), UpstreamStatus("devrag-forest", "here"))
+
+
+def a_desk(root: Path, forest: Callable[[str], Awaitable[SearchAnswer]]) -> Desk:
+    settings = settings_of(root)
+    map_shelf, forest_shelf = open_project(settings)
+    return Desk(settings, Scripted(forest), map_shelf.index, forest_shelf.index, map_shelf.embedder)
+
+
+def kept(root: Path) -> list[keeping.Entry]:
+    return keeping.entries(place.root_of(settings_of(root)))
+
+
+async def run(desk: Desk, **more: Any) -> Answer:
+    return await gistdex_query_plan(desk, GOAL, expectedResults=NEVER, **more)
+
+
+@pytest.mark.covers("field.gistdex_query_plan.timeoutSeconds", "row.plan_iteration.error")
+async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_running(
+    shop: Path, tmp_path: Path
+) -> None:
+    database = Database(tmp_path / "long.db", readonly=False)
+
+    async def forest(query: str) -> SearchAnswer:
+        if query == "answers":
+            return SearchAnswer((HIT,))
+        await reading(database.rows, LONG)
+        raise AssertionError(query)
+
+    desk = a_desk(shop, forest)
+    await reading(str)  # the pool has a worker
+    before = threading.active_count()
+    began = time.monotonic()
+    answer = await run(desk, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=1)
+    assert time.monotonic() - began < 5
+    assert answer.data["stopReason"] == "timeout"
+    assert answer.data["status"] == "partial"
+    assert [hit["document"] for hit in answer.data["finalResults"]["data"]] == [HIT.document]
+    first, second = answer.data["iterations"]
+    assert "error" not in first
+    assert second["error"].startswith("took longer than")
+    with anyio.fail_after(5):
+        assert await reading(database.value, "SELECT 1") == 1  # the statement has ended
+    await until(lambda: threading.active_count() <= before + 1)
+    assert [(entry.stop, entry.status) for entry in kept(shop)] == [("timeout", "partial")]
+    database.close()
+    desk.forest.close()
+
+
+async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_query(
+    shop: Path,
+) -> None:
+    hangs, ended = anyio.Event(), anyio.Event()
+
+    async def forest(query: str) -> SearchAnswer:
+        if query == "answers":
+            return SearchAnswer((HIT,))
+        hangs.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    desk = a_desk(shop, forest)
+    async with anyio.create_task_group() as group:
+
+        async def call() -> None:
+            await run(desk, initialQueries=["answers", "hangs"])
+
+        group.start_soon(call)
+        await hangs.wait()
+        group.cancel_scope.cancel()
+    assert ended.is_set()
+    (entry,) = kept(shop)
+    assert (entry.stop, entry.queries) == ("stopped", ("answers",))
+    plan = keeping.load(place.root_of(desk.settings), entry.id)
+    assert plan.final[0].document == HIT.document
+
+    async def answers(query: str) -> SearchAnswer:
+        return SearchAnswer((HIT,) if query else ())
+
+    again = a_desk(shop, answers)
+    more = await run(again, planId=entry.id, maxIterations=1)
+    assert [each["query"] for each in more.data["iterations"]] == ["answers", "hangs"]
+
+
+async def test_an_index_that_fails_each_time_is_told_each_time(shop: Path) -> None:
+    async def forest(query: str) -> SearchAnswer:
+        raise UpstreamError(f"devrag-forest: it refused {query}")
+
+    answer = await run(a_desk(shop, forest), initialQueries=["a b", "c d"], maxIterations=3)
+    assert answer.data["status"] == "failed"
+    assert [each["error"] for each in answer.data["iterations"]] == [
+        f"devrag-forest: it refused {query}" for query in ("a b", "c d", GOAL)
+    ]
+    assert answer.data["finalResults"]["confidence"] == 0
+    assert answer.data["finalResults"]["unmatchedExpectations"] == ["nowheretobefound"]
+    assert "structuredKnowledgePath" not in answer.data
+    assert [entry.status for entry in kept(shop)] == ["failed"]
+
+
+async def test_a_pattern_that_would_run_for_ever_elsewhere_takes_no_time(shop: Path) -> None:
+    chunk = "a" * 50_000 + "!"
+
+    async def forest(query: str) -> SearchAnswer:
+        return SearchAnswer((replace(HIT, chunk=f"{chunk}{query}"),))
+
+    began = time.monotonic()
+    answer = await gistdex_query_plan(
+        a_desk(shop, forest),
+        GOAL,
+        maxIterations=1,
+        expectedResults=ExpectedResults(contentPatterns=["(a+)+$", "(.*)*x$", "(a|aa)+$"]),
+    )
+    assert time.monotonic() - began < 5
+    assert answer.data["iterations"][0]["metrics"]["patternMatch"] == 0
+
+
+async def test_equal_goals_at_once_are_plans_of_their_own_and_all_are_kept(shop: Path) -> None:
+    async with gateway(shop) as call:
+        answers: list[dict[str, Any]] = []
+
+        async def one() -> None:
+            answers.append(await call("gistdex_query_plan", goal=GOAL, maxIterations=1))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(one)
+    ids = {answer["planId"] for answer in answers}
+    assert len(ids) == 8
+    assert {entry.id for entry in kept(shop)} == ids
+    assert all((shop / answer["savedAt"]).is_file() for answer in answers)
+
+
+async def test_calls_that_go_on_with_one_plan_take_turns(shop: Path) -> None:
+    async with gateway(shop) as call:
+        first = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            maxIterations=1,
+            expectedResults={"keywords": ["nowheretobefound"], "confidence": 1},
+        )
+
+        async def more(query: str) -> None:
+            await call(
+                "gistdex_query_plan",
+                goal=GOAL,
+                planId=first["planId"],
+                initialQueries=[query],
+                maxIterations=1,
+            )
+
+        async with anyio.create_task_group() as group:
+            for query in ("csv writer", "password hash", "shipping zones"):
+                group.start_soon(more, query)
+    (entry,) = kept(shop)
+    assert set(entry.queries) == {GOAL, "csv writer", "password hash", "shipping zones"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search(
+    shop: Path, tmp_path: Path, era: str
+) -> None:
+    log = tmp_path / "log"
+    point(shop, forest=command("progress", "--log", str(log)) | {"call_seconds": 60})
+    told: list[tuple[float, float | None, str | None]] = []
+    reported = anyio.Event()
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+        reported.set()
+
+    async with gateway(shop, era) as call:
+        async with anyio.create_task_group() as group:
+
+            async def ask() -> None:
+                await call.client.call_tool(
+                    "gistdex_query_plan",
+                    {"goal": GOAL, "maxIterations": 3},
+                    progress_callback=progress,
+                )
+
+            group.start_soon(ask)
+            await reported.wait()
+            await until(lambda: log.is_file() and "call" in log.read_text("utf-8"))
+            group.cancel_scope.cancel()
+        await until(lambda: "cancelled" in log.read_text("utf-8"))
+        assert (await call("files_search", query="cart"))["results"]  # others are served
+    assert told == [(0, 3, GOAL)]  # what the upstream counts is no query
+    assert [entry.iterations for entry in kept(shop)] in ([], [0])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_counts_the_queries(shop: Path, era: str) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    async with gateway(shop, era) as call:
+        result = await call.client.call_tool(
+            "gistdex_query_plan",
+            {
+                "goal": GOAL,
+                "maxIterations": 3,
+                "initialQueries": ["csv writer"],
+                "expectedResults": {"keywords": ["nowheretobefound"], "confidence": 1},
+            },
+            progress_callback=progress,
+        )
+        await until(lambda: len(told) >= 4)
+    assert result.structured_content is not None
+    queries = [each["query"] for each in result.structured_content["iterations"]]
+    assert told == [
+        *((at, 3, query) for at, query in enumerate(queries)),
+        (3, 3, result.structured_content["stopReason"]),
+    ]
+
+
+async def test_a_stopped_process_loses_no_more_than_one_query(shop: Path) -> None:
+    """What is on disk after each query is a whole plan, as a reader elsewhere sees it."""
+    seen: list[tuple[str, int]] = []
+
+    async def forest(query: str) -> SearchAnswer:
+        for file in (shop / ".gistdex" / "cache" / "plans").glob("*-*.json"):
+            plan = json.loads(file.read_text("utf-8"))
+            seen.append((plan["stopReason"], len(plan["iterations"])))
+        return SearchAnswer((HIT,) if query else ())
+
+    await run(a_desk(shop, forest), initialQueries=["a b", "c d", "e f"], maxIterations=3)
+    assert seen == [("stopped", 1), ("stopped", 2)]
