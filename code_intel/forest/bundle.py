@@ -21,7 +21,6 @@ from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.formula import PATH_PHRASE, PHRASE, Found, path_match, terms, text_match
 from code_intel.forest.fragments import Source, source_of
-from code_intel.forest.pages import apart
 from code_intel.forest.paths import relative
 from code_intel.forest.profiles import Profile
 from code_intel.forest.question import Question, read
@@ -139,8 +138,7 @@ def gather_bundle(
     question = _question(request, at_hand)
     graph = graph_of(store, bases)
     joined = reach(at_hand.files, graph, documents)
-    source, _ = apart(gather(store, question, vector, POOL))
-    files = _with_files(source, at_hand, joined)
+    files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
     situation = _situation(request.weights, at_hand, joined, recent_of(store))
     ranking = _ranking(Board(files, question, bases, graph, situation), at_hand)
     looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files])

@@ -38,12 +38,15 @@ class File:
 
 
 def gather(
-    store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
+    store: Store,
+    question: Question,
+    vector: "NDArray[np.float32] | None",
+    limit: int,
 ) -> list[File]:
-    """Ask the index by words, names, meaning and definitions; `limit` chunks each."""
+    """Ask the index by words, names, meaning and definitions; `limit` chunks each, pages of plans aside."""
     body = dict(store.word_hits(question.terms, "body", limit))
     names = dict(store.word_hits(question.terms, "names", limit))
-    cosines = {} if vector is None else dict(store.vector_hits(vector, limit))
+    cosines = {} if vector is None else _nearest(store, vector, limit)
     named = {name: store.definition_chunks(name.bare) for name in question.names}
     chunks = {chunk for found in named.values() for chunk in found[:DEFINITIONS]}
     rows = store.chunk_rows({*body, *names, *cosines, *chunks})
@@ -57,6 +60,13 @@ def gather(
     for name, ids in named.items():
         _define(files, name, [rows[chunk] for chunk in ids[:DEFINITIONS] if chunk in rows])
     return sorted(files.values(), key=lambda file: file.path)
+
+
+def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
+    """Return the cosines of the nearest chunks; pages take nobody's place among them."""
+    pages = frozenset(store.pages())
+    near = store.vector_hits(vector, limit + len(pages))
+    return dict([hit for hit in near if hit[0] not in pages][:limit])
 
 
 def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkRow]) -> None:

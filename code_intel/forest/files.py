@@ -12,7 +12,6 @@ from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.paths import relative
 from code_intel.forest.question import read
 from code_intel.forest.tokens import fold, tokenise
-from code_intel.index.corpus import is_page
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 
@@ -49,7 +48,7 @@ def search_files(
         query: Words, Japanese ones also as code calls it; a quoted or compound one counts more where it
             stands as it is.
         top_k: Most files.
-        boost: Which kind of file; pages that query plans wrote are documents, and nothing else finds them here.
+        boost: Which kind of file.
         strategy: How compounds are read.
         bases: Folders that were indexed, as documents name them.
         wanted: Whether a file of that path and language may be found.
@@ -62,7 +61,7 @@ def search_files(
     phrases = tokenise(query, strategy).phrases
     best: dict[str, FileHit] = {}
     for row in store.chunk_rows(scores).values():
-        if not wanted(row.path, row.language) or (boost != "docs" and is_page(row.path)):
+        if not wanted(row.path, row.language):
             continue
         text = fold(row.text) if phrases else ""
         said = tuple(f"phrase:{phrase}" for phrase in phrases if phrase in text)

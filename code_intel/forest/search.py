@@ -14,7 +14,7 @@ from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.evidence import File, gather
 from code_intel.forest.globs import matches
-from code_intel.forest.question import Question, read
+from code_intel.forest.question import read
 from code_intel.forest.recency import recent_of
 from code_intel.forest.signals import NAMES, RANKING, Signal, weight
 from code_intel.index.rows import ChunkRow
@@ -57,7 +57,7 @@ def search(
         store: The forest's index.
         query: A question, a phrase or a symbol, in any language.
         vector: The query's embedding, or None to search with words only.
-        top_k: Most hits.
+        top_k: Most hits; a page of a plan that speaks to the question comes beside them.
         directory: Only documents below this folder.
         file_pattern: Only documents whose name matches this glob; their path, if it has a `/`.
         bases: Folders that were indexed, as documents name them; paths are judged relative to them.
@@ -70,28 +70,20 @@ def search(
     ):  # any vector is near some other: `?!` is about nothing
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
-    files, known = _found(store, question, vector, limit)
+    files = gather(store, question, vector, limit)
+    nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
         files = [file for file in files if within(file.path, directory, file_pattern)]
-        known = [page for page in known if within(page.path, directory, file_pattern)]
     if situation is None:
         situation = Situation(recent=recent_of(store))
     board = Board(files, question, bases, graph_of(store, bases), situation)
     ranked = rank(board, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
-    hits = [_hit(each.file, each.score / best, each.why) for each in ranked]
-    page = pages.best(known, files, question)
-    return pages.placed(hits, _hit(page, 0.0, pages.tags_of(store, page)), top_k) if page else hits
-
-
-def _found(
-    store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
-) -> tuple[list[File], list[File]]:
-    """Return the source and the pages; the source has the whole limit to itself."""
-    files, known = pages.apart(gather(store, question, vector, limit))
-    if not known:
-        return files, known
-    return pages.apart(gather(store, question, vector, limit + len(known)))
+    hits = [_hit(each, each.score / best) for each in ranked]
+    page = pages.best(store, question, vector, nearest)
+    if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
+        return hits
+    return pages.placed(hits, page, pages.tags_of(store, page))
 
 
 def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
@@ -137,9 +129,9 @@ def _apply(signal: Signal, board: Board) -> None:
         board.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
-def _hit(file: File, score: float, why: tuple[str, ...] = ()) -> Hit:
-    row = best_chunks(file)[0]
-    cosine = file.cosines.get(row.id)
+def _hit(ranked: Ranked, score: float) -> Hit:
+    row = best_chunks(ranked.file)[0]
+    cosine = ranked.file.cosines.get(row.id)
     return Hit(
         document=row.path,
         chunk=row.text,
@@ -149,7 +141,7 @@ def _hit(file: File, score: float, why: tuple[str, ...] = ()) -> Hit:
         symbol=row.symbols[0] if row.symbols else "",
         start_line=row.start_line,
         end_line=row.end_line,
-        why=why,
+        why=ranked.why,
     )
 
 

@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from code_intel.chunking.words import words
+from code_intel.records import Chunk
+
 _CALL = re.compile(r"\s*\(.*\)\s*$", re.DOTALL)
 _SCOPE = re.compile(r"::|->|#|/")
 
@@ -95,3 +98,9 @@ def spells(asked: str, qualified: str, path: str) -> bool:
     package = "." + folder.strip("/").replace("/", ".")
     file = f"{package.rstrip('.')}.{name.partition('.')[0]}"
     return any(place.endswith(f".{module}") for place in (file, package))
+
+
+def said_of(path: str, chunk: Chunk) -> tuple[str, str]:
+    """Return the words of a chunk's text, and those of its names and path."""
+    names = "\n".join((path, *chunk.symbols))
+    return " ".join(words(chunk.text)), " ".join(words(names))

@@ -73,7 +73,8 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
     ),
     (
         "chunks without words",
-        "SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM words_docsize)",
+        """SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM words_docsize)
+        AND document_id NOT IN (SELECT id FROM documents WHERE path GLOB '*cache/knowledge/*.md')""",
     ),
     (
         "cards that a generation does not know, or knows twice",
@@ -165,6 +166,8 @@ SELECT 1 FROM documents d WHERE d.language IN (SELECT value FROM json_each(?))
 
 IMPORTS = """SELECT d.path, i.target FROM imports i JOIN documents d ON d.id = i.document_id
   {} ORDER BY d.path, i.position"""
+PAGES = """SELECT c.id, d.path FROM documents d JOIN chunks c ON c.document_id = d.id
+  WHERE d.path GLOB ? ORDER BY d.path, c.position"""
 LATEST = """SELECT path, mtime_ns FROM documents WHERE path NOT GLOB ?
   ORDER BY mtime_ns DESC, path LIMIT ?"""
 REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"

@@ -13,14 +13,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from code_intel.chunking.words import words
 from code_intel.config import KNOWLEDGE
 from code_intel.errors import CodeIntelError
 from code_intel.index import schema
 from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
 from code_intel.index.generations import NEIGHBOURS, Generations
-from code_intel.index.rows import ChunkRow, DocumentRow, spelling, spells
+from code_intel.index.rows import ChunkRow, DocumentRow, said_of, spelling, spells
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -30,6 +29,8 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     Vector = NDArray[np.float32]
 
 __all__ = ["NEIGHBOURS", "Store"]
+
+_PAGES = f"*{KNOWLEDGE}/*.md"
 
 
 class Store:
@@ -126,6 +127,10 @@ class Store:
         """Return every chunk of those documents, by path and position."""
         return [_chunk(row) for row in self._db.rows(schema.CHUNKS_OF, (json.dumps([*paths]),))]
 
+    def pages(self) -> list[int]:
+        """Return the ids of the pages that query plans wrote; words find none of them."""
+        return [chunk for chunk, path in self._db.rows(schema.PAGES, (_PAGES,)) if is_page(path)]
+
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
         """Return every symbol of those documents, by path and line; outer ones before inner ones."""
         rows = self._db.rows(schema.DEFINED_IN, (json.dumps([*paths]),))
@@ -192,7 +197,7 @@ class Store:
 
     def latest(self, most: int) -> list[tuple[str, int]]:
         """Return (path, time of its last change in ns) of the documents changed last, latest first, pages aside."""
-        return self._db.rows(schema.LATEST, (f"*{KNOWLEDGE}/*.md", most))
+        return self._db.rows(schema.LATEST, (_PAGES, most))
 
     def revision(self) -> str:
         """Return what is another text whenever a document was put or deleted, pages of plans aside; empty before any."""
@@ -300,8 +305,9 @@ class Store:
 
     def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
         ids = self._db.many(schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks))
-        said = ((*key, *_said(row.path, c)) for key, c in zip(ids, chunks, strict=True))
-        self._db.many(schema.INSERT_WORDS, said)
+        if not is_page(row.path):  # else a question that was planned would be common by that
+            said = ((*key, *said_of(row.path, c)) for key, c in zip(ids, chunks, strict=True))
+            self._db.many(schema.INSERT_WORDS, said)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         self._db.many(schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols))
@@ -327,12 +333,6 @@ def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, .
 def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
     names = (s.name, s.qualified, s.qualified.casefold(), s.kind)
     return (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest, s.body)
-
-
-def _said(path: str, chunk: Chunk) -> tuple[str, str]:
-    """Return the words of a chunk's text, and those of its names and path."""
-    names = "\n".join((path, *chunk.symbols))
-    return " ".join(words(chunk.text)), " ".join(words(names))
 
 
 def _plain(term: str) -> str:

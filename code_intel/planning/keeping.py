@@ -8,12 +8,13 @@ import json
 import re
 import uuid
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.planning import catalog, place
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.evaluation import status_of
@@ -128,7 +129,8 @@ def same(root: Path, plan: Plan, revision: str) -> Plan | None:
         if (entry.status, entry.revision, entry.key) == ("success", revision, wanted):
             found = _sound(root, entry.id)
             if found and (standing(found), key_of(found)) == ("success", wanted):
-                PLANS.use(root, f"{entry.id}.json")
+                with suppress(CodeIntelError):  # it is worth as much uncounted
+                    PLANS.use(root, f"{entry.id}.json")
                 return found
     return None
 

@@ -64,13 +64,13 @@ def file_in(root: Path, *parts: str) -> Path:
 
 
 def prepared(root: Path, folder: str) -> Path:
-    """Return a folder below the root, made if missing; who makes the root hides it from git first.
+    """Return a folder below the root, made if missing; who makes the first hides all of it from git before.
 
     Raises:
         StorageError: A link is on the way, or the disk refused.
     """
     path = file_in(root, folder, INDEX).parent
-    if not root.exists():
+    if not (root / "cache").exists():
         durable.make_folder(root)
         _hide(root)
     durable.make_folder(path)

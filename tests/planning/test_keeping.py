@@ -1,0 +1,447 @@
+"""Plans on disk: what is kept is read again, whatever stands in the way is named, and there is never too much."""
+
+import json
+import os
+import subprocess
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.config import load_settings
+from code_intel.errors import ConfigError, NotFoundError, StorageError, UsageError
+from code_intel.planning import catalog, keeping, place
+from code_intel.planning.records import (
+    Evaluation,
+    Expected,
+    Iteration,
+    Metrics,
+    Plan,
+    Result,
+    Strategy,
+)
+from kept_plans import iteration, plan, result
+from privileges import without_root
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+SHARE = st.floats(0, 1)
+RESULTS = st.builds(
+    Result,
+    TEXT,
+    TEXT,
+    SHARE,
+    SHARE,
+    TEXT,
+    st.integers(0, 99),
+    why=st.lists(TEXT, max_size=2).map(tuple),
+)
+WORDS = st.lists(TEXT, max_size=2).map(tuple)
+FEW = st.lists(RESULTS, max_size=2).map(tuple)
+EVALUATIONS = st.builds(Evaluation, st.builds(Metrics, *[SHARE] * 6), SHARE, WORDS, WORDS)
+ITERATIONS = st.builds(
+    Iteration, st.integers(1, 20), TEXT, WORDS, FEW, EVALUATIONS, TEXT, WORDS, st.booleans(), SHARE
+)
+PLANS = st.builds(
+    Plan,
+    id=st.uuids().map(str),
+    goal=TEXT,
+    expected=st.builds(Expected, WORDS, WORDS, st.integers(1, 50), SHARE),
+    mode=st.sampled_from(["strict", "fuzzy", "semantic"]),
+    strategy=st.builds(Strategy, st.sampled_from([None, "broad", "specific"]), rules=WORDS),
+    iterations=st.lists(ITERATIONS, max_size=2).map(tuple),
+    waiting=WORDS,
+    final=FEW,
+    stop=st.sampled_from(["reached", "timeout", "stopped"]),
+    revision=TEXT,
+)
+
+
+@given(PLANS)
+def test_what_is_written_of_a_plan_is_what_is_read(found: Plan) -> None:
+    data = keeping.rendered(found)
+    assert keeping.parsed(data, f"{found.id}.json") == found
+    assert keeping.rendered(found) == data
+
+
+def test_a_saved_plan_is_listed_and_loaded_with_everything_a_page_needs(tmp_path: Path) -> None:
+    kept = plan(knowledge=".gistdex/cache/knowledge/a-00000000.md")
+    root = tmp_path / ".gistdex"
+    path = keeping.save(root, kept)
+    assert path == root / "cache" / "plans" / f"{kept.id}.json"
+    assert keeping.load(root, kept.id) == kept
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert list(document)[:5] == ["version", "planId", "goal", "status", "score"]
+    told = document["iterations"][0]
+    assert {
+        "query",
+        "evaluation",
+        "feedback",
+        "refinements",
+        "milliseconds",
+        "actualResults",
+    } <= told.keys()
+    assert {
+        "stopReason",
+        "source",
+        "revision",
+        "finalResults",
+        "totalTime",
+        "expectedResults",
+    } <= document.keys()
+    (entry,) = keeping.entries(root)
+    assert (entry.id, entry.goal, entry.status, entry.score) == (kept.id, kept.goal, "success", 0.9)
+    assert (entry.queries, entry.stop, entry.bytes) == (("login",), "reached", path.stat().st_size)
+
+
+def test_without_intermediate_results_only_the_final_ones_keep_their_texts(tmp_path: Path) -> None:
+    kept = plan()
+    keeping.save(tmp_path, kept, intermediate=False)
+    found = keeping.load(tmp_path, kept.id)
+    assert found.final == kept.final
+    assert [each.text for each in found.iterations[0].results] == [""]
+    assert found.iterations[0].results[0].document == "src/auth.py"
+
+
+def test_a_plan_that_is_too_large_keeps_what_it_found_in_the_end(tmp_path: Path) -> None:
+    big = result(text="x" * 1_000_000)
+    kept = plan(iterations=tuple(iteration(n, results=(big,)) for n in range(1, 10)))
+    assert keeping.save(tmp_path, kept).stat().st_size < place.MAX_BYTES
+    assert keeping.load(tmp_path, kept.id).final == kept.final
+
+
+@pytest.mark.parametrize(
+    "planned",
+    ["../x", "a/../../etc/passwd", "", "x" * 5000, "\0", "index", "…", str(uuid.uuid4())[:-1]],
+)
+def test_what_is_no_uuid_is_refused_by_its_field(tmp_path: Path, planned: str) -> None:
+    for work in (lambda: keeping.load(tmp_path, planned), lambda: keeping.forget(tmp_path, [planned]),
+                 lambda: keeping.save(tmp_path, plan(id=planned))):  # fmt: skip
+        with pytest.raises(UsageError) as refused:
+            work()
+        assert refused.value.details == {"field": "planId"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_that_is_not_there_is_not_found_and_reading_makes_nothing(tmp_path: Path) -> None:
+    root = tmp_path / ".gistdex"
+    with pytest.raises(NotFoundError, match="There is no plan"):
+        keeping.load(root, str(uuid.uuid4()))
+    assert keeping.entries(root) == []
+    assert keeping.same(root, plan(), "A1") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+DAMAGE: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{", "cannot be read"),
+    "a list": ([], "it is no JSON object"),
+    "nested": ("[" * 100_000, "cannot be read"),
+    "another version": ({"version": 2}, "version must be 1"),
+    "no goal": ({"goal": None}, "goal must be a text"),
+    "an id of another": ({"planId": str(uuid.uuid4())}, "planId is that of another plan"),
+    "no number": ({"totalTime": "soon"}, "totalTime must be a finite number"),
+    "no choice": ({"evaluationMode": "loud"}, "evaluationMode must be one of strict, fuzzy, semantic"),
+    "deep inside": ({"iterations": [{"iterationNumber": "1"}]}, r"iterations\[0\].iterationNumber must be a whole number"),
+    "no list": ({"finalResults": {}}, "finalResults must be a list"),
+    "no object": ({"expectedResults": []}, "expectedResults must be an object"),
+    "infinite": ('{"version": 1, "planId": "x", "goal": "", "totalTime": 1e999}', "cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_plan_is_named_with_its_field_and_costs_no_other(
+    tmp_path: Path, kind: str
+) -> None:
+    whole, hurt = plan(), plan()
+    keeping.save(tmp_path, whole)
+    path = keeping.save(tmp_path, hurt)
+    content, reason = DAMAGE[kind]
+    if isinstance(content, dict):
+        content = {**json.loads(path.read_bytes()), **content}
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    with pytest.raises(StorageError, match=reason) as refused:
+        keeping.load(tmp_path, hurt.id)
+    assert path.name in refused.value.message
+    assert "Delete the file" in refused.value.hint
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [whole.id]
+    assert list(keeping.damage(tmp_path)) == [path.name]
+    assert keeping.forget(tmp_path, [hurt.id]) == [hurt.id]
+    assert keeping.damage(tmp_path) == {}
+
+
+def test_keys_of_a_newer_version_are_ignored_and_missing_ones_have_their_default(
+    tmp_path: Path,
+) -> None:
+    kept = plan()
+    path = keeping.save(tmp_path, kept)
+    document = json.loads(path.read_bytes())
+    del document["waiting"]
+    path.write_text(json.dumps({**document, "colour": "red"}), encoding="utf-8")
+    assert keeping.load(tmp_path, kept.id) == kept
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "{", '{"version": 1, "files": []}', '{"version": 1, "files": {"x": 1}}']
+)
+def test_an_index_that_is_missing_or_damaged_is_made_again(
+    tmp_path: Path, content: str | None
+) -> None:
+    first = plan()
+    keeping.save(tmp_path, first)
+    index = tmp_path / place.PLANS / place.INDEX
+    if content is None:
+        index.unlink()
+    else:
+        index.write_text(content, encoding="utf-8")
+    before = sorted(index.parent.iterdir())
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [first.id]
+    assert sorted(index.parent.iterdir()) == before  # a look writes nothing
+    second = plan()
+    keeping.save(tmp_path, second)
+    assert set(json.loads(index.read_bytes())["files"]) == {f"{first.id}.json", f"{second.id}.json"}
+
+
+def test_an_index_that_somebody_else_wrote_is_believed_in_nothing_that_counts(
+    tmp_path: Path,
+) -> None:
+    kept = plan(score=0.1)
+    path = keeping.save(tmp_path, kept)
+    index = tmp_path / place.PLANS / place.INDEX
+    document = json.loads(index.read_bytes())
+    document["files"][path.name] |= {"status": "success", "score": 1.0}
+    index.write_text(json.dumps(document), encoding="utf-8")
+    assert keeping.same(tmp_path, kept, "A1") is None
+    document["files"][path.name]["goal"] = 7
+    index.write_text(json.dumps(document), encoding="utf-8")
+    assert keeping.entries(tmp_path)[0].goal == kept.goal
+
+
+def test_a_file_that_came_or_went_beside_us_is_seen(tmp_path: Path) -> None:
+    first, second = plan(), plan("another goal")
+    keeping.save(tmp_path, first)
+    folder = tmp_path / place.PLANS
+    (folder / f"{second.id}.json").write_bytes(keeping.rendered(second))
+    (folder / "notes.json").write_text("mine", encoding="utf-8")
+    assert {entry.id for entry in keeping.entries(tmp_path)} == {first.id, second.id}
+    (folder / f"{first.id}.json").unlink()
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [second.id]
+
+
+def test_the_same_question_of_the_same_state_is_answered_once(tmp_path: Path) -> None:
+    kept = plan()
+    keeping.save(tmp_path, kept)
+    again = replace(plan(), goal="  How  does login work? ", iterations=(), final=())
+    assert keeping.same(tmp_path, again, "A1") == kept
+    assert keeping.same(tmp_path, again, "A1") == kept
+    assert keeping.entries(tmp_path)[0].hits == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "revision"),
+    [
+        ({}, "A2"),
+        ({}, ""),
+        ({"goal": "How does logout work?"}, "A1"),
+        ({"expected": Expected(("login",))}, "A1"),
+        ({"expected": Expected(("login", "token"), confidence=0.8)}, "A1"),
+        ({"mode": "strict"}, "A1"),
+        ({"strategy": Strategy(initial="broad")}, "A1"),
+        ({"source": "map"}, "A1"),
+    ],
+)
+def test_another_question_or_another_state_is_asked_anew(
+    tmp_path: Path, asked: dict[str, Any], revision: str
+) -> None:
+    keeping.save(tmp_path, plan())
+    assert keeping.same(tmp_path, plan(**asked), revision) is None
+
+
+def test_what_only_half_succeeded_is_tried_again(tmp_path: Path) -> None:
+    keeping.save(tmp_path, plan(score=0.5))
+    assert keeping.same(tmp_path, plan(), "A1") is None
+
+
+def test_a_plan_that_ran_out_of_time_with_something_found_is_partial(tmp_path: Path) -> None:
+    assert keeping.standing(plan(score=0.1)) == "failed"
+    assert keeping.standing(plan(score=0.1, stop="timeout")) == "partial"
+    assert (
+        keeping.standing(
+            plan(score=0.1, stop="timeout", iterations=(iteration(score=0.1, results=()),))
+        )
+        == "failed"
+    )
+    del tmp_path
+
+
+def limited(root: Path, **limits: int) -> Path:
+    root.mkdir(exist_ok=True)
+    (root / "config.json").write_text(json.dumps({"limits": limits}), encoding="utf-8")
+    return root
+
+
+def test_the_plans_used_longest_ago_go_first_and_leave_the_index_too(tmp_path: Path) -> None:
+    root = limited(tmp_path / "kept", plans=2)
+    first, second, third = plan("one"), plan("two"), plan("three")
+    keeping.save(root, first)
+    keeping.save(root, second)
+    assert keeping.same(root, plan("one"), "A1") == first
+    keeping.save(root, third)
+    assert {entry.goal for entry in keeping.entries(root)} == {"one", "three"}
+    index = json.loads((root / place.PLANS / place.INDEX).read_bytes())
+    assert set(index["files"]) == {f"{first.id}.json", f"{third.id}.json"}
+    with pytest.raises(NotFoundError):
+        keeping.load(root, second.id)
+
+
+def test_there_is_never_more_than_there_is_room_for(tmp_path: Path) -> None:
+    root = limited(tmp_path / "kept", plansMiB=1)
+    heavy = result(text="y" * 300_000)
+    for number in range(6):
+        keeping.save(root, plan(f"goal {number}", final=(heavy,)))
+    assert [entry.goal for entry in keeping.entries(root)] == ["goal 5", "goal 4", "goal 3"]
+    assert sum(entry.bytes for entry in keeping.entries(root)) <= 1 << 20
+
+
+def test_a_plan_that_somebody_works_on_does_not_go(tmp_path: Path) -> None:
+    root = limited(tmp_path / "kept", plans=1)
+    running, other, last = plan("running", stop="stopped"), plan("other"), plan("last")
+    for each in (running, other, last):
+        keeping.save(root, each)
+    assert {entry.goal for entry in keeping.entries(root)} == {"running", "last"}
+    index = root / place.PLANS / place.INDEX
+    index.unlink()
+    long_ago = time.time() - 2 * keeping.RUNNING
+    os.utime(root / place.PLANS / f"{running.id}.json", (long_ago, long_ago))
+    keeping.save(root, plan("newest"))
+    assert [entry.goal for entry in keeping.entries(root)] == ["newest"]
+
+
+def test_equal_goals_at_once_have_a_file_each_and_none_is_lost(tmp_path: Path) -> None:
+    many = [plan("the same goal") for _ in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda one: keeping.save(tmp_path, one), many))
+    assert {entry.id for entry in keeping.entries(tmp_path)} == {each.id for each in many}
+    index = json.loads((tmp_path / place.PLANS / place.INDEX).read_bytes())
+    assert len(index["files"]) == len(many)
+
+
+def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    root = tmp_path / ".gistdex"
+    keeping.save(root, plan())
+
+    def seen() -> list[str]:
+        command = ["git", "-C", tmp_path, "status", "--porcelain", "-uall"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[
+            1::2
+        ]
+
+    assert seen() == []
+    hides = root / ".gitignore"
+    assert "!config.json" in hides.read_text(encoding="utf-8")
+    hides.write_text("*\n!config.json\n!.gitignore\n", encoding="utf-8")
+    assert seen() == [".gistdex/.gitignore", ".gistdex/config.json"]
+    keeping.save(root, plan())
+    assert seen() == [".gistdex/.gitignore", ".gistdex/config.json"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [".gistdex", ".gistdex/cache", ".gistdex/cache/plans", ".gistdex/cache/plans/index.json"],
+)
+def test_nothing_is_written_through_a_link(tmp_path: Path, link: str) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    at = project / link
+    at.parent.mkdir(parents=True)
+    at.symlink_to(elsewhere if at.suffix != ".json" else elsewhere / "bashrc")
+    with pytest.raises(StorageError, match="is a link"):
+        keeping.save(project / ".gistdex", plan())
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_plan_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    kept = plan()
+    path = keeping.save(tmp_path / "root", kept)
+    moved = path.rename(tmp_path / "moved.json")
+    path.symlink_to(moved)
+    with pytest.raises(StorageError, match="is a link"):
+        keeping.load(tmp_path / "root", kept.id)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(StorageError, match="no regular file"):
+        keeping.load(tmp_path / "root", kept.id)
+
+
+def toml(root: Path, text: str) -> Path:
+    (root / ".code-intel").mkdir(exist_ok=True)
+    (root / ".code-intel" / "config.toml").write_text(text, encoding="utf-8")
+    return root
+
+
+def test_the_setting_moves_it_within_the_project_and_the_environment_anywhere(
+    tmp_path: Path,
+) -> None:
+    assert place.root_of(load_settings(tmp_path, {})) == tmp_path / ".gistdex"
+    toml(tmp_path, 'plans_dir = "build/plans"\n')
+    moved = load_settings(tmp_path, {})
+    assert place.root_of(moved) == tmp_path / "build" / "plans"
+    assert place.is_own(moved, "build/plans/cache/knowledge/x-00000000.md")
+    assert not place.is_own(moved, "build/plan.py")
+    elsewhere = load_settings(tmp_path, {"CODE_INTEL_PLANS_DIR": "../elsewhere"})
+    assert os.path.normpath(place.root_of(elsewhere)) == str(tmp_path.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/../..",
+        "/tmp/x",
+        "~/x",
+        ".git/x",
+        ".code-intel",
+        "C:/x",
+        "a\\..\\..\\x",
+    ],
+)
+def test_the_file_names_no_folder_outside(tmp_path: Path, given_: str) -> None:
+    toml(tmp_path, f"plans_dir = {json.dumps(given_)}\n")
+    with pytest.raises(ConfigError, match="plans_dir must be inside the project") as refused:
+        load_settings(tmp_path, {})
+    assert refused.value.details == {"field": "plans_dir"}
+
+
+def test_a_link_on_the_way_out_of_the_project_is_refused(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "out").mkdir()
+    (project / "build").symlink_to(tmp_path / "out")
+    toml(project, 'plans_dir = "build/plans"\n')
+    with pytest.raises(StorageError, match="is a link"):
+        place.root_of(load_settings(project, {}))
+
+
+def test_plans_of_a_project_that_nobody_may_write_are_in_the_users_cache(tmp_path: Path) -> None:
+    project, cache = tmp_path / "project", tmp_path / "cache"
+    project.mkdir()
+    project.chmod(0o555)
+    with without_root():
+        settings = load_settings(project, {"CODE_INTEL_CACHE_DIR": str(cache)})
+    project.chmod(0o755)
+    root = place.root_of(settings)
+    assert root.is_relative_to(cache)
+    assert keeping.save(root, plan()).is_relative_to(cache)
+    assert settings.forest.knowledge == root / place.KNOWLEDGE
+
+
+def test_a_time_of_use_is_one_that_can_be_compared() -> None:
+    assert catalog.now() < catalog.now()
