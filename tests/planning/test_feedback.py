@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.feedback import costliest, feedback, in_common, in_vain, suggestions
-from code_intel.planning.records import Expected, Metrics, Result
+from code_intel.planning.records import Evaluation, Expected, Metrics, Result
 from code_intel.text import hidden_character
 
 RESULTS = (
@@ -19,12 +19,12 @@ EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"
 def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
-        f"{found.score:.2f} of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
+        "0.49 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
         "Results hardly resemble the query (0.20). Most is lost by likeness to the query (-0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
-        f"{found.score:.2f}",
+        "0.49(目標 0.70)",
         "見つからないもの: `threshold`、`it\\(`",
         "結果は 3 件",
         "クエリとの類似度",
@@ -92,6 +92,13 @@ def test_terms_in_common_are_in_most_of_the_best_results_and_not_in_the_query() 
     assert in_common("vitepress", RESULTS) == ["themeConfig"]
     assert in_common("vitepress theme config themeConfig", RESULTS) == []
     assert in_common("vitepress", RESULTS[:1]) == []
+
+
+def test_a_score_is_never_rounded_up_to_what_it_has_not_reached() -> None:
+    nearly = Evaluation(Metrics(*[0.699] * 6), 0.699)
+    assert feedback(nearly, RESULTS, EXPECTED, "en").startswith("0.69 of 0.70")
+    reached = Evaluation(Metrics(*[0.7] * 6), 0.7)
+    assert feedback(reached, RESULTS, EXPECTED, "en").startswith("Good enough: 0.70 of 0.70")
 
 
 def test_the_metric_that_costs_most_is_the_one_with_the_greatest_loss() -> None:
