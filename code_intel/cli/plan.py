@@ -25,8 +25,10 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.planning import keeping, place, refining
 from code_intel.planning.records import InitialMode, Mode, Plan, Refinement
+from code_intel.records import Freshness
 from code_intel.redaction import masked
 from code_intel.text import visible
+from code_intel.tools.answers import index_text
 from code_intel.tools.declaration import Report, Tool
 from code_intel.tools.gistdex_query_plan import gistdex_query_plan, preview
 
@@ -274,5 +276,6 @@ def _text(data: Mapping[str, Any]) -> str:
     if saved := data["savedAt"]:
         more = "" if data["status"] == "success" else f"; go on: code-intel plan --continue {data['planId'][:SHORT]}"  # fmt: skip
         lines.append(f"Kept as {saved}{more}")
-    lines += [f"Note: {warning}" for warning in data.get("warnings", ())]
-    return "\n".join(lines)
+    lines += [f"Note: {visible(warning)}" for warning in data.get("warnings", ())]
+    index = Freshness(**{**data["index"], "degraded": tuple(data["index"]["degraded"])})
+    return "\n".join(lines) + index_text(index)

@@ -54,6 +54,8 @@ def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
     yield from (_result(each) for each in shown)
     if len(plan.final) > len(shown):
         yield f"… {len(plan.final) - len(shown)} more: --all"
+    missing = dict.fromkeys(note for each in plan.iterations for note in each.degraded)
+    yield from (f"Note: {plain(note)}" for note in missing)
     if plan.knowledge:
         yield f"Written down in {plain(plan.knowledge)}"
 

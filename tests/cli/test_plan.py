@@ -67,7 +67,10 @@ def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixt
     assert f"Kept as .gistdex/cache/plans/{plan.id}.json" in lines
     assert f"Written down in {plan.knowledge}" in lines
     assert (project / plan.knowledge).is_file()
+    assert lines[-1].startswith("Note: embedding: No embedding model")
     assert err.splitlines()[0] == f"0/5 {FEE}"
+    assert main(["plans", "show", "last"]) == 0
+    assert "Note: embedding: No embedding model" in capsys.readouterr().out
 
 
 def test_json_is_what_the_tool_answers(project: Path, run: Run) -> None:
