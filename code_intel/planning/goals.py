@@ -78,6 +78,17 @@ def english_of(goal: str) -> list[str]:
     return [said[0] for _, said in terms(goal[:LONGEST]) if not _says_nothing(said[0])]
 
 
+def says(query: str, word: str) -> bool:
+    """Whether a query already asks for a word: literally, by another ending, or in English for a Japanese one."""
+    query = unicodedata.normalize("NFKC", query)
+    return word.casefold() in query.casefold() or folded(word) <= asked_for(query)
+
+
+def asked_for(query: str) -> frozenset[str]:
+    """Return the index tokens that a query looks up; of a Japanese one, the English ones, too."""
+    return frozenset(query_words(query)) | frozenset(query_words(" ".join(english_of(query))))
+
+
 def _japanese(text: str) -> list[str]:
     read = terms(text)
     own = [term for term, said in read if not _says_nothing(said[0])]

@@ -15,13 +15,23 @@ from types import MappingProxyType
 from code_intel.chunking.card import salient
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.forest.globs import matches
-from code_intel.planning.goals import distinct, english_of, folded, keywords, language_of
+from code_intel.planning.goals import (
+    asked_for,
+    distinct,
+    english_of,
+    folded,
+    keywords,
+    language_of,
+    says,
+)
 from code_intel.planning.records import Plan, Refinement, Result
 
 BEST = 3
 """Hits whose common words are taken up."""
-ADDED = 5
-"""Words of each kind that a query is given."""
+COMMON = 5
+"""Words of theirs that a query is given."""
+WANTED = 8
+"""Expectations that a query is given."""
 
 SHORTEST = 3
 """Letters of a word that is taken up from a hit."""
@@ -87,97 +97,126 @@ def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tup
 def next_query(plan: Plan) -> str | None:
     """Return the next query, or None when the evidence says nothing that was not asked yet."""
     tried = {folded(each.query) for each in plan.iterations}
-    for query in _candidates(plan):
+    for query in _candidates(plan, Evidence(plan)):
         if query and folded(query) not in tried:
             return query
     return None
 
 
-def _candidates(plan: Plan) -> Iterator[str]:
-    seen = _seen(plan)
-    subject = _subject(plan, seen)
-    made = [how(plan, seen) for how in METHODS[plan.strategy.refinement]]
+class Evidence:
+    """What the iterations of a plan show.
+
+    Attributes:
+        seen: In how many of the distinct hits each index token is: in their text, symbol or path.
+        total: How many distinct hits there are.
+        asked: Tokens that were looked up.
+        best: What the iteration that came closest has found.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        hits = {
+            (hit.document, hit.position): hit for each in plan.iterations for hit in each.results
+        }
+        texts = (f"{hit.document} {hit.symbol} {hit.text}" for hit in hits.values())
+        self.seen = Counter(token for text in texts for token in set(words(text)))
+        self.total = len(hits)
+        self.asked = frozenset[str]().union(*(asked_for(each.query) for each in plan.iterations))
+        closest = max(plan.iterations, key=lambda each: each.evaluation.score, default=None)
+        self.best = closest.results[:BEST] if closest else ()
+
+    def in_vain(self, word: str) -> bool:
+        """Whether a word was asked for and is in no hit."""
+        tokens = query_words(word)
+        return bool(tokens) and all(
+            token in self.asked and not self.seen[token] for token in tokens
+        )
+
+    def found(self, word: str) -> bool:
+        """Whether all of a word is in some hit."""
+        return all(self.seen[token] for token in query_words(word))
+
+
+def _candidates(plan: Plan, evidence: Evidence) -> Iterator[str]:
+    subject = _subject(plan, evidence)
+    moves = [move(plan, evidence, subject) for move in METHODS[plan.strategy.refinement]]
     rule = _rule(plan)
     if rule:
-        yield _joined([subject, *(word for words_ in made[:1] for word in words_), *rule.terms])
+        yield _joined([*(moves[0] or [subject]), *rule.terms])
         yield _joined([subject, *rule.terms])
-    for added in made:
-        if added:
-            yield _joined([subject, *added])
-    yield subject
+    yield from map(_joined, moves)
+    if not asked_for(plan.goal) <= evidence.asked:
+        yield subject
 
 
-def _wanted(plan: Plan, seen: Counter[str]) -> list[str]:
-    """Return what was expected, is in no hit, and was not asked for in vain."""
-    asked = {word for each in plan.iterations for word in query_words(each.query)}
-    literal = [
+def _expecting(plan: Plan, evidence: Evidence, subject: str) -> list[str]:
+    """Ask for the goal with what is expected: files that have both come first."""
+    wanted = _wanted(plan, evidence)
+    return [subject, *wanted] if wanted else []
+
+
+def _expected_alone(plan: Plan, evidence: Evidence, _subject: str) -> list[str]:
+    """Ask for what is expected without the goal, whose words may be what led astray."""
+    return _wanted(plan, evidence)
+
+
+def _resembling(plan: Plan, evidence: Evidence, subject: str) -> list[str]:
+    """Ask for the goal with what the best hits speak of and the others do not."""
+    common = _common(plan, evidence)
+    return [subject, *common] if common else []
+
+
+METHODS: Mapping[Refinement, tuple[Callable[[Plan, Evidence, str], list[str]], ...]] = (
+    MappingProxyType(
+        {
+            "keywords": (_expecting, _expected_alone),
+            "semantic": (_resembling,),
+            "hybrid": (_expecting, _expected_alone, _resembling),
+        }
+    )
+)
+"""What is asked next, by method, in the order in which it is tried."""
+
+
+def _wanted(plan: Plan, evidence: Evidence) -> list[str]:
+    """Return what is expected beside what the goal says and was not asked for in vain: first what no hit has."""
+    literals = [
         word
         for pattern in plan.expected.patterns
         if "|" not in pattern  # of alternatives no one is expected for itself
         for word in _LITERAL.findall(_ESCAPED.sub(" ", pattern))
     ]
-    missing = [
+    wanted = [
         word
-        for word in (*plan.expected.keywords, *literal)
-        if not (tokens := query_words(word))
-        or not all(token in seen or token in asked for token in tokens)
+        for word in distinct([*plan.expected.keywords, *literals])
+        if not says(plan.goal, word) and not evidence.in_vain(word)
     ]
-    return distinct(missing)[:ADDED]
+    return sorted(wanted, key=evidence.found)[:WANTED]
 
 
-def _common(plan: Plan, seen: Counter[str]) -> list[str]:
-    """Return what the best hits speak of and the others do not: by how rare it is among all that was found."""
-    best = max(plan.iterations, key=lambda each: each.evaluation.score, default=None)
-    if best is None:
-        return []
-    total = len({(hit.document, hit.position) for each in plan.iterations for hit in each.results})
-    known = {word for text in (plan.goal, *plan.expected.keywords) for word in query_words(text)}
+def _common(plan: Plan, evidence: Evidence) -> list[str]:
+    """Return the words of the best hits' names, by how few of all hits have them and how good theirs are."""
+    known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
     worth: dict[str, float] = defaultdict(float)
-    for place, hit in enumerate(best.results[:BEST]):
+    for place, hit in enumerate(evidence.best):
         names = dict.fromkeys((hit.symbol.rpartition(".")[2], *salient(hit.text, ())))
         for word in dict.fromkeys(" ".join(map(split_identifier, names)).lower().split()):
             (token, *_) = words(word) or [""]
             if token and token not in known and len(word) >= SHORTEST:
-                worth[word] += math.log((total + 1) / (seen[token] + 0.5)) / (place + 1)
+                rare = math.log((evidence.total + 1) / (evidence.seen[token] + 0.5))
+                worth[word] += rare / (place + 1)
     ranked = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
-    return distinct(word for word, value in ranked if value > 0)[:ADDED]
+    return distinct(word for word, value in ranked if value > 0)[:COMMON]
 
 
-def _both(plan: Plan, seen: Counter[str]) -> list[str]:
-    return distinct([*_wanted(plan, seen), *_common(plan, seen)])[:ADDED]
+def _subject(plan: Plan, evidence: Evidence) -> str:
+    """Return the goal without the words that were asked for in vain; all of it when that leaves nothing.
 
-
-METHODS: Mapping[Refinement, tuple[Callable[[Plan, Counter[str]], list[str]], ...]] = (
-    MappingProxyType(
-        {
-            "keywords": (_wanted,),
-            "semantic": (_common,),
-            "hybrid": (_both, _wanted, _common),
-        }
-    )
-)
-"""What a query is given beside the goal, by method, in the order in which it is tried."""
-
-
-def _subject(plan: Plan, seen: Mapping[str, int]) -> str:
-    """Return the goal without the words that no hit has; all of it when that leaves nothing."""
-    said = english_of(plan.goal) if language_of(plan.goal) == "ja" else plan.goal.split()
-    kept = [
-        word
-        for word in said
-        if not (tokens := query_words(word)) or any(token in seen for token in tokens)
-    ]
+    Of a Japanese goal the English words, once there are hits to tell which of them the project uses.
+    """
+    japanese = language_of(plan.goal) == "ja" and evidence.total
+    said = english_of(plan.goal) if japanese else plan.goal.split()
+    kept = [word for word in said if not evidence.in_vain(word)]
     return " ".join(kept) if any(map(query_words, kept)) else plan.goal
-
-
-def _seen(plan: Plan) -> Counter[str]:
-    """Return in how many of the distinct hits each token is: in their text, symbol or path."""
-    hits = {(hit.document, hit.position): hit for each in plan.iterations for hit in each.results}
-    return Counter(
-        token
-        for hit in hits.values()
-        for token in set(words(f"{hit.document} {hit.symbol} {hit.text}"))
-    )
 
 
 def _rule(plan: Plan) -> Rule | None:

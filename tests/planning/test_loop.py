@@ -18,7 +18,7 @@ GOOD = tuple(
     Result(f"src/cart{at}.py", "class Cart: total of the checkout", 1.0, position=at)
     for at in range(3)
 )
-POOR = (Result("src/till.py", "def total(): ...", 0.1),)
+POOR = (Result("src/till.py", "def total(receipt): ...", 0.1),)
 EXPECTED = Expected(("cart", "checkout"), min_matches=1)
 
 
