@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.planning.catalog import Catalog, Row
+from code_intel.planning.catalog import Catalog
 from code_intel.planning.keeping import PLANS, Entry, damage, entries
 from code_intel.planning.knowledge import PAGES
 from code_intel.planning.queries import QUERIES
@@ -29,18 +29,6 @@ class Doomed(NamedTuple):
     def data(self) -> dict[str, Any]:
         """As JSON."""
         return self._asdict()
-
-
-def beyond(rows: Mapping[str, Row], most: int, room: int) -> list[str]:
-    """Return the least used of `rows` that have to go until at most `most` files of `room` bytes are left."""
-    left, size = len(rows), sum(row.bytes for row in rows.values())
-    gone = []
-    for name in sorted(rows, key=lambda name: (rows[name].used, name)):
-        if left <= most and size <= room:
-            break
-        gone.append(name)
-        left, size = left - 1, size - rows[name].bytes
-    return gone
 
 
 def removed(root: Path, doomed: Iterable[Doomed]) -> list[Doomed]:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS, Doomed, beyond, removed, told
+from code_intel.cli.plans_kept import KINDS, Doomed, removed, told
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
-from code_intel.planning import place, settings
-from code_intel.planning.catalog import Row
+from code_intel.planning import keeping, place, settings
+from code_intel.planning.catalog import Row, beyond
 
 MOST_DAYS = 100_000
 
@@ -44,21 +44,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _doomed(root: Path, days: int | None) -> list[Doomed]:
-    """Return what is old, and, of what is left, what is too much."""
-    kept = settings.load(root)
+    """Return what is old, and, of what is left, what is too much; a plan that is being made is neither."""
+    kept, made = settings.load(root), keeping.running(root)
     found: list[Doomed] = []
     for kind, catalog in KINDS.items():
         rows = catalog.listing(root).rows
         if days is not None:
             last = datetime.now(UTC) - timedelta(days=days)
-            old = [name for name, row in rows.items() if _used(row) <= last]
+            old = [name for name, row in rows.items() if _used(row) <= last and name not in made]
             found += [
                 Doomed(kind, name, f"not used for {days} days", rows.pop(name).bytes)
                 for name in old
             ]
         found += [
             Doomed(kind, name, "beyond the limits", rows[name].bytes)
-            for name in beyond(rows, *kept.most(kind))
+            for name in beyond(rows, *kept.most(kind), made)
         ]
     return found
 

@@ -209,14 +209,21 @@ class Catalog:
         return Row(self.describe(file.name, data), info.st_size, info.st_mtime_ns, used, hits)
 
     def _evict(self, root: Path, rows: dict[str, Row], keep: Collection[str]) -> None:
-        most, room = settings.limits_of(root, self.kind)
-        waiting = sorted((n for n in rows if n not in keep), key=lambda n: (rows[n].used, n))
-        size = sum(row.bytes for row in rows.values())
-        for name in waiting:
-            if len(rows) <= most and size <= room:
-                break
+        for name in beyond(rows, *settings.limits_of(root, self.kind), keep):
             durable.remove(self.path(root, name), flushed=False)
-            size -= rows.pop(name).bytes
+            del rows[name]
+
+
+def beyond(rows: Mapping[str, Row], most: int, room: int, keep: Collection[str] = ()) -> list[str]:
+    """Return the least used of `rows` that have to go until at most `most` files of `room` bytes are left."""
+    left, size = len(rows), sum(row.bytes for row in rows.values())
+    gone = []
+    for name in sorted((n for n in rows if n not in keep), key=lambda n: (rows[n].used, n)):
+        if left <= most and size <= room:
+            break
+        gone.append(name)
+        left, size = left - 1, size - rows[name].bytes
+    return gone
 
 
 def now() -> str:

@@ -82,7 +82,7 @@ def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_BYTES:
         data = rendered(_without_texts(plan))
-    return PLANS.put(root, f"{_checked(plan.id)}.json", data, keep=_running(root))
+    return PLANS.put(root, f"{_checked(plan.id)}.json", data, keep=running(root))
 
 
 def load(root: Path, plan_id: str) -> Plan:
@@ -261,7 +261,7 @@ def _checked(plan_id: str) -> str:
     )
 
 
-def _running(root: Path) -> set[str]:
+def running(root: Path) -> set[str]:
     """Return the files of plans that somebody seems to be working on: they have not ended, and are young."""
     try:
         found = entries(root)

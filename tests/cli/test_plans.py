@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.main import main
-from code_intel.cli.plans_kept import beyond
 from code_intel.planning import keeping, knowledge, queries
-from code_intel.planning.catalog import Row
+from code_intel.planning.catalog import Row, beyond
 from code_intel.planning.presets import PRESETS
 from code_intel.planning.records import (
     Evaluation,
@@ -240,6 +239,13 @@ def test_the_limits_take_the_least_used(kept: Path, run: Run) -> None:
 def test_what_was_used_lately_stays(run: Run) -> None:
     assert run("prune", "--older-than", "1") == "Nothing to remove.\n"
     assert "0 to 100,000" in run("prune", "--older-than", "-1", code=2)
+
+
+def test_a_plan_that_is_being_made_stays(kept: Path, run: Run) -> None:
+    keeping.save(kept, replace(plan(1), stop="stopped"))
+    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+    run("prune", "--older-than", "0")
+    assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
 
 
 def test_clear_leaves_what_people_have_set(kept: Path, run: Run) -> None:
