@@ -15,12 +15,14 @@ from code_intel.errors import UsageError
 
 MOST, LONGEST = 20, 500
 """Patterns of a plan, and characters of each."""
-LARGEST = 2_000
-"""Instructions that a pattern may be compiled to; a hundred thousand bytes a second is the slowest these run."""
+REPEATED = 600
+"""Instructions that counted repetitions may add to a pattern: each may be a state that every byte of a text moves, and
+three hundred thousand bytes a second is then the slowest it runs."""
 MEMORY = 1 << 20
 """Bytes that RE2 may use for a pattern, its cache of states included."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_BY_NUMBER = re.compile(r"\\x\{[0-9A-Fa-f]*\}")
 _TOO_LARGE = "pattern too large"
 _OTHER = "Correct it; the syntax is RE2's. For the words themselves, put them into keywords."
 _REMEDIES = (
@@ -28,7 +30,7 @@ _REMEDIES = (
     (r"invalid escape sequence: \\[1-9]", "Leave out the back-reference and spell what it repeats."),
     (r"invalid escape sequence: \\u", r"Write characters as they are, or by number: \x{3042}."),
     (r"invalid repetition size", "Repeat 1,000 times at most, nested ones multiplied, or write + instead."),
-    (_TOO_LARGE, "Repeat less often; instead of a bounded repetition of a class write +."),
+    (_TOO_LARGE, "Repeat less often, nested repetitions multiplied; or write + instead."),
     (r"missing \)|unexpected \)|missing \]", r"Close what is open, or put \ before a bracket that means itself."),
     (r"no argument for repetition|bad repetition", r"Put \ before a *, + or ? that means itself, and one alone after what is repeated."),
     (r"trailing \\", r"Write \\ for a backslash."),
@@ -103,17 +105,26 @@ def _compiled(pattern: str) -> Any:
     """Return RE2's program, or what it says against the pattern."""
     import re2  # a server that is asked for no plan does without
 
-    options = re2.Options()
-    options.log_errors = False  # it would write to stderr
-    options.max_mem = MEMORY
+    # As bytes a class is one instruction, so that what is left beside the letters is what repeats.
+    bare = _BY_NUMBER.sub("x", pattern).encode()
     try:
-        program = re2.compile(pattern, options)
+        program = re2.compile(pattern, _options(re2, latin=False))
+        repeated = re2.compile(bare, _options(re2, latin=True)).programsize - len(bare)
     except re2.error as error:
         said = error.args[0]
         return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     finally:
         re2.purge()  # its own cache would hold 128 programs of any size
-    return program if program.programsize <= LARGEST else _TOO_LARGE
+    return program if repeated <= REPEATED else _TOO_LARGE
+
+
+def _options(re2: Any, *, latin: bool) -> Any:
+    options = re2.Options()
+    options.log_errors = False  # it would write to stderr
+    options.max_mem = MEMORY
+    if latin:
+        options.encoding = re2.Options.Encoding.LATIN1
+    return options
 
 
 def _placed(reason: str, pattern: str) -> str:

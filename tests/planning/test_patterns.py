@@ -49,7 +49,10 @@ def test_anchors_dots_case_and_classes_are_javascripts_without_flags(
         (r"(a)(b)\2", r"\2 at character 6", "back-reference"),
         ("a{1001}", "{1001} at character 1", "1,000 times"),
         ("((a{100}){100}){100}", "{100}", "1,000 times"),
-        (r"[\pL\d]{40}x", "too large", "Repeat less often"),
+        (r"(\pL{30}){10}", "too large", "Repeat less often"),
+        ("x{1000}", "too large", "Repeat less often"),
+        ("(a|b)*a(a|b){400}c", "too large", "Repeat less often"),
+        ("((a?){17}){17}b", "too large", "Repeat less often"),
         ("describe(", "missing )", r"Put|\ before a bracket"),
         ("[abc", "missing ]", "Close what is open"),
         ("*.ts", "repetition operator: * at character 0", "means itself"),
@@ -70,6 +73,21 @@ def test_a_pattern_that_cannot_be_used_is_refused_by_field_place_and_remedy(
     assert problem in refused.value.message
     assert any(part in refused.value.hint for part in remedy.split("|"))
     assert refused.value.details["field"] == FIELD
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\w{1,100}\(",
+        r"\pL{20}",
+        r"[\s\S]{0,200}foo",
+        "あ" * 500,
+        r"\x{3042}{3}",
+        "[ぁ-んァ-ヶ]{2,10}",
+    ],
+)
+def test_what_people_repeat_is_not_too_large(pattern: str) -> None:
+    assert not compiled(pattern, FIELD).found("")
 
 
 def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
