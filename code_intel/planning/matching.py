@@ -24,6 +24,10 @@ LIKE = 0.6
 """Likeness from which a keyword is there by its meaning; below, whatever the engine, it is a guess."""
 EDITED = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
+LONGEST = 64
+"""Letters of a keyword up to which it is anything but what it is spelled as."""
+MOST_PARTS = 8
+"""Words of a keyword that are looked for as one identifier."""
 Idea = tuple[frozenset[str], ...]
 """The ways to say one thing, each as tokens of the index."""
 
@@ -134,12 +138,14 @@ def _read(keyword: str) -> tuple[str, Any, Any]:
     """Return a keyword folded, and what finds it as one identifier and misspelled; None where it cannot be."""
     import re2
 
-    parts = _PARTS.findall(_unified(keyword))
     word = folded(keyword)
+    if len(word) > LONGEST:
+        return word, None, None
+    parts = _PARTS.findall(_unified(keyword))
     misspelled = len(word) >= EDITED and _WORD.fullmatch(word)
     return (
         word,
-        re2.compile(_in_a_row(parts)) if len(parts) > 1 else None,
+        re2.compile(_in_a_row(parts)) if 1 < len(parts) <= MOST_PARTS else None,
         re2.compile(_one_edit(word)) if misspelled else None,
     )
 

@@ -97,6 +97,13 @@ def test_in_semantic_mode_japanese_is_read_as_code_says_it_and_endings_do_not_co
 letters = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=5, max_size=12)
 
 
+@pytest.mark.parametrize("keyword", ["x" * 20_000, "ab " * 20_000, "認証" * 5_000, "aB" * 5_000])
+@pytest.mark.parametrize("mode", ["strict", "fuzzy", "semantic"])
+def test_an_endless_keyword_is_looked_for_as_it_is(keyword: str, mode: Mode) -> None:
+    assert occurs(keyword, result(f"<{keyword}>"), mode)
+    assert not occurs(keyword, result("nothing of the kind"), mode)
+
+
 @given(letters, st.data())
 def test_one_letter_more_less_or_another_is_still_the_word(word: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(word) - 1))
