@@ -28,9 +28,9 @@ from code_intel.planning.records import (
 )
 
 VERSION = 1
-MAX_BYTES = 256 * 1024
-MOST_PRESETS = 100
 MIB = 1024 * 1024
+MAX_BYTES = MIB
+MOST_PRESETS = 100
 
 
 class Key(NamedTuple):

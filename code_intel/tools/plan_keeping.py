@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from code_intel.errors import CodeIntelError
+from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.records import Iteration, Plan, Result, Search
 from code_intel.planning.settings import PlanSettings
@@ -59,9 +60,15 @@ class Shelved:
             page = await self._tried(
                 "written down", thread(knowledge.write, self.root, plan, source.folder)
             )
-            plan = replace(plan, knowledge=self._name(page) if page else plan.knowledge)
+            if page is not None:
+                plan = replace(plan, knowledge=self._name(page))
+                await self._tried("indexed before the next sync", thread(self._index, page))
         path = await self._tried("kept", thread(self._save, plan))
         return plan, self._name(path) if path else ""
+
+    def _index(self, page: Path) -> None:
+        """Let the next search find a page; its vector is made in the background."""
+        sync_document(self.desk.forest.store, self.desk.forest.config, page)
 
     def _save(self, plan: Plan) -> Path:
         return keeping.save(self.root, plan, intermediate=self.intermediate)

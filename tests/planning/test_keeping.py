@@ -336,10 +336,9 @@ def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) ->
     keeping.save(root, plan())
 
     def seen() -> list[str]:
-        command = ["git", "-C", tmp_path, "status", "--porcelain", "-uall"]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[
-            1::2
-        ]
+        command = ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"]
+        ran = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
+        return ran.stdout.split()[1::2]
 
     assert seen() == []
     hides = root / ".gitignore"
@@ -405,7 +404,7 @@ def test_the_setting_moves_it_within_the_project_and_the_environment_anywhere(
         "..",
         "../x",
         "a/../..",
-        "/tmp/x",
+        "/srv/x",
         "~/x",
         ".git/x",
         ".code-intel",

@@ -1,0 +1,289 @@
+"""What plans found is written down readably, and found again, beside the source and never in its place."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.chunking import knowledge_page as page
+from code_intel.config import load_settings
+from code_intel.forest.search import search
+from code_intel.index.facade import Index
+from code_intel.index.sync import sync_document
+from code_intel.planning import knowledge, place
+from code_intel.planning.records import Plan
+from doubles import HashEmbedder
+from kept_plans import iteration, plan, result
+
+GOAL = "How does login check the token?"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "auth.py").write_text(
+        "def login(token):\n    return check(token)\n", encoding="utf-8"
+    )
+    for number in range(12):
+        text = f"def login_{number}():\n    '''Check the token of login {number}.'''\n"
+        (tmp_path / "src" / f"part_{number}.py").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def forest(project: Path) -> Iterator[Index]:
+    with Index(load_settings(project, {}).forest) as index:
+        index.complete(words_only=True)
+        yield index
+
+
+def written(project: Path, found: Plan, index: Index | None = None) -> Path:
+    path = knowledge.write(project / ".gistdex", found)
+    assert path is not None
+    if index is not None:
+        sync_document(index.store, index.config, path)
+    return path
+
+
+def test_a_page_says_what_was_asked_what_was_found_and_of_which_bytes(project: Path) -> None:
+    found = plan(
+        GOAL, final=(result(text="x = 1\ndef login(token):\n    ```\n"), result(text="again"))
+    )
+    path = written(project, found)
+    text = path.read_text(encoding="utf-8")
+    digest = hashlib.sha256((project / "src" / "auth.py").read_bytes()).hexdigest()[:16]
+    front = page.read(text)
+    assert front is not None
+    assert (front.goal, front.plan_id, front.status, front.confidence) == (
+        GOAL,
+        found.id,
+        "success",
+        0.9,
+    )
+    assert front.files == (("src/auth.py", digest),)
+    assert (front.matched, front.unmatched) == (("login",), ("token",))
+    assert "## `src/auth.py:1-2` `login`" in text
+    assert "has login, token; found by meaning, words" in text
+    assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
+    assert text.count("src/auth.py:") == 1  # a heading a file
+    (topic,) = knowledge.entries(project / ".gistdex")
+    assert (topic.topic, topic.goal, topic.files) == (path.stem, GOAL, ("src/auth.py",))
+
+
+def test_equal_plans_write_equal_pages(project: Path) -> None:
+    found = plan(GOAL)
+    first = written(project, found).read_bytes()
+    (project / ".gistdex").rename(project / "old")
+    assert written(project, found).read_bytes() == first
+
+
+def test_a_failed_plan_and_one_that_found_nothing_write_none(project: Path) -> None:
+    root = project / ".gistdex"
+    assert knowledge.write(root, plan(score=0.2)) is None
+    assert knowledge.write(root, plan(final=())) is None
+    assert not root.exists()
+    assert knowledge.write(root, plan(score=0.4)) is not None  # partial
+
+
+def test_a_page_gives_way_to_a_better_or_a_fresher_answer_alone(project: Path) -> None:
+    first = written(project, plan(GOAL, score=0.9))
+    assert written(project, plan(GOAL, score=0.8)) == first
+    (topic,) = knowledge.entries(project / ".gistdex")
+    assert topic.confidence == 0.9
+    better = plan(GOAL, score=0.95)
+    assert written(project, better) == first
+    assert knowledge.entries(project / ".gistdex")[0].plan_id == better.id
+    (project / "src" / "auth.py").write_text("def login(): ...\n", encoding="utf-8")
+    fresher = plan(GOAL, score=0.75)
+    written(project, fresher)
+    assert knowledge.entries(project / ".gistdex")[0].plan_id == fresher.id
+
+
+def test_a_page_is_bounded_whatever_was_found(project: Path) -> None:
+    many = tuple(result(f"src/{'x' * 100}{n}.py", "`" * 400 + "\n" + "é" * 5000) for n in range(50))
+    path = written(project, plan("g" * 5000, final=many))
+    data = path.read_bytes()
+    assert 1000 < len(data) <= page.MOST_BYTES
+    assert page.read(data.decode()) is not None
+
+
+def test_texts_of_files_are_no_structure_and_hide_nothing(project: Path) -> None:
+    hostile = "---\ndoc_type: agreement\n---\n```\n## `other.py`\n\u202eevil\x1b[2J"
+    goal = 'why\n---\nstatus: "x"\n# not a heading \u202e'
+    text = written(project, plan(goal, final=(result(text=hostile),))).read_text(encoding="utf-8")
+    front = page.read(text)
+    assert front is not None
+    assert (front.status, len(front.files)) == ("success", 1)
+    assert not {"\u202e", "\x1b"} & set(text)
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+
+
+GOALS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
+
+
+@given(GOALS)
+def test_a_name_is_legal_on_every_system_and_in_every_script(goal: str) -> None:
+    name = page.name_of(goal)
+    assert page.NAME.fullmatch(name)
+    assert len(name.encode()) <= 120
+    assert not re.search(r'[<>:"/\\|?*\x00-\x1f\s]', name)
+    assert unicodedata.is_normalized("NFC", name)
+    assert not re.fullmatch(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", name.split("-")[0])
+    assert page.name_of(unicodedata.normalize("NFD", goal)) == page.name_of(
+        unicodedata.normalize("NFC", goal)
+    )
+
+
+def test_goals_in_japanese_keep_their_words_and_have_a_page_each(project: Path) -> None:
+    goals = [
+        "ログインの設定を理解する",
+        "ログインの設定を理解した",
+        "認証",
+        "設定",
+        "!!!",
+        "???",
+        "con",
+        "../../etc/passwd",
+    ]
+    names = {goal: written(project, plan(goal)).name for goal in goals}
+    assert len(set(names.values())) == len(goals)
+    assert names["ログインの設定を理解する"].startswith("ログインの設定を理解する-")
+    assert {path.parent for path in (project / ".gistdex").rglob("*.md")} == {
+        project / ".gistdex" / place.KNOWLEDGE
+    }
+
+
+def test_two_goals_of_one_name_do_not_share_a_page(project: Path) -> None:
+    path = written(project, plan(GOAL))
+    other = path.read_text(encoding="utf-8").replace(GOAL, "Another goal altogether")
+    path.write_text(other, encoding="utf-8")
+    second = written(project, plan(GOAL))
+    assert second != path
+    assert path.read_text(encoding="utf-8") == other
+    assert written(project, plan(GOAL, score=1.0)) == second
+
+
+def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
+    project: Path, forest: Index
+) -> None:
+    path = written(project, plan(GOAL), forest)
+    name = path.relative_to(project).as_posix()
+    for _ in range(2):
+        hits = search(forest.store, GOAL, None, top_k=5)
+        assert [hit.document for hit in hits if "knowledge" in hit.why] == [name]
+        forest.complete(words_only=True)
+    documents = {row.path for row in forest.store.documents() if row.path.startswith(".gistdex")}
+    assert documents == {name}
+    assert forest.store.check() == []
+    path.unlink()
+    forest.complete(words_only=True)
+    assert forest.store.document(name) is None
+
+
+def test_a_page_stands_behind_the_source_and_changes_nothing_of_it(
+    project: Path, forest: Index
+) -> None:
+    before = search(forest.store, GOAL, None, top_k=10)
+    revision = forest.store.revision()
+    written(
+        project, plan(GOAL, final=tuple(result(hit.document, hit.chunk) for hit in before)), forest
+    )
+    for most in (1, 5, 10, 13):
+        hits = search(forest.store, GOAL, None, top_k=most)
+        source = [hit for hit in hits if "knowledge" not in hit.why]
+        assert source == search(forest.store, GOAL, None, top_k=most, file_pattern="*.py")
+        scores = [hit.score or 0.0 for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        assert hits.index(next(h for h in hits if "knowledge" in h.why)) == min(most, 10)
+    assert forest.store.revision() == revision
+
+
+def test_a_page_about_something_else_is_not_shown(project: Path, forest: Index) -> None:
+    written(project, plan("Which colours do buttons have?"), forest)
+    assert not [h for h in search(forest.store, GOAL, None, top_k=5) if "knowledge" in h.why]
+
+
+def test_a_page_is_found_by_meaning_too(project: Path) -> None:
+    embedder = HashEmbedder()
+    with Index(load_settings(project, {}).forest, embedder=embedder) as index:
+        index.complete()
+        path = written(project, plan("login token check"))
+        index.refresh(path)
+        (vector,) = embedder.queries(["login token check"])
+        hits = search(index.store, "login token check", vector, top_k=5)
+        assert [Path(h.document).name for h in hits if "knowledge" in h.why] == [path.name]
+        assert index.store.check() == []
+
+
+@pytest.mark.parametrize("what", ["changed", "gone"])
+def test_a_page_of_files_that_have_changed_says_so(project: Path, forest: Index, what: str) -> None:
+    written(project, plan(GOAL), forest)
+    source = project / "src" / "auth.py"
+
+    def tags() -> list[tuple[str, ...]]:
+        hits = search(forest.store, GOAL, None, top_k=5)
+        return [hit.why for hit in hits if "knowledge" in hit.why]
+
+    assert tags() == [("knowledge",)]
+    source.unlink() if what == "gone" else source.write_text("def login(): ...\n", encoding="utf-8")
+    forest.complete(words_only=True)
+    assert tags() == [("knowledge", "stale")]
+
+
+def test_a_moved_folder_is_looked_into_as_well(project: Path) -> None:
+    settings = load_settings(project, {"CODE_INTEL_PLANS_DIR": "notes/plans"})
+    path = knowledge.write(place.root_of(settings), plan(GOAL), project)
+    assert path is not None
+    with Index(settings.forest) as index:
+        index.complete(words_only=True)
+        assert any("knowledge" in hit.why for hit in search(index.store, GOAL, None, top_k=5))
+        kept = [row.path for row in index.store.documents() if row.path.startswith("notes/")]
+        assert kept == [path.relative_to(project).as_posix()]
+
+
+def test_patterns_that_mean_one_folder_mean_the_pages_too(project: Path) -> None:
+    written(project, plan(GOAL))
+    config = replace(load_settings(project, {}).forest, patterns=("src",))
+    with Index(config) as index:
+        index.complete(words_only=True)
+        found = {row.path for row in index.store.documents() if not row.path.startswith("src/")}
+        assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.name_of(GOAL)}"}
+
+
+def test_a_folder_of_pages_that_is_a_link_is_not_looked_into(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    path = written(project, plan(GOAL))
+    path.rename(elsewhere / path.name)
+    for file in (*path.parent.iterdir(),):
+        file.unlink()
+    path.parent.rmdir()
+    path.parent.symlink_to(elsewhere)
+    with Index(load_settings(project, {}).forest) as index:
+        index.complete(words_only=True)
+        assert not [row for row in index.store.documents() if row.path.endswith(path.name)]
+
+
+def test_what_plans_keep_besides_is_never_indexed_even_if_git_carries_it(project: Path) -> None:
+    from code_intel.planning import keeping  # beside pages
+
+    keeping.save(project / ".gistdex", plan(GOAL))
+    written(project, plan(GOAL))
+    (project / ".gistdex" / ".gitignore").unlink()
+    with Index(load_settings(project, {}).forest) as index:
+        index.complete(words_only=True)
+        kept = [row.path for row in index.store.documents() if row.path.startswith(".gistdex")]
+        assert len(kept) == 1
+        assert kept[0].endswith(".md")
+
+
+def test_iterations_without_results_leave_a_page_of_the_others(project: Path) -> None:
+    found = plan(GOAL, iterations=(iteration(score=0.0, results=()), iteration(2, score=0.9)))
+    assert written(project, found).exists()

@@ -1,0 +1,211 @@
+"""Answers of searches are kept as long as the index is what it was, and never longer."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.config import load_settings
+from code_intel.forest.search import search as ask_forest
+from code_intel.index.facade import Index
+from code_intel.planning import place, queries
+from code_intel.planning.queries import Key
+from code_intel.planning.records import Found, Result
+from kept_plans import iteration, plan, result
+from programs import output_of
+
+pytestmark = pytest.mark.anyio
+KEY = Key("forest, words and vectors", "A1", "engine")
+
+
+def made(root: Path) -> list[Path]:
+    return list(root.iterdir())
+
+
+class Asked:
+    """A search that counts."""
+
+    def __init__(self, *degraded: str) -> None:
+        self.queries: list[str] = []
+        self.degraded = degraded
+
+    async def __call__(self, query: str) -> Found:
+        """Answer with the query itself."""
+        self.queries.append(query)
+        return Found((result(text=query),), self.degraded)
+
+
+async def test_what_was_asked_of_this_state_is_not_asked_again(tmp_path: Path) -> None:
+    asked = Asked()
+    search = queries.cached(tmp_path, asked, KEY)
+    first, again = await search("login check"), await search("ｌｏｇｉｎ  check")
+    assert (first.cached, again.cached) == (False, True)
+    assert again.results == first.results
+    assert asked.queries == ["login check"]
+    index = json.loads((tmp_path / place.QUERIES / place.INDEX).read_bytes())
+    assert [row["hits"] for row in index["files"].values()] == [1]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"revision": "A2"}, {"source": "map"}, {"engine": ""}, {"limit": 50}, {"filters": "docs"}],
+)
+async def test_everything_that_an_answer_depends_on_tells_it_apart(
+    tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    asked = Asked()
+    await queries.cached(tmp_path, asked, KEY)("login")
+    assert not (await queries.cached(tmp_path, asked, KEY._replace(**changed))("login")).cached
+    assert not (await queries.cached(tmp_path, asked, KEY)("Login")).cached
+    assert (await queries.cached(tmp_path, asked, KEY)("login")).cached
+
+
+@pytest.mark.parametrize(
+    ("key", "degraded"),
+    [
+        (KEY._replace(revision=""), ()),
+        (KEY._replace(is_whole=False), ()),
+        (KEY, ("embedding: the model failed",)),
+    ],
+)
+async def test_what_may_be_another_answer_tomorrow_is_not_kept(
+    tmp_path: Path, key: Key, degraded: tuple[str, ...]
+) -> None:
+    search = queries.cached(tmp_path, Asked(*degraded), key)
+    assert [(await search("login")).cached for _ in range(2)] == [False, False]
+    assert made(tmp_path) == []
+
+
+async def test_words_alone_are_kept_where_words_alone_are_asked(tmp_path: Path) -> None:
+    search = queries.cached(tmp_path, Asked("embedding: off"), KEY._replace(engine=""))
+    await search("login")
+    assert (await search("login")).cached
+
+
+async def test_an_error_is_nothing_to_keep(tmp_path: Path) -> None:
+    async def fails(query: str) -> Found:
+        raise LookupError(query)
+
+    with pytest.raises(LookupError):
+        await queries.cached(tmp_path, fails, KEY)("login")
+    assert made(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"version": 1, "query": 3}', b'{"version": 9}']
+)
+async def test_a_damaged_answer_is_asked_for_again_and_mended(
+    tmp_path: Path, content: bytes
+) -> None:
+    asked = Asked()
+    search = queries.cached(tmp_path, asked, KEY)
+    await search("login")
+    path = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
+    path.write_bytes(content)
+    assert not (await search("login")).cached
+    assert (await search("login")).cached
+    assert asked.queries == ["login", "login"]
+
+
+async def test_the_answer_to_another_query_under_this_name_is_not_believed(tmp_path: Path) -> None:
+    asked = Asked()
+    search = queries.cached(tmp_path, asked, KEY)
+    await search("login")
+    await search("logout")
+    folder = tmp_path / place.QUERIES
+    (folder / queries.name_of(KEY, "logout")).replace(folder / queries.name_of(KEY, "login"))
+    assert (await search("login")).results[0].text == "login"
+    assert asked.queries == ["login", "logout", "login"]
+
+
+async def test_an_answer_says_which_plan_asked_and_what_that_made_of_it(tmp_path: Path) -> None:
+    search = queries.cached(tmp_path, Asked(), KEY)
+    for query in ("login", "login token"):
+        await search(query)
+    done = plan(iterations=(iteration(1, "login", 0.4), iteration(2, "login token", 0.9)))
+    queries.note(tmp_path, KEY, done)
+    known = queries.find(tmp_path, KEY, "login token")
+    assert known is not None
+    assert (known.plan_id, known.evaluation_score) == (done.id, 0.9)
+    assert known.refinement_history == ("login", "login token")
+    data = (tmp_path / place.QUERIES / queries.name_of(KEY, "login token")).read_bytes()
+    assert {"planId", "evaluationScore", "refinementHistory", "results"} <= json.loads(data).keys()
+    queries.note(tmp_path, KEY, done)
+    assert queries.find(tmp_path, KEY, "never asked") is None
+
+
+async def test_the_answers_used_longest_ago_go_first(tmp_path: Path) -> None:
+    tmp_path.joinpath("config.json").write_text('{"limits": {"queries": 2}}', encoding="utf-8")
+    search = queries.cached(tmp_path, Asked(), KEY)
+    for query in ("one", "two", "one", "three"):
+        await search(query)
+    assert queries.find(tmp_path, KEY, "two") is None
+    assert queries.find(tmp_path, KEY, "one")
+    assert queries.find(tmp_path, KEY, "three")
+
+
+async def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
+    found = await queries.cached(tmp_path, Asked(), KEY)("login")
+    assert found.results[0].text == "login"
+    (warning,) = found.degraded
+    assert warning.startswith("cache: ")
+    assert "is a link" in warning
+
+
+async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_path: Path) -> None:
+    source = tmp_path / "auth.py"
+    source.write_text("def login():\n    return 1\n", encoding="utf-8")
+    with Index(load_settings(tmp_path, {}).forest) as index:
+        index.complete(words_only=True)
+
+        async def search(query: str) -> Found:
+            hits = ask_forest(index.store, query, None, top_k=5)
+            return Found(tuple(Result(hit.document, hit.chunk, 0.0) for hit in hits))
+
+        async def asked() -> Found:
+            key = replace_revision(index)
+            return await queries.cached(tmp_path / ".gistdex", search, key)("login")
+
+        def replace_revision(index: Index) -> Key:
+            return KEY._replace(revision=index.store.revision())
+
+        await asked()
+        index.complete(words_only=True)
+        assert (await asked()).cached
+        source.write_text("def login():\n    return 2\n", encoding="utf-8")
+        index.complete(words_only=True)
+        fresh = await asked()
+        assert not fresh.cached
+        assert "return 2" in fresh.results[0].text
+
+
+async def test_what_one_process_asked_another_one_knows(tmp_path: Path) -> None:
+    output_of(Path(__file__), str(tmp_path))
+    asked = Asked()
+    found = await queries.cached(tmp_path, asked, KEY)("from a process")
+    assert (found.cached, asked.queries) == (True, [])
+    assert found.results == (result(text="from a process"),)
+
+
+async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> None:
+    async def nothing(query: str) -> Found:
+        del query
+        return Found(())
+
+    search = queries.cached(tmp_path, nothing, KEY)
+    await search("login")
+    assert await search("login") == Found((), (), cached=True)
+    assert replace(result(), text="").text == ""
+
+
+if __name__ == "__main__":
+    import sys
+
+    import anyio
+
+    anyio.run(queries.cached(Path(sys.argv[2]), Asked(), KEY), "from a process")
+    os._exit(0)

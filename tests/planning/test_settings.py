@@ -1,0 +1,114 @@
+"""config.json: what is read, and how a wrong key is named."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.errors import ConfigError
+from code_intel.planning import keeping, settings
+from code_intel.planning.settings import KEYS, PlanSettings, load
+from kept_plans import plan
+
+
+def written(root: Path, value: Any) -> Path:
+    text = value if isinstance(value, str) else json.dumps(value)
+    (root / "config.json").write_text(text, encoding="utf-8")
+    return root
+
+
+def test_a_file_that_is_not_there_means_the_defaults_and_reading_makes_none(tmp_path: Path) -> None:
+    assert load(tmp_path / ".gistdex") == PlanSettings()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_plan_writes_the_defaults_and_nothing_writes_over_them(tmp_path: Path) -> None:
+    keeping.save(tmp_path, plan())
+    text = (tmp_path / "config.json").read_text(encoding="utf-8")
+    assert load(tmp_path) == PlanSettings()
+    for row in KEYS:
+        assert json.loads(text)[row.part][row.name] == row.default
+    written(tmp_path, {"limits": {"plans": 3}})
+    keeping.save(tmp_path, plan())
+    assert load(tmp_path).limits["plans"] == 3
+
+
+def test_what_is_not_given_has_its_default(tmp_path: Path) -> None:
+    found = load(written(tmp_path, {"defaults": {"maxIterations": 1, "confidence": 1}}))
+    assert (found.defaults["maxIterations"], found.defaults["confidence"]) == (1, 1)
+    assert found.defaults["timeoutSeconds"] == 120
+    assert found.most("plans") == (200, 64 << 20)
+
+
+def test_presets_are_read_by_their_names(tmp_path: Path) -> None:
+    own = {"expectedResults": {"keywords": ["handler"], "minMatches": 2}, "about": "Handlers."}
+    found = load(written(tmp_path, {"presets": {"handlers": own}}))
+    assert found.presets["handlers"].keywords == ("handler",)
+
+
+WRONG: list[tuple[Any, str]] = [
+    ("{", "config.json is not JSON"),
+    ("[]", "config.json must be a JSON object"),
+    ("[" * 100_000, "config.json is not JSON"),
+    ({"version": 2}, "version must be 1"),
+    ({"limits": []}, "limits must be an object"),
+    ({"limits": {"plans": 0}}, "limits.plans must be a whole number from 1 to 100000"),
+    ({"limits": {"plans": True}}, "limits.plans must be a whole number"),
+    ({"limits": {"queriesMiB": 1.5}}, "limits.queriesMiB must be a whole number"),
+    ({"limits": {"knowledge": "many"}}, "limits.knowledge must be a whole number"),
+    ({"defaults": {"confidence": 1.1}}, "defaults.confidence must be a number from 0 to 1"),
+    (
+        {"defaults": {"timeoutSeconds": 5}},
+        "defaults.timeoutSeconds must be a whole number from 10 to 300",
+    ),
+    (
+        {"defaults": {"evaluationMode": "loud"}},
+        "defaults.evaluationMode must be one of strict, fuzzy, semantic",
+    ),
+    ({"defaults": {"evaluationMode": ["fuzzy"]}}, "defaults.evaluationMode must be one of"),
+    (
+        {"defaults": {"saveIntermediateResults": 1}},
+        "defaults.saveIntermediateResults must be true or false",
+    ),
+    ({"presets": []}, "presets must be an object"),
+    (
+        {"presets": {"mine": {"expectedResults": {"minMatches": 0}}}},
+        "presets.mine.expectedResults.minMatches",
+    ),
+    ({"presets": {"mine": {"colour": 1}}}, "presets.mine.colour"),
+]
+
+
+@pytest.mark.parametrize(("content", "named"), WRONG)
+def test_a_wrong_value_is_named_by_its_key(tmp_path: Path, content: Any, named: str) -> None:
+    with pytest.raises(ConfigError, match=named) as refused:
+        load(written(tmp_path, content))
+    assert "config.json" in refused.value.message
+    assert refused.value.details["field"]
+    assert settings.limits_of(tmp_path, "plans") == (200, 64 << 20)  # what is kept goes on
+
+
+def test_a_key_that_nobody_reads_is_a_warning_with_the_likely_meant_one(tmp_path: Path) -> None:
+    found = load(written(tmp_path, {"limits": {"plan": 5}, "colour": "red"}))
+    assert any(
+        "limits.plan is not known and ignored; did you mean plans" in w for w in found.warnings
+    )
+    assert any("colour is not known" in w for w in found.warnings)
+
+
+def test_a_link_a_pipe_and_a_file_without_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.symlink_to(tmp_path / "elsewhere.json")
+    (tmp_path / "elsewhere.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ConfigError, match="is a link"):
+        load(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="no regular file"):
+        load(tmp_path)
+    path.unlink()
+    path.write_bytes(b" " * (settings.MAX_BYTES + 1))
+    with pytest.raises(ConfigError, match="larger than"):
+        load(tmp_path)
