@@ -18,7 +18,7 @@ below the confidence asked for, so that there is no success without it, and bett
 import math
 from collections.abc import Iterable, Sequence
 
-from code_intel.planning.matching import Page, on_page
+from code_intel.planning.matching import LIKE, Page, on_page
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import (
     Evaluation,
@@ -65,7 +65,7 @@ def evaluate(
         EmbeddingError: `likeness` has no model.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
-    patterns = all_compiled(tuple(dict.fromkeys(expected.patterns)))
+    patterns = list({each.source: each for each in all_compiled(expected.patterns)}.values())
     results = _distinct(results)
     if not results:
         missing = (*keywords, *(pattern.source for pattern in patterns))
@@ -123,8 +123,7 @@ def _occurrences(
         return rows
     alike = likeness([keywords[at] for at in open_], results)
     for at, likes in zip(open_, alike, strict=True):
-        known = zip(rows[at], pages, likes, strict=True)
-        rows[at] = [hit or on_page(keywords[at], page, mode, like) for hit, page, like in known]
+        rows[at] = [hit or like >= LIKE for hit, like in zip(rows[at], likes, strict=True)]
     return rows
 
 

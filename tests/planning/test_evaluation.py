@@ -136,6 +136,8 @@ def test_a_result_that_comes_twice_counts_once() -> None:
 def test_a_pattern_that_cannot_be_used_is_named_by_its_field() -> None:
     with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\]"):
         evaluate(SEED, Expected(("x",), ("fine", "(?=x)")))
+    with pytest.raises(UsageError, match=r"contentPatterns\[2\]"):
+        evaluate(SEED, Expected(("x",), ("fine", "fine", "(?=x)")))
 
 
 words = st.sampled_from(["config", "Config", "vitepress", "export default", "認証", "", "x y", "?"])
