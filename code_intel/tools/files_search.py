@@ -1,5 +1,7 @@
 """Tool `files_search`."""
+# ruff: noqa: N803 - the names of seed 003, on the wire
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -11,12 +13,15 @@ from code_intel.forest.question import read
 from code_intel.forest.search import within
 from code_intel.index.store import NEIGHBOURS
 from code_intel.index.walk import bases
+from code_intel.planning.likeness import by_words
+from code_intel.planning.records import Found, Result
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, NONE_YET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.paging import Cursor, page, start_of
+from code_intel.tools.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of, note_of
 
@@ -39,6 +44,9 @@ async def files_search(
     ] = "",
     language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
     cursor: Cursor = "",
+    planId: PlanId = "",
+    expectedKeywords: ExpectedKeywords = [],
+    evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
     """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
@@ -49,6 +57,23 @@ async def files_search(
     """
     check_query(query)
     only = Only(directory, file_pattern, language.lower())
+    async with judging(desk, planId, expectedKeywords, evaluateResult) as judge:
+        found, answer = await _page(desk, query, boost_profile, only, top_k, cursor, session_id)
+        if judge is None:
+            return answer
+        return await judge.added_to(answer, query, _results(query, found), "forest, words")
+
+
+async def _page(
+    desk: Desk,
+    query: str,
+    boost_profile: BoostProfile,
+    only: "Only",
+    top_k: int,
+    cursor: str,
+    session_id: str | None,
+) -> tuple[list[FileHit], Answer]:
+    """Return the hits of a page, and what to say of them."""
     asked = (query, boost_profile, *only)
     start = start_of(cursor, *asked)
     terms = frozenset(read(query).terms)
@@ -83,7 +108,28 @@ async def files_search(
         building = index.state == "building"
         data["message"] = NONE_YET if building else missed or "No file has any of these words."
     text = "\n".join(lines) or str(data["message"])
-    return Answer(data, text + index_text(index))
+    return found, Answer(data, text + index_text(index))
+
+
+def _results(query: str, hits: Sequence[FileHit]) -> Found:
+    """Return hits as plans compare them."""
+    best = max((hit.score for hit in hits), default=0.0)
+    return Found(
+        tuple(
+            Result(
+                hit.path,
+                hit.chunk.text,
+                by_words(query, hit.chunk.text),
+                hit.score / best if best > 0 else 0.0,
+                next(iter(hit.chunk.symbols), ""),
+                hit.chunk.start_line,
+                hit.chunk.end_line,
+                hit.chunk.position,
+                hit.why,
+            )
+            for hit in hits
+        )
+    )
 
 
 class Only(NamedTuple):

@@ -116,8 +116,8 @@ async def _hybrid(desk: Desk) -> Source:
     async def search(query: str) -> Found:
         answer = await desk.searcher.search_forest(query, MOST)
         source.index = answer.index
-        return await thread(
-            _found, desk.settings, desk.forest, answer, query, measured=not elsewhere
+        return await reading(
+            found_in, desk.settings, desk.forest, answer, query, measured=not elsewhere
         )
 
     name = "forest, words and vectors"
@@ -137,7 +137,7 @@ async def _local(shelf: Shelf, name: str, counts_as: str, *, hybrid: bool) -> So
             folders = bases(shelf.index.config)
             hits = search_forest(shelf.index.store, query, None, top_k=MOST, bases=folders)
             answer = SearchAnswer(tuple(hits), shelf.index.freshness())
-        return _found(shelf.settings, shelf.index, answer, query, measured=hybrid), answer.index
+        return found_in(shelf.settings, shelf.index, answer, query, measured=hybrid), answer.index
 
     async def search(query: str) -> Found:
         found, source.index = await reading(ask, query)
@@ -166,7 +166,7 @@ def _map(desk: Desk) -> Source:
     return source
 
 
-def _found(
+def found_in(
     settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
 ) -> Found:
     """Return an answer of the forest as plans compare it: whole texts, likeness calibrated.

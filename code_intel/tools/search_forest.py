@@ -1,10 +1,12 @@
 """Tool `search_forest`."""
+# ruff: noqa: N803 - the names of seed 003, on the wire
 
 from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.index.waiting import reading
 from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
@@ -13,6 +15,8 @@ from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_d
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
 from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, returned, unavailable
+from code_intel.tools.plan_sources import found_in
+from code_intel.tools.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
 from code_intel.tools.search import Query
 from code_intel.tools.shelf import check_query
 
@@ -25,6 +29,9 @@ async def search_forest(
     file_pattern: Annotated[
         str, Field(description="Only files whose name matches this glob.")
     ] = "",
+    planId: PlanId = "",
+    expectedKeywords: ExpectedKeywords = [],
+    evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
     """Search the whole source by words and by meaning, in any language (after the map has missed).
@@ -34,14 +41,28 @@ async def search_forest(
     """
     check_query(query)
     _, handle = await look(desk, session_id, "search_forest")
+    async with judging(desk, planId, expectedKeywords, evaluateResult) as judge:
+        found, answer = await _asked(desk, handle, query, top_k, directory, file_pattern)
+        if judge is None or found is None:
+            return answer
+        here = "devrag-forest" not in desk.settings.upstreams
+        parts = (desk.settings, desk.forest, found, query)
+        results = await reading(found_in, *parts, measured=here)
+        return await judge.added_to(answer, query, results, "forest, words and vectors")
+
+
+async def _asked(
+    desk: Desk, handle: str | None, query: str, top_k: int, directory: str, file_pattern: str
+) -> tuple[SearchAnswer | None, Answer]:
+    """Return what the forest found, None when it was not heard, and what to say."""
     work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
     found, silent = await heard(desk, 1, work)
     if found is None:
-        return await _from_map(desk, handle, query, top_k, silent)
+        return None, await _from_map(desk, handle, query, top_k, silent)
     async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
             await held.append(forest_call("search_forest", query, found))
-    return forest_answer(query, found)
+    return found, forest_answer(query, found)
 
 
 def forest_call(

@@ -218,8 +218,8 @@ async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search
     told: list[tuple[float, float | None, str | None]] = []
     reported = anyio.Event()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
         reported.set()
 
     async with gateway(shop, era) as call:
@@ -229,7 +229,7 @@ async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search
                 await call.client.call_tool(
                     "gistdex_query_plan",
                     {"goal": GOAL, "maxIterations": 3},
-                    progress_callback=progress,
+                    progress_callback=hear,
                 )
 
             group.start_soon(ask)
@@ -246,8 +246,8 @@ async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search
 async def test_progress_counts_the_queries(shop: Path, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
 
     async with gateway(shop, era) as call:
         result = await call.client.call_tool(
@@ -258,7 +258,7 @@ async def test_progress_counts_the_queries(shop: Path, era: str) -> None:
                 "initialQueries": ["csv writer"],
                 "expectedResults": {"keywords": ["nowheretobefound"], "confidence": 1},
             },
-            progress_callback=progress,
+            progress_callback=hear,
         )
         await until(lambda: len(told) >= 4)
     assert result.structured_content is not None

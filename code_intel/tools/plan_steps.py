@@ -1,0 +1,127 @@
+"""A search of an agent's own as a step of a query plan: compared with what is expected, and kept.
+
+What seed 003 §3.1 adds to searches: `planId`, `expectedKeywords`, `evaluateResult`.
+"""
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+from pydantic import Field
+
+from code_intel.planning import goals, keeping, likeness, loop, place, settings
+from code_intel.planning.evaluation import status_of
+from code_intel.planning.queries import Key
+from code_intel.planning.records import Expected, Found, Iteration, Plan
+from code_intel.text import visible
+from code_intel.tools.declaration import Answer
+from code_intel.tools.desk import Desk, thread
+from code_intel.tools.plan_answers import evaluation_data
+from code_intel.tools.plan_keeping import Shelved
+from code_intel.tools.plan_sources import Source
+
+PlanId = Annotated[
+    str, Field(max_length=100, description="A query plan that this search is a further query of.")
+]
+ExpectedKeywords = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=200)]],
+    Field(
+        max_length=20, description="What results should speak of; default: as the plan, the query."
+    ),
+]
+EvaluateResult = Annotated[
+    bool | None,
+    Field(
+        description="Compare results with that; default: when planId or expectedKeywords is given."
+    ),
+]
+SECONDS = 30.0
+"""Seconds that comparing may take; by words it takes milliseconds."""
+
+
+@dataclass
+class Judge:
+    """What the results of one search are compared with; without `plan` nothing is kept of it."""
+
+    desk: Desk
+    folder: Path
+    shelved: Shelved
+    plan: Plan | None
+    keywords: Sequence[str]
+    tells: bool
+
+    async def added_to(self, answer: Answer, query: str, found: Found, name: str) -> Answer:
+        """Return the answer with the field `evaluation`, and keep the search if there is a plan."""
+        if not self.tells and self.plan is None:
+            return answer
+        plan = self.plan or Plan("", query, Expected(()), mode=self._default("evaluationMode"))
+        keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
+        expected = replace(plan.expected, keywords=keywords)
+        if self.plan is None:
+            expected = replace(
+                expected,
+                min_matches=self._default("minMatches"),
+                confidence=self._default("confidence"),
+            )
+
+        async def search(_query: str) -> Found:
+            return found
+
+        judged = await loop.run(
+            replace(plan, expected=expected, waiting=(query,)),
+            search,
+            more=1,
+            seconds=SECONDS,
+            likeness=likeness.measure(self.desk.embedder) if plan.mode == "semantic" else None,
+        )
+        if self.plan is not None:
+            source = Source(name, search, Key(name, ""), "", self.folder)
+            kept = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
+            await self.shelved.finish(kept, source)
+        answer = answer.noting(*self.shelved.warnings)
+        if not self.tells:
+            return answer
+        return _told(answer, judged.iterations[-1], expected.confidence)
+
+    def _default(self, key: str) -> Any:
+        return self.shelved.own.defaults[key]
+
+
+@asynccontextmanager
+async def judging(
+    desk: Desk, plan_id: str, keywords: Sequence[str], evaluate: bool | None
+) -> AsyncIterator[Judge | None]:
+    """Hold the plan that a search goes on with, if one is named; None where nothing is to be compared.
+
+    Raises:
+        UsageError: `planId` is no id of a plan.
+        NotFoundError: There is no such plan.
+    """
+    named = plan_id.strip()
+    tells = bool(named or keywords) if evaluate is None else evaluate
+    if not (tells or named):
+        yield None
+        return
+    async with desk.locks.setdefault(f"plan {named or uuid.uuid4()}", anyio.Lock()):
+        root = await thread(place.root_of, desk.settings)
+        own = await thread(settings.load, root)
+        plan = await thread(keeping.load, root, named) if named else None
+        shelved = Shelved(desk, root, own)
+        yield Judge(desk, desk.forest.config.folder, shelved, plan, keywords, tells)
+
+
+def _told(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
+    score = iteration.evaluation.score
+    status = status_of(score, confidence)
+    told = {
+        "status": status,
+        **evaluation_data(iteration.evaluation),
+        "feedback": iteration.feedback,
+        "refinements": list(iteration.refinements),
+    }
+    line = f"Evaluation: {status}, {score:.2f}. {visible(iteration.feedback[:300])}"
+    return Answer({**answer.data, "evaluation": told}, f"{line}\n{answer.text}")

@@ -1,0 +1,198 @@
+"""A plan within a session: what it may ask, and what the session believes of it."""
+
+import json
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.session.state import FOREST_TOOLS
+from contract.journeys import LOGIN, QUERY, begin, framed, look, to_semantic, to_verification
+from projects import Caller
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+GOAL = "where does the login check a password"
+MISSED = {"keywords": ["password", "nowheretobefound"], "confidence": 1}
+
+
+def calls(root: Path) -> list[dict[str, Any]]:
+    """Return the calls of the project's only session, as its journal has them."""
+    (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
+    lines = map(json.loads, journal.read_text("utf-8").splitlines())
+    return [line["data"] for line in lines if line["event"] == "called"]
+
+
+async def plan(call: Caller, **more: object) -> dict[str, Any]:
+    return await call(
+        "gistdex_query_plan", goal=GOAL, expectedResults=MISSED, maxIterations=2, **more
+    )
+
+
+async def exploring(call: Caller) -> None:
+    await framed(call)
+
+
+async def missed(call: Caller) -> None:
+    await framed(call)
+    await call("search_map", query="login")
+
+
+async def semantic(call: Caller) -> None:
+    await framed(call)
+    await to_semantic(call)
+
+
+async def verifying(call: Caller) -> None:
+    await framed(call)
+    await to_verification(call)
+
+
+async def answering(call: Caller) -> None:
+    await begin(call, intent="QUESTION")
+
+
+PHASES: Mapping[str, tuple[Callable[[Caller], Awaitable[None]], str, str]] = {
+    "EXPLORATION before the map": (exploring, "forest, words", "files_search"),
+    "EXPLORATION after a miss": (missed, "forest, words and vectors", "search_forest"),
+    "SEMANTIC": (semantic, "forest, words and vectors", "search_forest"),
+    "VERIFICATION": (verifying, "forest, words", "files_search"),
+    "READY": (answering, "forest, words and vectors", "search_forest"),
+}
+
+
+@pytest.mark.covers("field.gistdex_query_plan: session_id")
+@pytest.mark.parametrize("name", PHASES)
+async def test_the_phase_decides_how_the_forest_is_asked_and_as_what_that_is_noted(
+    shop: Path, name: str
+) -> None:
+    lead, source, tool = PHASES[name]
+    async with gateway(shop) as call:
+        await lead(call)
+        before = await call("get_session_status")
+        noted = len(calls(shop))
+        answer = await plan(call, session_id=before["session_id"])
+        after = await call("get_session_status")
+    made = calls(shop)[noted:]
+    assert answer["source"] == source
+    assert [(each["tool"], each["target"]) for each in made] == [
+        (tool, each["query"]) for each in answer["iterations"]
+    ]
+    assert after["current_phase"] == before["current_phase"]
+    assert after["risk_level"] == before["risk_level"]
+
+
+async def test_a_plan_opens_what_the_calls_it_stands_for_would_and_no_more(
+    shop: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(shop, tmp_path / "other"))
+    async with gateway(shop) as call:
+        await framed(call)
+        answer = await plan(call)
+        by_plan = calls(shop)
+    async with gateway(other) as call:
+        await framed(call)
+        for each in answer["iterations"]:
+            await call("files_search", query=each["query"], top_k=50)
+    by_hand = calls(other)
+    assert len(by_plan) == len(by_hand) > 1
+    for planned, called in zip(by_plan, by_hand, strict=True):
+        assert (planned["tool"], planned["target"]) == (called["tool"], called["target"])
+        assert set(planned["files"]) <= set(called["files"])
+        assert planned["found"] <= called["found"]
+        assert planned["slot"] == called["slot"]
+
+
+async def test_what_a_plan_guesses_is_noted_as_search_forest_notes_it(
+    shop: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(shop, tmp_path / "other"))
+    async with gateway(shop) as call:
+        await missed(call)
+        answer = await plan(call)
+        status = await call("get_session_status")
+    async with gateway(other) as call:
+        await missed(call)
+        for each in answer["iterations"]:
+            await call("search_forest", query=each["query"], top_k=10)
+    assert calls(shop) == calls(other)
+    assert {each["tool"] for each in calls(shop)[1:]} <= set(FOREST_TOOLS)
+    assert {row["status"] for row in status["forest_results"]} == {"HYPOTHESIS"}
+
+
+async def test_a_plan_alone_leads_nowhere(shop: Path) -> None:
+    """Who plans, and looks at nothing, has understood nothing; a plan is no evidence either."""
+    async with gateway(shop) as call:
+        await framed(call)
+        answer = await plan(call)
+        early = await call.refused(
+            "submit_understanding",
+            symbols_identified=[LOGIN],
+            files_analyzed=[answer["finalResults"]["data"][0]["document"]],
+        )
+        await look(call)
+        await to_verification(call)
+        await plan(call)
+        hypothesis = (await call("get_session_status"))["semantic"]["hypotheses"][0]
+        refused = [
+            await call.refused(
+                "submit_verification",
+                verified=[
+                    {
+                        "hypothesis": hypothesis,
+                        "status": "confirmed",
+                        "evidence": {"tool": tool, "target": GOAL, "result": "seen"},
+                    }
+                ],
+            )
+            for tool in ("gistdex_query_plan", "query_plan", "search_forest")
+        ]
+        status = await call("get_session_status")
+    assert early["error"] == "requirements_missing"
+    assert {each["error"] for each in refused} <= {"requirements_missing", "validation_failed"}
+    assert status["current_phase"] == "VERIFICATION"
+
+
+async def test_the_map_is_asked_where_the_phase_lets_it_and_moves_nothing(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await call("add_agreement", nl_term="login", symbol=LOGIN, code_evidence="it is")
+        await framed(call)
+        answer = await call("gistdex_query_plan", goal="login", provider="map", maxIterations=1)
+        early = await call.refused("search_forest", query="login")
+        await to_verification(call)
+        refused = await call.refused("gistdex_query_plan", goal="login", provider="map")
+    assert answer["finalResults"]["data"][0]["symbol"] == LOGIN
+    assert early["error"] == "phase_blocked"  # asking the map through a plan is no miss of it
+    assert refused["error"] == "phase_blocked"
+    (asked,) = [each for each in calls(shop) if each["tool"] == "search_map"]
+    assert (asked["files"], asked["symbols"]) == ([], [])
+
+
+async def test_another_database_is_no_look_at_this_project(shop: Path) -> None:
+    shutil.copy(shop / "vectors-forest.db", shop / "other.db")
+    async with gateway(shop) as call:
+        await framed(call)
+        answer = await plan(call, db="other.db")
+        status = await call("get_session_status")
+    assert answer["source"] == "other.db, words"
+    assert answer["finalResults"]["data"]
+    assert {(each["tool"], *each["files"], *each["symbols"]) for each in calls(shop)} == {
+        ("gistdex_query_plan",)
+    }
+    assert status["current_phase"] == "EXPLORATION"
+
+
+async def test_without_a_session_nothing_is_noted(shop: Path) -> None:
+    async with gateway(shop) as call:
+        assert (await plan(call))["source"] == "forest, words and vectors"
+    assert not (shop / ".code-intel" / "sessions").exists()
+
+
+async def test_a_session_that_is_not_there_is_named(shop: Path) -> None:
+    async with gateway(shop) as call:
+        error = await call.refused("gistdex_query_plan", goal=QUERY, session_id="nobody")
+    assert error["error"] == "no_active_session"
+    assert not (shop / ".gistdex").exists()
