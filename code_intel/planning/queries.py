@@ -7,7 +7,6 @@ when its answers are out of date (docs/decisions/0041).
 
 import hashlib
 import json
-import logging
 import re
 import unicodedata
 from collections.abc import Callable
@@ -23,8 +22,6 @@ from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import Found, Plan, Result, Search
 from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
 from code_intel.redaction import masked, masked_data
-
-logger = logging.getLogger(__name__)
 
 VERSION = 1
 
@@ -167,7 +164,6 @@ def _tried(work: Callable[[], object]) -> str:
     try:
         work()
     except CodeIntelError as error:
-        logger.warning("%s", error.message)
         return f"cache: {error.message}"
     return ""
 

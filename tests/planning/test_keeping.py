@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.config import load_settings
@@ -62,6 +62,7 @@ PLANS = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(PLANS)
 def test_what_is_written_of_a_plan_is_what_is_read(found: Plan) -> None:
     data = keeping.rendered(found)
@@ -434,12 +435,12 @@ def test_plans_of_a_project_that_nobody_may_write_are_in_the_users_cache(tmp_pat
     project.mkdir()
     project.chmod(0o555)
     with without_root():
-        settings = load_settings(project, {"CODE_INTEL_CACHE_DIR": str(cache)})
+        loaded = load_settings(project, {"CODE_INTEL_CACHE_DIR": str(cache)})
     project.chmod(0o755)
-    root = place.root_of(settings)
+    root = place.root_of(loaded)
     assert root.is_relative_to(cache)
     assert keeping.save(root, plan()).is_relative_to(cache)
-    assert settings.forest.knowledge == root / place.KNOWLEDGE
+    assert loaded.forest.knowledge == root / place.KNOWLEDGE
 
 
 def test_a_time_of_use_is_one_that_can_be_compared() -> None:

@@ -1,0 +1,205 @@
+"""Keeping is interrupted at every operation on the disk: what is there then is the old or the new, and no answer is lost.
+
+Run as a program (it forks), this file does each row of `WORKS` with the n-th operation failing or killing the
+process, and writes what came of it.
+"""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from code_intel import durable
+from code_intel.errors import StorageError
+from code_intel.planning import keeping, knowledge, place, queries
+from code_intel.planning.queries import Key
+from code_intel.planning.records import Found, Plan
+from faulty_disk import DIED, REFUSED, TAKEN, Faulty, changes, outcome
+from kept_plans import plan, result
+from programs import TESTS, output_of
+
+WAYS = ("dies torn", "fails")
+KEY = Key("forest", "A1")
+IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(5)]
+FIRST, SECOND, THIRD = (plan(f"goal {n}", id=IDS[n]) for n in range(3))
+
+
+def page_of(root: Path, found: Plan) -> object:
+    return knowledge.write(root, found)
+
+
+def cached(root: Path) -> object:
+    async def search(query: str) -> Found:
+        return Found((result(text=query),))
+
+    return anyio.run(queries.cached(root, search, KEY), "login")
+
+
+WORKS: Mapping[str, Callable[[Path], object]] = {
+    "save": lambda root: keeping.save(root, THIRD),
+    "save again": lambda root: keeping.save(root, replace(FIRST, milliseconds=5.0)),
+    "save and evict": lambda root: (limit(root), keeping.save(root, THIRD)),
+    "page": lambda root: page_of(root, THIRD),
+    "page again": lambda root: page_of(root, replace(FIRST, final=(result(text="another"),))),
+    "answer": cached,
+    "forget": lambda root: keeping.forget(root, [FIRST.id, SECOND.id]),
+    "begin": lambda root: (shutil.rmtree(root, ignore_errors=True), keeping.save(root, THIRD)),
+}
+
+
+def limit(root: Path) -> None:
+    (root / "config.json").write_text('{"limits": {"plans": 2}}', encoding="utf-8")
+
+
+def make(root: Path) -> Path:
+    for each in (FIRST, SECOND):
+        keeping.save(root, each)
+        page_of(root, each)
+    return root
+
+
+def known(root: Path) -> dict[str, Any]:
+    """Return everything that is kept, as it is read; asserts that all of it can be."""
+    assert keeping.damage(root) == {}
+    return {
+        "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},
+        "pages": {t.topic: (root / place.KNOWLEDGE / f"{t.topic}.md").read_text() for t in knowledge.entries(root)},
+        "answer": queries.find(root, KEY, "login"),
+    }  # fmt: skip
+
+
+def sweep(name: str, folder: Path) -> None:
+    work, given = WORKS[name], make(folder / "given")
+    points = changes(lambda: work(copy(given, folder / "whole")))
+    shutil.rmtree(folder / "whole", ignore_errors=True)
+    whole = copy(given, folder / "whole")
+    work(whole)
+    old, new = known(given), known(whole)
+    for way in WAYS:
+        for point in range(1, points + 1):
+            root = copy(given, folder / f"{way} {point}")
+            code = errno.EIO if point % 2 else errno.ENOSPC
+            came = outcome(lambda: work(root), point, way, code)  # noqa: B023 - done at once
+            left = [path.name for path in root.rglob("*.tmp")]
+            found = {**known(root)}
+            row: dict[str, Any] = {
+                "work": name,
+                "way": way,
+                "point": point,
+                "came": came,
+                "left": left,
+            }
+            row["found"] = "new" if found == new else "old" if found == old else "between"
+            row["whole"] = all(
+                found[part][k] in (old[part].get(k), new[part].get(k))
+                for part in ("plans", "pages")
+                for k in found[part]
+            )
+            work(root)
+            row["after"] = known(root) == new
+            shutil.rmtree(root)
+            sys.stdout.write(json.dumps(row) + "\n")
+
+
+def copy(given: Path, target: Path) -> Path:
+    shutil.copytree(given, target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output_of(Path(__file__)).splitlines()]
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_whatever_interrupts_keeping_each_file_is_the_old_or_the_new(
+    rows: list[dict[str, Any]], name: str
+) -> None:
+    mine = [row for row in rows if row["work"] == name]
+    assert max(row["point"] for row in mine) >= 4
+    assert {row["way"] for row in mine} == set(WAYS)
+    for row in mine:
+        assert row["came"] in {TAKEN, REFUSED, DIED}, row
+        assert row["whole"], row
+        assert row["after"], row
+        assert not row["left"] or row["way"] != "fails", row
+
+
+def test_what_a_process_that_died_has_left_goes_with_the_next_that_keeps(tmp_path: Path) -> None:
+    keeping.save(tmp_path, FIRST)
+    folder = tmp_path / place.PLANS
+    for name, age in ((".x.json.12-0123abcd.tmp", 0.0), (".y.json.12-0123abcd.tmp", 3600)):
+        (folder / name).write_bytes(b"half")
+        os.utime(folder / name, (time.time() - age,) * 2)
+    keeping.save(tmp_path, SECOND)
+    assert [path.name for path in folder.glob("*.tmp")] == [".x.json.12-0123abcd.tmp"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, code: int) -> None:
+    async def search(query: str) -> Found:
+        return Found((result(text=query),))
+
+    with durable.on(Faulty(1, "fails for good", code).disk):
+        found = anyio.run(queries.cached(tmp_path / ".gistdex", search, KEY), "login")
+        with pytest.raises(StorageError) as refused:
+            keeping.save(tmp_path / ".gistdex", FIRST)
+    assert found.results == (result(text="login"),)
+    assert found.degraded[0].startswith("cache: ")
+    assert refused.value.hint
+
+
+def test_a_known_plan_is_given_though_that_cannot_be_counted(tmp_path: Path) -> None:
+    keeping.save(tmp_path, FIRST)
+    with durable.on(Faulty(1, "fails for good").disk):
+        assert keeping.same(tmp_path, FIRST, "A1") == FIRST
+    assert keeping.entries(tmp_path)[0].hits == 0
+
+
+def test_a_process_that_is_killed_while_it_keeps_leaves_whole_files(tmp_path: Path) -> None:
+    program = [sys.executable, __file__, str(tmp_path), "without end"]
+    env = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
+    with subprocess.Popen(program, env=env, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        for _ in range(3):
+            child.stdout.readline()  # it is in the middle of it
+        child.kill()
+    assert keeping.damage(tmp_path) == {}
+    assert keeping.entries(tmp_path)
+    keeping.save(tmp_path, plan("afterwards"))  # nobody holds the lock
+    index = json.loads((tmp_path / place.PLANS / place.INDEX).read_bytes())
+    assert len(index["files"]) == len(keeping.entries(tmp_path))
+
+
+def test_plans_from_several_processes_at_once_are_all_kept(tmp_path: Path) -> None:
+    program = [sys.executable, __file__, str(tmp_path), "five"]
+    env = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
+    children = [subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert len(keeping.entries(tmp_path)) == 15
+    assert len(list((tmp_path / place.PLANS).glob("*-*.json"))) == 15
+
+
+def keep_on(root: Path, times: int) -> None:
+    for number in range(times):
+        keeping.save(root, plan(f"goal {number}"))
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        keep_on(Path(sys.argv[1]), 5 if sys.argv[2] == "five" else 10_000)
+    else:
+        for work_name in WORKS:
+            sweep(work_name, Path(sys.argv[1]) / work_name)
