@@ -1,0 +1,243 @@
+"""What a query plan finds beside one search: NDCG@10, every relevant file among ten, iterations, time.
+
+This package, and twelve others whose sources are fetched once:
+
+    python -m benchmarks.plan_search [--vectors]
+    python -m benchmarks.fetch_sources DIR
+    python -m benchmarks.plan_search --vectors --data benchmarks/data/code_search_others.jsonl --sources DIR
+
+Each question is asked of the same index in the same run once, as `search_forest` would, and as the goal of a
+plan that does what is shipped (`planning.loop`), with the defaults of the tool: at most five iterations, a
+confidence of 0.7. It is a goal alone, and again with what an agent might expect: --expect has keywords and
+patterns, a line a question, {"set", "repo", "id", "keywords", "patterns"}; ours were written from the
+questions alone by somebody who saw neither code nor labels. Without an id a question is known by its words.
+
+Each difference is paired, with its 95 % bootstrap interval. Nothing is at hand, as in code_search.py, which
+says how a set looks; --cache keeps vectors.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.labels import HERE, Repository, add_options, asked_about, checked
+from benchmarks.plan_tables import Outcome, show_plans
+from benchmarks.scoring import DEPTH
+from code_intel.config import IndexConfig, load_settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.forest.board import NOWHERE
+from code_intel.forest.question import embedded
+from code_intel.forest.search import search
+from code_intel.index.facade import Index, open_index
+from code_intel.index.store import Store
+from code_intel.planning import goals, likeness, loop
+from code_intel.planning.records import (
+    MOST_ITERATIONS,
+    SECONDS,
+    Expected,
+    Found,
+    Plan,
+    Refinement,
+    Result,
+    Search,
+    Strategy,
+)
+
+EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
+ALONE, EXPECTING = "the goal alone", "with expectations"
+
+
+class Wanted(NamedTuple):
+    """What an agent expects of the answer to one question."""
+
+    keywords: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+
+@contextmanager
+def indexed(
+    folder: Path, embedder: Embedder | None, cache: VectorCache | None, label: str
+) -> Iterator[Index]:
+    """Index a folder in a temporary database, with vectors if there is an embedder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        config = IndexConfig(
+            path=folder / "devrag-forest.json",
+            corpus="forest",
+            patterns=(".",),
+            db_path=Path(scratch) / "forest.db",
+        )
+        index = open_index(config, embedder=embedder, cache=cache)
+        try:
+            index.complete(words_only=True)
+            if embedder is not None:
+                index.complete(progress=lambda done, total: _say(f"{label}: {done}/{total}"))
+            yield index
+        finally:
+            index.close()
+
+
+def searching(store: Store, embedder: Embedder | None) -> Search:
+    """Return a search of an index as plans make it: with vectors if there is an embedder."""
+
+    async def ask(query: str) -> Found:
+        vector = None if embedder is None else embedded(embedder, query)
+        hits = search(store, query, vector, top_k=DEPTH, situation=NOWHERE)
+        return Found(
+            tuple(
+                Result(
+                    document=hit.document,
+                    text=hit.chunk,
+                    similarity=_alike(query, hit.chunk, hit.similarity, embedder),
+                    score=hit.score or 0.0,
+                    symbol=hit.symbol,
+                    start_line=hit.start_line,
+                    end_line=hit.end_line,
+                    position=hit.position,
+                    why=hit.why,
+                )
+                for hit in hits
+            )
+        )
+
+    return ask
+
+
+def _alike(query: str, text: str, similarity: float, embedder: Embedder | None) -> float:
+    """Return the calibrated likeness of a hit; `similarity` is (1 + cosine) / 2, 0 without a vector."""
+    if embedder is None or similarity == 0:
+        return likeness.by_words(query, text)
+    cosine = 2 * similarity - 1
+    known: float | None = likeness.of_cosine(cosine, embedder.identity, goals.language_of(query))
+    return likeness.by_words(query, text) if known is None else known
+
+
+def planned(question: Mapping[str, Any], wanted: Wanted, strategy: Strategy) -> Plan:
+    """Return a plan for a question, before its first query, as the tool makes it."""
+    goal = str(question["query"])
+    expected = Expected(keywords=wanted.keywords or goals.keywords(goal), patterns=wanted.patterns)
+    return Plan(
+        id="",
+        goal=goal,
+        expected=expected,
+        strategy=strategy,
+        waiting=goals.first_queries(goal, strategy, ()),
+    )
+
+
+async def compared(
+    ask: Search,
+    question: Mapping[str, Any],
+    place: Repository,
+    conditions: Mapping[str, Wanted],
+    strategy: Strategy,
+) -> list[Outcome]:
+    """Ask one question once, and by a plan in each condition."""
+    began = time.perf_counter()
+    single = (await ask(str(question["query"]))).results
+    took = 1000 * (time.perf_counter() - began)
+    outcomes = []
+    for condition, wanted in conditions.items():
+        plan = planned(question, wanted, strategy)
+        began = time.perf_counter()
+        plan = await loop.run(plan, ask, more=MOST_ITERATIONS, seconds=SECONDS)
+        outcomes.append(
+            Outcome(
+                repo=place.name,
+                id=str(question.get("id") or question["query"]),
+                language=str(question.get("language", "")),
+                tuned=place.tuned,
+                condition=condition,
+                wanted=tuple(target["path"] for target in question["relevant"]),
+                single=_named(single, place.prefix),
+                plan=_named(plan.final, place.prefix)[:DEPTH],
+                queries=tuple(each.query for each in plan.iterations),
+                scores=tuple(each.evaluation.score for each in plan.iterations),
+                stop=plan.stop,
+                single_ms=took,
+                plan_ms=1000 * (time.perf_counter() - began),
+            )
+        )
+    return outcomes
+
+
+async def all_compared(
+    ask: Search,
+    place: Repository,
+    known: Mapping[tuple[str, str], Wanted],
+    method: Refinement,
+) -> list[Outcome]:
+    """Ask every question about a repository; what the first search of a process costs is nobody's."""
+    await ask("warm")
+    outcomes = []
+    for question in place.questions:
+        wanted = known.get((place.name, str(question.get("id") or question["query"])))
+        conditions = {ALONE: Wanted()} | ({EXPECTING: wanted} if wanted else {})
+        outcomes += await compared(ask, question, place, conditions, Strategy(refinement=method))
+    return outcomes
+
+
+def expectations(path: Path) -> dict[tuple[str, str], Wanted]:
+    """Return what is expected, by repository and question."""
+    if not path.is_file():
+        return {}
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {
+        (row["repo"], row["id"]): Wanted(tuple(row["keywords"]), tuple(row["patterns"]))
+        for row in rows
+    }
+
+
+def _named(results: Sequence[Result], prefix: str) -> tuple[str, ...]:
+    """Return the files, each once, as labels name them: relative to the repository."""
+    files = dict.fromkeys(each.document for each in results)
+    return tuple(f"{prefix}/{name}" if prefix else name for name in files)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"\r{text}")
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the arguments, by default of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_options(parser)
+    parser.add_argument("--expect", type=Path, default=EXPECTATIONS, help="JSONL of expectations")
+    parser.add_argument(
+        "--method",
+        choices=["keywords", "semantic", "hybrid"],
+        default="hybrid",
+        help="how queries are refined",
+    )
+    return checked(parser, parser.parse_args(arguments))
+
+
+def main() -> None:
+    """Command line."""
+    args = parsed()
+    embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
+    cache = VectorCache(args.cache) if args.vectors and args.cache else None
+    known = expectations(args.expect)
+    outcomes: list[Outcome] = []
+    for place in asked_about(args):
+        with indexed(place.folder, embedder, cache, place.name) as index:
+            ask = searching(index.store, embedder)
+            outcomes += asyncio.run(all_compared(ask, place, known, args.method))
+    how = "words and vectors" if args.vectors else "words only"
+    result = show_plans(outcomes, f"{args.data.name}, scope {args.scope}, {how}, {args.method}")
+    if args.json:
+        args.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

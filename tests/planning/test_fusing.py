@@ -1,0 +1,86 @@
+"""Of several rankings one: scores, the first query's twice, and what was expected beside it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.planning import fusing
+from code_intel.planning.evaluation import evaluate
+from code_intel.planning.records import Expected, Iteration, Result
+
+GOAL = "cart total"
+
+
+def page(document: str, score: float, text: str = "cart", position: int = 0) -> Result:
+    return Result(document, text, 0.5, score, position=position)
+
+
+def iteration(number: int, *results: Result, expected: Expected | None = None) -> Iteration:
+    expected = expected or Expected(("cart",))
+    query = GOAL if number == 1 else f"query {number}"
+    return Iteration(number, query, expected.keywords, results, evaluate(results, expected))
+
+
+def documents(*iterations: Iteration) -> list[str]:
+    return [each.document for each in fusing.final(iterations)]
+
+
+def test_one_query_without_further_expectations_is_answered_as_it_was() -> None:
+    first = iteration(1, page("a", 1.0), page("b", 0.4), page("c", 0.1))
+    assert fusing.final([first]) == first.results
+
+
+def test_nothing_found_is_nothing() -> None:
+    assert fusing.final([]) == ()
+    assert fusing.final([iteration(1), iteration(2)]) == ()
+
+
+def test_the_first_query_outweighs_a_later_one_and_two_later_ones_that_agree_draw_level() -> None:
+    first = iteration(1, page("a", 1.0), page("b", 0.1))
+    second, third = (iteration(at, page("b", 1.0), page("a", 0.0)) for at in (2, 3))
+    assert documents(first, second) == ["a", "b"]
+    assert documents(first, second, third) == ["b", "a"]
+
+
+def test_a_file_that_has_what_was_expected_beside_the_goal_comes_first() -> None:
+    expected = Expected(("cart", "voucher"), (r"def \w+_total",))
+    results = (page("a", 1.0), page("b", 0.7, "voucher: def vat_total"), page("c", 0.6, "voucher"))
+    assert documents(iteration(1, *results, expected=expected)) == ["b", "a", "c"]
+
+
+def test_what_the_first_query_says_itself_was_weighed_by_the_search_already() -> None:
+    results = (page("a", 1.0, "till"), page("b", 0.9, "cart total"))
+    expected = Expected(("cart", "total", "totals"))
+    assert documents(iteration(1, *results, expected=expected)) == ["a", "b"]
+
+
+def test_a_document_is_shown_once_by_the_chunk_that_has_most_of_what_was_expected() -> None:
+    expected = Expected(("voucher",))
+    first = iteration(1, page("a", 1.0, "nothing", 0), expected=expected)
+    second = iteration(2, page("a", 0.5, "voucher", 3), expected=expected)
+    assert [each.position for each in fusing.final([first, second])] == [3]
+
+
+def test_scores_of_an_index_that_gives_none_are_its_order() -> None:
+    first = iteration(1, page("a", 0.0), page("b", 0.0), page("c", 0.0))
+    assert documents(first) == ["a", "b", "c"]
+
+
+RESULTS = st.lists(
+    st.builds(page, st.sampled_from("abcdef"), st.floats(0, 1), position=st.integers(0, 1)),
+    max_size=6,
+    unique_by=lambda each: each.document,
+)
+
+
+@given(st.lists(RESULTS, max_size=4))
+def test_what_is_found_is_of_what_was_found_once_a_document_and_no_more_than_a_query_finds(
+    found: list[list[Result]],
+) -> None:
+    iterations = [iteration(at + 1, *results) for at, results in enumerate(found)]
+    final = fusing.final(iterations)
+    every = [each for results in found for each in results]
+    assert all(each in every for each in final)
+    assert len({each.document for each in final}) == len(final)
+    assert len(final) == min(
+        max(map(len, found), default=0), len({each.document for each in every})
+    )

@@ -1,0 +1,110 @@
+"""What a goal speaks of, in Japanese and English, and the queries a plan begins with."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.planning import goals
+from code_intel.planning.records import InitialMode, Strategy
+
+TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("goal", "language"),
+    [
+        ("how redirects are followed", "en"),
+        ("テスト戦略", "ja"),
+        ("VitePressの設定", "ja"),
+        ("認証", "ja"),
+        ("ﾃｽﾄ", "ja"),
+        ("", "en"),
+    ],
+)
+def test_a_goal_with_any_japanese_is_japanese_all_others_english(goal: str, language: str) -> None:
+    assert goals.language_of(goal) == language
+
+
+@pytest.mark.parametrize(
+    ("goal", "keywords"),
+    [
+        ("Understand how redirects are followed", ("redirects", "followed")),
+        ("where is get_user or Session.send defined", ("get_user", "Session.send", "defined")),
+        ("retry, Retry and retries", ("retry",)),
+        ("プロジェクトのテスト戦略を完全に理解する", ("project", "test", "strategy")),
+        (
+            "VitePressの設定ファイルの構造と設定方法を理解する",
+            ("VitePress", "config file", "structure"),
+        ),
+    ],
+)
+def test_keywords_are_the_telling_words_once_english_first(
+    goal: str, keywords: tuple[str, ...]
+) -> None:
+    assert goals.keywords(goal)[: len(keywords)] == keywords
+
+
+def test_a_japanese_goal_keeps_its_own_words_too() -> None:
+    assert {"テスト", "戦略"} <= set(goals.keywords("プロジェクトのテスト戦略"))
+
+
+@pytest.mark.parametrize("goal", ["test", "of", "how", "理解する", "7", "x", "설정", "ツバメ"])
+def test_a_goal_of_one_readable_word_has_a_keyword(goal: str) -> None:
+    assert goals.keywords(goal)
+
+
+@given(TEXTS)
+def test_keywords_are_few_distinct_and_never_missing(goal: str) -> None:
+    found = goals.keywords(goal)
+    assert len(found) <= goals.MOST_KEYWORDS
+    assert len({goals.folded(word) for word in found}) == len(found)
+    assert found or not any(letter.isalnum() for letter in goal)
+    assert found == goals.keywords(goal)
+
+
+@pytest.mark.parametrize(
+    ("initial", "query"),
+    [
+        (None, "how is the cart total computed"),
+        ("broad", "cart total"),
+        ("specific", "cart total computed"),
+    ],
+)
+def test_our_first_query_is_the_goal_or_its_keywords(
+    initial: InitialMode | None, query: str
+) -> None:
+    goal = "how is the cart total computed"
+    assert goals.first_queries(goal, Strategy(initial)) == (query,)
+
+
+def test_the_callers_queries_come_first_in_order_and_none_is_asked_twice() -> None:
+    asked = goals.first_queries(
+        "cart total", Strategy(), ["b c", " ", "Total of CART", "c  B", "d"]
+    )
+    assert asked == ("b c", "Total of CART", "d")
+
+
+@given(st.lists(TEXTS, max_size=6), TEXTS.filter(str.strip))
+def test_there_is_always_a_first_query_and_each_asks_something_else(
+    initial: list[str], goal: str
+) -> None:
+    asked = goals.first_queries(goal, Strategy("broad"), initial)
+    assert asked
+    assert all(query.strip() for query in asked)
+    assert len({goals.folded(query) for query in asked}) == len(asked)
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "said"),
+    [
+        ("how redirects are followed", "redirect", True),
+        ("how redirects are followed", "Location", False),
+        ("テスト戦略", "test", True),
+        ("バイト列", "bytes", True),
+        ("テスト戦略", "vitest", False),
+    ],
+)
+def test_a_query_says_a_word_by_another_ending_or_in_japanese(
+    query: str, word: str, *, said: bool
+) -> None:
+    assert goals.says(query, word) is said

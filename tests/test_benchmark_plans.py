@@ -1,0 +1,129 @@
+"""Figures that the decision about query plans rests on, against values worked out by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.labels import OTHERS, OWN, Repository
+from benchmarks.plan_search import (
+    ALONE,
+    EXPECTATIONS,
+    EXPECTING,
+    Wanted,
+    all_compared,
+    expectations,
+    indexed,
+    searching,
+)
+from benchmarks.plan_tables import Outcome, area, complete, gains, recall, show_plans
+from benchmarks.scoring import ndcg
+from code_intel.planning.patterns import compiled
+
+
+def outcome(
+    single: str,
+    plan: str,
+    wanted: str = "a",
+    *,
+    question: str = "q",
+    scores: tuple[float, ...] = (0.5,),
+) -> Outcome:
+    return Outcome(
+        repo="r",
+        id=question,
+        language="en",
+        tuned=None,
+        condition=ALONE,
+        wanted=tuple(wanted),
+        single=tuple(single),
+        plan=tuple(plan),
+        queries=("q",) * len(scores),
+        scores=scores,
+        stop="iterations",
+        single_ms=1.0,
+        plan_ms=3.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "share", "every"),
+    [
+        ("xa", "a", 1.0, 1.0),
+        ("xa", "ab", 0.5, 0.0),
+        ("", "ab", 0.0, 0.0),
+        ("0123456789a", "a", 0.0, 0.0),
+        ("ab", "ba", 1.0, 1.0),
+    ],
+)
+def test_recall_counts_relevant_files_among_the_first_ten(
+    found: str, wanted: str, share: float, every: float
+) -> None:
+    assert recall(tuple(found), tuple(wanted)) == share
+    assert complete(tuple(found), tuple(wanted)) == every
+
+
+def test_gains_are_paired_and_the_forms_of_a_question_are_one_group() -> None:
+    outcomes = [outcome("xa", "ax"), outcome("ax", "ax"), outcome("x", "a", question="other")]
+    found = gains(outcomes, recall)
+    assert found.mean == pytest.approx(1 / 3)
+    assert found.questions == 2
+    assert gains(outcomes, ndcg).mean == pytest.approx((1 - ndcg("xa", "a") + 0 + 1) / 3)
+
+
+def test_the_area_is_how_often_a_good_answer_scores_higher() -> None:
+    assert area([0.9, 0.5], [0.1, 0.5]) == pytest.approx(3.5 / 4)
+    assert area([0.1], [0.9]) == 0
+    assert area([], [0.9]) is None
+
+
+def test_parts_without_questions_are_left_out_and_costs_are_means(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = show_plans([outcome("x", "a", scores=(0.2, 0.8)), outcome("a", "a")], "label")
+    alone = report[ALONE]
+    assert alone["parts"]["first search: nothing"]["n"] == 1
+    assert alone["parts"]["refined"]["n"] == 1
+    assert "Japanese" not in alone["parts"]
+    assert alone["cost"]["iterations"] == 1.5
+    assert [band["n"] for band in alone["scores"]["bands"]] == [1, 1]
+    assert "label" in capsys.readouterr().out
+
+
+@pytest.mark.anyio
+async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path: Path) -> None:
+    (tmp_path / "cart.py").write_text("def total(basket):\n    return sum(basket)\n")
+    (tmp_path / "voucher.py").write_text("def redeem(voucher):\n    return voucher.value\n")
+    question = {
+        "repo": "shop",
+        "id": "q",
+        "query": "sum of prices",
+        "relevant": [{"path": "voucher.py"}],
+    }
+    place = Repository("shop", tmp_path, "", [question], tuned=None)
+    with indexed(tmp_path, None, None, "shop") as index:
+        known = {("shop", "q"): Wanted(("voucher",))}
+        alone, expecting = await all_compared(searching(index.store, None), place, known, "hybrid")
+    assert (alone.condition, expecting.condition) == (ALONE, EXPECTING)
+    assert alone.single == expecting.single == ("cart.py",)
+    assert alone.queries[0] == expecting.queries[0] == "sum of prices"
+    assert any("voucher" in query for query in expecting.queries)
+    assert expecting.plan[0] == "voucher.py"
+
+
+def test_every_question_of_ours_has_expectations_that_can_be_used() -> None:
+    known = expectations(EXPECTATIONS)
+    asked = {
+        (row["repo"], row["id"])
+        for data in (OWN, OTHERS)
+        for row in map(json.loads, data.read_text(encoding="utf-8").splitlines())
+    }
+    assert set(known) == asked
+    for wanted in known.values():
+        assert wanted.keywords
+        for at, pattern in enumerate(wanted.patterns):
+            compiled(pattern, f"expectedResults.contentPatterns[{at}]")
+
+
+def test_without_a_file_nothing_is_expected(tmp_path: Path) -> None:
+    assert expectations(tmp_path / "none.jsonl") == {}
