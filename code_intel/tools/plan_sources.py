@@ -215,8 +215,8 @@ def _result(hit: Hit, text: str, similarity: float) -> Result:
 def _key(name: str, index: Index, *, hybrid: bool) -> Key:
     """Return what the answers of a local index depend on."""
     condition = index.freshness()
-    whole = condition.state == "fresh" and not (hybrid and condition.pending)
     engine = index.store.generations.active().identity if hybrid else ""
+    whole = condition.state == "fresh" and not (engine and condition.pending)
     return Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
 
 
