@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
         with _told() as report:
             answer = call(settings, gistdex_query_plan, given, report)
     except KeyboardInterrupt:
-        _name_what_is_kept(root, given["goal"], began)
+        _name_what_is_kept(root, given, began)
         raise
     emit(args, answer.data, _text(answer.data))
     return 1 if answer.data["status"] == "failed" else 0
@@ -247,14 +247,15 @@ def _told() -> Iterator[Report]:
         yield report
 
 
-def _name_what_is_kept(root: Path, goal: str, began: str) -> None:
-    for entry in keeping.entries(root):
-        if entry.stop == "stopped" and entry.used >= began and entry.goal == masked(goal):
-            print(
-                f"Kept after {entry.iterations} queries: code-intel plan --continue {entry.id[:SHORT]}",
-                file=sys.stderr,
-            )
-            return
+def _name_what_is_kept(root: Path, given: Mapping[str, Any], began: str) -> None:
+    """Say how a plan that was interrupted goes on: the one that was named, or the one made since."""
+    made = (
+        entry.id
+        for entry in keeping.entries(root)
+        if entry.stop == "stopped" and entry.used >= began and entry.goal == masked(given["goal"])
+    )
+    if kept := given.get("planId") or next(made, ""):
+        print(f"Kept: code-intel plan --continue {kept[:SHORT]}", file=sys.stderr)
 
 
 def _text(data: Mapping[str, Any]) -> str:

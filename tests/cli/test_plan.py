@@ -5,13 +5,16 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from code_intel.cli.main import main
-from code_intel.planning import keeping
+from code_intel.durable import locked
+from code_intel.planning import keeping, place
+from code_intel.planning.catalog import LOCK
 from code_intel.planning.presets import PRESETS
 from code_intel.planning.records import Expected, Plan, Strategy
 from projects import BIN
@@ -234,28 +237,44 @@ def test_secrets_in_a_goal_are_neither_shown_nor_kept(project: Path, run: Run) -
     )
 
 
-def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
-    queries = [word for at in range(10) for word in ("--query", f"fee{at}")]
-    with subprocess.Popen(
-        [str(BIN / "code-intel"), "plan", FEE, *queries, "--confidence", "1"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stderr is not None
-        heard = ""
-        while not heard.startswith("1/"):
-            heard = process.stderr.readline()
-            assert heard, "it ended before its first query was done"
-        process.send_signal(signal.SIGINT)
+def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> str:
+    """Interrupt a plan when it tells of that, release what is held, and return what it says on stderr."""
+    with ExitStack() as stack:
+        with hold:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [str(BIN / "code-intel"), "plan", *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    encoding="utf-8",
+                )
+            )
+            assert process.stderr is not None
+            while not (heard := process.stderr.readline()).startswith(at):
+                assert heard, "it ended before"
+            process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert out == ""
+    return err
+
+
+def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
+    queries = [word for at in range(10) for word in ("--query", f"fee{at}")]
+    err = interrupted(FEE, *queries, "--confidence", "1", at="1/", hold=nullcontext())
     (entry,) = keeping.entries(project / ".gistdex")
     assert entry.stop == "stopped"
     assert 1 <= entry.iterations < 10
-    assert (
-        f"Kept after {entry.iterations} queries: code-intel plan --continue {entry.id[:8]}" in err
-    )
+    assert f"Kept: code-intel plan --continue {entry.id[:8]}" in err
+
+
+def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> None:
+    begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
+    root = project / ".gistdex"
+    # Nothing is kept while this holds the lock.
+    hold = locked(place.prepared(root, place.PLANS) / LOCK, 1.0)
+    err = interrupted("--continue", "last", "--query", "zones", at="0/", hold=hold)
+    assert f"Kept: code-intel plan --continue {begun['planId'][:8]}" in err
+    assert keeping.load(root, begun["planId"]).iterations[0].query == FEE
