@@ -17,6 +17,11 @@ from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
+from code_intel.planning import place
+from code_intel.planning import settings as plan_settings
+from code_intel.planning.keeping import PLANS
+from code_intel.planning.knowledge import PAGES
+from code_intel.planning.queries import QUERIES
 from code_intel.session import journal
 from code_intel.session.listing import journal_files
 from code_intel.text import visible
@@ -100,6 +105,7 @@ def _project(
         ),
         ("agreements", _agreements(settings)),
         ("sessions", _sessions(settings)),
+        ("plans", _plans(settings)),
         ("upstreams", upstream_findings(settings)),
     ]
 
@@ -130,3 +136,22 @@ def _sessions(settings: Settings) -> list[Finding]:
         except CodeIntelError as error:
             found.append(Finding("warning", error.message, "Delete the file; start a new session."))
     return found or [Finding("info", f"{len(files)} sessions can be replayed.")]
+
+
+def _plans(settings: Settings) -> list[Finding]:
+    """Count what query plans have left, and name what of it cannot be read."""
+    try:
+        root = place.root_of(settings)
+        listings = {kind.kind: kind.listing(root) for kind in (PLANS, QUERIES, PAGES)}
+        notes = plan_settings.load(root).warnings
+    except CodeIntelError as error:
+        return [Finding("warning", error.message, error.hint)]
+    remedy = "Delete the file: planning again makes it anew."
+    found = [Finding("warning", note, "Correct the key, or take it out.") for note in notes]
+    found += [
+        Finding("warning", visible(f"{kind}/{name}: {reason}"), remedy)
+        for kind, listing in listings.items()
+        for name, reason in listing.damaged.items()
+    ]
+    counts = ", ".join(f"{len(listing.rows)} {kind}" for kind, listing in listings.items())
+    return found or [Finding("info", f"{counts} are kept in {root.name}.")]

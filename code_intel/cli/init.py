@@ -82,6 +82,11 @@ def run(args: argparse.Namespace) -> int:
     notes = _notes(root, () if args.remove else chosen)
     if stays:
         notes.append(f"What only you can delete stays in {STATE_FOLDER}: {stays}.")
+    plans = load_settings(root).plans_dir
+    if args.remove and plans.is_relative_to(root) and plans.exists():
+        notes.append(
+            f"Query plans stay in {plans.relative_to(root)}: delete it if nobody needs them."
+        )
     rows = [_row(change, root) for change in changes]
     data = {
         "project": str(root),

@@ -76,7 +76,8 @@ def leaks(blob: bytes, *sets: dict[str, Plant]) -> list[str]:
 def kept_files(project: Project) -> Iterator[Path]:
     for folder in (project.root, Path(project.env["CODE_INTEL_CACHE_DIR"])):
         for path in folder.rglob("*"):
-            own = ".code-intel" in path.parts or "vectors-" in path.name or folder != project.root
+            ours = {".code-intel", ".gistdex"} & {*path.parts}
+            own = ours or "vectors-" in path.name or folder != project.root
             if path.is_file() and own and ".git" not in path.parts and path != project.root / HAND:
                 yield path
 
@@ -107,6 +108,15 @@ async def ask_everything(call: Caller) -> list[object]:
     asked = everything_asked(ASKED)
     token = ASKED["GitHub classic"].text
     query = f"配送業者の設定を {token} で直す {cut(asked, 3800)}"
+    planned = await ask(
+        "gistdex_query_plan",
+        goal=f"connect carriers {token}",
+        initialQueries=[cut(asked, 300), token],
+        expectedResults={"keywords": ["connect", token], "confidence": 0.4},
+        maxIterations=4,
+    )
+    assert planned["savedAt"]
+    assert planned["structuredKnowledgePath"]
     session = await ask("start_session", intent="MODIFY", query=query)
     assert session["success"]
     framed = await ask(
@@ -220,6 +230,7 @@ async def test_no_secret_is_kept_or_answered_wherever_it_was(bare_project: Proje
     assert (root / HAND).read_text(encoding="utf-8") == files[HAND]
     kept = list(kept_files(project))
     assert {path.name for path in kept} >= {"vectors-map.db", "vectors-forest.db", "state.db"}
+    assert {"plans", "knowledge"} <= {path.parent.name for path in kept}
     for path in [*kept, root.parent / "stderr.log"]:
         assert leaks(path.read_bytes(), KINDS, ASKED, WRITTEN) == [], path
         if path.suffix == ".db":

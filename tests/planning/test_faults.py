@@ -48,17 +48,23 @@ def cached(root: Path) -> object:
 WORKS: Mapping[str, Callable[[Path], object]] = {
     "save": lambda root: keeping.save(root, THIRD),
     "save again": lambda root: keeping.save(root, replace(FIRST, milliseconds=5.0)),
-    "save and evict": lambda root: (limit(root), keeping.save(root, THIRD)),
+    "save and evict": lambda root: keeping.save(limited(root), THIRD),
     "page": lambda root: page_of(root, THIRD),
     "page again": lambda root: page_of(root, replace(FIRST, final=(result(text="another"),))),
     "answer": cached,
     "forget": lambda root: keeping.forget(root, [FIRST.id, SECOND.id]),
-    "begin": lambda root: (shutil.rmtree(root, ignore_errors=True), keeping.save(root, THIRD)),
+    "begin": lambda root: keeping.save(emptied(root), THIRD),
 }
 
 
-def limit(root: Path) -> None:
+def limited(root: Path) -> Path:
     (root / "config.json").write_text('{"limits": {"plans": 2}}', encoding="utf-8")
+    return root
+
+
+def emptied(root: Path) -> Path:
+    shutil.rmtree(root, ignore_errors=True)
+    return root
 
 
 def make(root: Path) -> Path:
