@@ -40,6 +40,7 @@ from code_intel.forest.search import search
 from code_intel.index.facade import Index, open_index
 from code_intel.index.store import Store
 from code_intel.planning import goals, likeness, loop
+from code_intel.planning.evaluation import evaluate
 from code_intel.planning.records import (
     MOST_ITERATIONS,
     SECONDS,
@@ -161,6 +162,7 @@ async def compared(
                 plan=_named(plan.final, place.prefix)[:DEPTH],
                 queries=tuple(each.query for each in plan.iterations),
                 scores=tuple(each.evaluation.score for each in plan.iterations),
+                first=evaluate(plan.final[:1], plan.expected, plan.mode).score,
                 stop=plan.stop,
                 single_ms=took,
                 plan_ms=1000 * (time.perf_counter() - began),

@@ -25,6 +25,7 @@ class Outcome(NamedTuple):
         plan: Files that the plan has found, best first.
         queries: What the plan asked.
         scores: How each iteration compares with what was expected.
+        first: How the plan's first result alone does.
     """
 
     repo: str
@@ -37,6 +38,7 @@ class Outcome(NamedTuple):
     plan: tuple[str, ...]
     queries: tuple[str, ...]
     scores: tuple[float, ...]
+    first: float
     stop: str
     single_ms: float
     plan_ms: float
@@ -83,6 +85,13 @@ GOOD: Mapping[str, Callable[[Outcome], bool]] = {
     "all found": lambda each: complete(each.plan, each.wanted) == 1,
 }
 """What an answer is that its score should be high for."""
+
+
+SAYS: Mapping[str, Callable[[Outcome], float]] = {
+    "score of all results": lambda each: each.confidence,
+    "score of the first result": lambda each: each.first,
+}
+"""What may tell a good answer from a bad one."""
 
 
 def gains(
@@ -166,13 +175,15 @@ def _show_scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
             every = statistics.fmean(complete(each.plan, each.wanted) for each in mine)
             print(f"{low:.1f} to {min(high, 1):.1f}{len(mine):>21}{worth:>8.3f}{every:>8.3f}")
             bands.append({"from": low, "n": len(mine), "ndcg10": worth, "all_found": every})
-    tells = {}
-    for name, good in GOOD.items():
-        right = [each.confidence for each in outcomes if good(each)]
-        wrong = [each.confidence for each in outcomes if not good(each)]
-        tells[name] = area(right, wrong)
-        said = "-" if tells[name] is None else f"{tells[name]:.3f}"
-        print(f"area under the curve, {name}: {said}")
+    tells: dict[str, dict[str, float | None]] = {}
+    for said, score in SAYS.items():
+        tells[said] = {}
+        for name, good in GOOD.items():
+            right = [score(each) for each in outcomes if good(each)]
+            wrong = [score(each) for each in outcomes if not good(each)]
+            tells_it = tells[said][name] = area(right, wrong)
+            shown = "-" if tells_it is None else f"{tells_it:.3f}"
+            print(f"area under the curve, {said} for {name}: {shown}")
     return {"bands": bands, "area": tells}
 
 

@@ -40,6 +40,7 @@ def outcome(
         plan=tuple(plan),
         queries=("q",) * len(scores),
         scores=scores,
+        first=scores[-1],
         stop="iterations",
         single_ms=1.0,
         plan_ms=3.0,
