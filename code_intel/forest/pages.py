@@ -24,6 +24,8 @@ TAG, STALE = "knowledge", "stale"
 """In `Hit.why`: a page; and one that speaks of files that have changed since, or are gone."""
 SAID = 0.5
 """Share of a question's words that a page's goal has when it was about the same."""
+SHOWN = 700
+"""Characters of a page that a hit shows."""
 PLACE = 10
 """Files that a page never stands before: in the place of the tenth it cost the answer in one to three of 148 questions."""
 
@@ -69,17 +71,27 @@ def _shared(goal: str, question: Question) -> float:
 def placed(hits: Sequence[Hit], page: ChunkRow, tags: tuple[str, ...]) -> list[Hit]:
     """Return the hits and the page, one more than was asked for: behind all of them, or behind the first `PLACE`."""
     place = min(len(hits), PLACE)
+    start, text = _shown(page.text)
     hit = Hit(
         document=page.path,
-        chunk=page.text,
+        chunk=text,
         position=page.position,
         similarity=0.0,
         score=hits[place - 1].score if hits else 1.0,
-        start_line=page.start_line,
-        end_line=page.end_line,
+        start_line=start,
+        end_line=start + text.count("\n"),
         why=tags,
     )
     return [*hits[:place], hit, *hits[place:]]
+
+
+def _shown(text: str) -> tuple[int, str]:
+    """Return the lines of a page that a hit shows, behind the front matter, and the number of the first."""
+    _, end, body = text.partition("\n---\n")
+    body = (body if end else text).lstrip("\n")
+    start = text[: len(text) - len(body)].count("\n") + 1
+    lines = body[:SHOWN].splitlines(keepends=True)
+    return start, "".join(lines if len(body) <= SHOWN else lines[:-1]).rstrip()
 
 
 def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:

@@ -128,6 +128,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", WORKS)
+@pytest.mark.covers("rule.plans.interrupted")
 def test_whatever_interrupts_keeping_each_file_is_the_old_or_the_new(
     rows: list[dict[str, Any]], name: str
 ) -> None:

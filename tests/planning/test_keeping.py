@@ -70,6 +70,7 @@ def test_what_is_written_of_a_plan_is_what_is_read(found: Plan) -> None:
     assert keeping.rendered(found) == data
 
 
+@pytest.mark.covers("rule.plans.kept")
 def test_a_saved_plan_is_listed_and_loaded_with_everything_a_page_needs(tmp_path: Path) -> None:
     kept = plan(knowledge=".gistdex/cache/knowledge/a-00000000.md")
     root = tmp_path / ".gistdex"
@@ -207,6 +208,7 @@ def test_an_index_that_is_missing_or_damaged_is_made_again(
     assert set(json.loads(index.read_bytes())["files"]) == {f"{first.id}.json", f"{second.id}.json"}
 
 
+@pytest.mark.covers("rule.plans.index")
 def test_an_index_that_somebody_else_wrote_is_believed_in_nothing_that_counts(
     tmp_path: Path,
 ) -> None:
@@ -233,6 +235,7 @@ def test_a_file_that_came_or_went_beside_us_is_seen(tmp_path: Path) -> None:
     assert [entry.id for entry in keeping.entries(tmp_path)] == [second.id]
 
 
+@pytest.mark.covers("rule.plans.once")
 def test_the_same_question_of_the_same_state_is_answered_once(tmp_path: Path) -> None:
     kept = plan()
     keeping.save(tmp_path, kept)
@@ -299,6 +302,7 @@ def test_the_plans_used_longest_ago_go_first_and_leave_the_index_too(tmp_path: P
         keeping.load(root, second.id)
 
 
+@pytest.mark.covers("rule.plans.bounded")
 def test_there_is_never_more_than_there_is_room_for(tmp_path: Path) -> None:
     root = limited(tmp_path / "kept", plansMiB=1)
     heavy = result(text="y" * 300_000)
@@ -354,6 +358,7 @@ def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) ->
     "link",
     [".gistdex", ".gistdex/cache", ".gistdex/cache/plans", ".gistdex/cache/plans/index.json"],
 )
+@pytest.mark.covers("rule.plans.links")
 def test_nothing_is_written_through_a_link(tmp_path: Path, link: str) -> None:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     elsewhere.mkdir()

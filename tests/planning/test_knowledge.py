@@ -91,6 +91,7 @@ def test_a_failed_plan_and_one_that_found_nothing_write_none(project: Path) -> N
     assert knowledge.write(root, plan(score=0.4)) is not None  # partial
 
 
+@pytest.mark.covers("rule.knowledge.better")
 def test_a_page_gives_way_to_a_better_or_a_fresher_answer_alone(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
@@ -128,6 +129,7 @@ GOALS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
 
 
 @given(GOALS)
+@pytest.mark.covers("rule.knowledge.name")
 def test_a_name_is_legal_on_every_system_and_in_every_script(goal: str) -> None:
     name = page.name_of(goal)
     assert page.NAME.fullmatch(name)
@@ -159,6 +161,7 @@ def test_goals_in_japanese_keep_their_words_and_have_a_page_each(project: Path) 
     }
 
 
+@pytest.mark.covers("rule.knowledge.name")
 def test_two_goals_of_one_name_do_not_share_a_page(project: Path) -> None:
     path = written(project, plan(GOAL))
     other = path.read_text(encoding="utf-8").replace(GOAL, "Another goal altogether")
@@ -169,6 +172,7 @@ def test_two_goals_of_one_name_do_not_share_a_page(project: Path) -> None:
     assert written(project, plan(GOAL, score=1.0)) == second
 
 
+@pytest.mark.covers("rule.knowledge.found")
 def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
     project: Path, forest: Index
 ) -> None:
@@ -176,7 +180,11 @@ def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
     name = path.relative_to(project).as_posix()
     for _ in range(2):
         hits = search(forest.store, GOAL, None, top_k=5)
-        assert [hit.document for hit in hits if "knowledge" in hit.why] == [name]
+        (hit,) = [hit for hit in hits if "knowledge" in hit.why]
+        assert hit.document == name
+        lines = path.read_text(encoding="utf-8").split("\n")
+        assert "\n".join(lines[hit.start_line - 1 : hit.end_line]) == hit.chunk
+        assert hit.chunk.startswith(f"# {GOAL}\n\n## `src/auth.py:1-2`")
         forest.complete(words_only=True)
     documents = {row.path for row in forest.store.documents() if row.path.startswith(".gistdex")}
     assert documents == {name}
@@ -186,6 +194,7 @@ def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
     assert forest.store.document(name) is None
 
 
+@pytest.mark.covers("rule.knowledge.beside")
 def test_a_page_stands_behind_the_source_and_changes_nothing_of_it(
     project: Path, forest: Index
 ) -> None:
@@ -222,6 +231,7 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["changed", "gone"])
+@pytest.mark.covers("rule.knowledge.stale")
 def test_a_page_of_files_that_have_changed_says_so(project: Path, forest: Index, what: str) -> None:
     written(project, plan(GOAL), forest)
     source = project / "src" / "auth.py"

@@ -156,6 +156,7 @@ async def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_answer(tmp_
     assert "is a link" in warning
 
 
+@pytest.mark.covers("rule.plans.answers")
 async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_path: Path) -> None:
     source = tmp_path / "auth.py"
     source.write_text("def login():\n    return 1\n", encoding="utf-8")
