@@ -5,11 +5,13 @@ Whatever cannot be kept is a warning: an answer is never lost to a full disk.
 
 import os
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from code_intel.errors import CodeIntelError
+from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.records import Iteration, Plan, Result, Search
@@ -67,8 +69,13 @@ class Shelved:
         return plan, self._name(path) if path else ""
 
     def _index(self, page: Path) -> None:
-        """Let the next search find a page; its vector is made in the background."""
-        sync_document(self.desk.forest.store, self.desk.forest.config, page)
+        """Let the next search find a page; its vector is made in the background.
+
+        A terminal looks into indexes that it does not write; a page is written all the same.
+        """
+        forest = self.desk.forest
+        with Index(forest.config) if forest.readonly else nullcontext(forest) as index:
+            sync_document(index.store, index.config, page)
 
     def _save(self, plan: Plan) -> Path:
         return keeping.save(self.root, plan, intermediate=self.intermediate)

@@ -13,11 +13,13 @@ import pytest
 
 from code_intel.cli.main import main
 from code_intel.durable import locked
+from code_intel.index.facade import Index
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK
 from code_intel.planning.presets import PRESETS
 from code_intel.planning.records import Expected, Plan, Strategy
 from projects import BIN
+from served import settings_of
 
 FEE = "how is the delivery fee computed"
 Run = Callable[..., str]
@@ -74,6 +76,18 @@ def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixt
     assert err.splitlines()[0] == f"0/5 {FEE}"
     assert main(["plans", "show", "last"]) == 0
     assert "Note: embedding: No embedding model" in capsys.readouterr().out
+
+
+def test_what_was_found_is_found_again_at_once(project: Path, run: Run) -> None:
+    words = (FEE, "--keyword", "shipping_fee", "--min-matches", "1", "--json")
+    told = answer(run(*words))
+    assert told["status"] == "success"
+    assert "warnings" not in told
+    assert answer(run(*words))["metadata"]["cacheHits"] == 1
+    (page,) = (project / ".gistdex" / "cache" / "knowledge").glob("*.md")
+    with Index(settings_of(project).forest, readonly=True) as index:
+        documents = {each.path for each in index.store.documents()}
+    assert page.relative_to(project).as_posix() in documents
 
 
 def test_json_is_what_the_tool_answers(project: Path, run: Run) -> None:
