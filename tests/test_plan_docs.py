@@ -20,6 +20,7 @@ from code_intel.planning.records import Expected, Metrics, Result, Stop
 from code_intel.planning.settings import KEYS, MOST_PRESETS
 from code_intel.tools.declaration import Tool
 from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.search_forest import search_forest
 from served import make_project, settings_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -111,6 +112,16 @@ def test_the_steering_example_goes_on_with_its_plan(project: Path) -> None:
     ]
 
 
+def test_a_search_says_how_its_results_compare(project: Path) -> None:
+    answer = call(settings_of(project), search_forest, block("searching")).data
+    assert answer["evaluation"]["score"] > 0
+    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (.+) \|$", PAGE, re.MULTILINE))
+    told = re.findall(r"`(\w+)`", rows["evaluateResult"])
+    assert told == ["evaluation", *answer["evaluation"]]
+    inputs = Tool(search_forest, "").schema["properties"]
+    assert {"planId", "expectedKeywords", "evaluateResult"} <= inputs.keys()
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_the_commands_run(line: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert project.is_dir()
@@ -148,7 +159,8 @@ def test_every_input_is_told_with_its_option() -> None:
         for name, each in schema.items()
         for inner in (_properties(each) or [""])
     }
-    rows = dict(re.findall(r"^\| `([\w.]+)` \| `?(--[\w-]+|GOAL|)`? ?\|", PAGE, re.MULTILINE))
+    page = PAGE.partition("## What comes back")[0]
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| `?(--[\w-]+|GOAL|)`? ?\|", page, re.MULTILINE))
     assert {name for name in inputs if name not in rows} == set()
     options = {row.field: row.flag for row in OPTIONS}
     options |= {"goal": "GOAL", "saveIntermediateResults": "--no-intermediate", "session_id": ""}
