@@ -41,7 +41,7 @@ AGREEMENTS = 2000
 WIDE = "^"
 """A pattern that every line matches."""
 WAYS = re.compile(
-    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k"
+    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|rest is in"
 )
 
 LAST = 4
@@ -109,6 +109,14 @@ async def ask_gateway(call: Caller, folder: str, file: str) -> None:
     for tool in ("search_smart", "search_map", "search_forest", "files_search"):
         await call(tool, query=words)
     await call("context_bundle", goal=words)
+    await call("gistdex_query_plan", goal=words)
+    await call(
+        "gistdex_query_plan",
+        goal="parse the header of a message and open the file",
+        initialQueries=[f"{name} header" for name in ("parse", "message", "file", "open", "read")],
+        maxIterations=20,
+        expectedResults={"minMatches": 50, "confidence": 1, "keywords": ["nowhere", "header"]},
+    )
     for tool in ("search_smart", "search_map", "search_forest"):
         await call(tool, query=words, top_k=50)
     await call("search_text", pattern=WIDE, max_results=1000, context_lines=10)
