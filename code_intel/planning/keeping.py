@@ -227,7 +227,7 @@ def _entry(name: str, row: catalog.Row) -> Entry:
         status=said["status"],
         score=said["score"],
         iterations=said["iterations"],
-        queries=tuple(said["queries"]),
+        queries=tuple(map(str, said["queries"])),
         created=said["created"],
         used=row.used,
         hits=row.hits,

@@ -1,7 +1,9 @@
 """What plans found is written down readably, and found again, beside the source and never in its place."""
 
 import hashlib
+import json
 import re
+import subprocess
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import knowledge_page as page
-from code_intel.config import load_settings
+from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
 from code_intel.forest.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import knowledge, place
 from code_intel.planning.records import Plan
+from code_intel.tools.shelf import open_shelf
 from doubles import HashEmbedder
 from kept_plans import iteration, plan, result
 
@@ -26,6 +29,7 @@ GOAL = "How does login check the token?"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "auth.py").write_text(
         "def login(token):\n    return check(token)\n", encoding="utf-8"
@@ -264,6 +268,17 @@ def test_patterns_that_mean_one_folder_mean_the_pages_too(project: Path) -> None
         index.complete(words_only=True)
         found = {row.path for row in index.store.documents() if not row.path.startswith("src/")}
         assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.name_of(GOAL)}"}
+
+
+def test_the_stand_alone_forest_has_the_same_pages_and_other_indexes_none(project: Path) -> None:
+    path = written(project, plan(GOAL)).relative_to(project).as_posix()
+    for name, expected in ((FOREST_CONFIG, [path]), ("notes.json", [])):
+        raw = {**default_config("forest"), "db_path": f"{name}.db"}
+        (project / name).write_text(json.dumps(raw), encoding="utf-8")
+        with open_shelf(load_index_config(project / name)).index as index:
+            index.complete(words_only=True)
+            documents = [row.path for row in index.store.documents()]
+        assert [each for each in documents if each.startswith(place.FOLDER)] == expected
 
 
 def test_a_folder_of_pages_that_is_a_link_is_not_looked_into(

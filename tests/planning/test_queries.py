@@ -2,10 +2,12 @@
 
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from code_intel.config import load_settings
@@ -192,6 +194,25 @@ async def test_what_one_process_asked_another_one_knows(tmp_path: Path) -> None:
     assert found.results == (result(text="from a process"),)
 
 
+@pytest.mark.covers("rule.plans.answers")
+async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: Path) -> None:
+    asked = Asked()
+
+    async def slow(query: str) -> Found:
+        if query == "second":
+            await anyio.sleep_forever()
+        return await asked(query)
+
+    search = queries.cached(tmp_path, slow, KEY)
+    with anyio.move_on_after(0.2) as scope:
+        for query in ("first", "second"):
+            await search(query)
+    assert scope.cancelled_caught
+    again = queries.cached(tmp_path, asked, KEY)
+    assert [(await again(query)).cached for query in ("first", "second")] == [True, False]
+    assert asked.queries == ["first", "second"]
+
+
 async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> None:
     async def nothing(query: str) -> Found:
         del query
@@ -204,9 +225,5 @@ async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> Non
 
 
 if __name__ == "__main__":
-    import sys
-
-    import anyio
-
     anyio.run(queries.cached(Path(sys.argv[2]), Asked(), KEY), "from a process")
     os._exit(0)
