@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from code_intel.index.waiting import reading
 from code_intel.records import SearchAnswer, UpstreamStatus
-from code_intel.tools.desk import thread
 from code_intel.tools.shelf import Shelf
 
 
@@ -16,13 +16,13 @@ class InProcess:
 
     async def search_map(self, query: str, top_k: int) -> SearchAnswer:
         """Ask the map for agreements."""
-        return await thread(self.map.search, query, top_k)
+        return await reading(self.map.search, query, top_k)
 
     async def search_forest(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
         """Ask the forest for chunks of source."""
-        return await thread(self.forest.search, query, top_k, directory, file_pattern)
+        return await reading(self.forest.search, query, top_k, directory, file_pattern)
 
     def states(self) -> tuple[UpstreamStatus, ...]:
         """Say how both are doing now: the map, then the forest."""

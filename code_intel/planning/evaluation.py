@@ -18,8 +18,9 @@ below the confidence asked for, so that there is no success without it, and bett
 import math
 from collections.abc import Iterable, Sequence
 
+from code_intel.index.waiting import check
 from code_intel.planning.matching import LIKE, Page, on_page
-from code_intel.planning.patterns import all_compiled
+from code_intel.planning.patterns import Pattern, all_compiled
 from code_intel.planning.records import (
     Evaluation,
     Expected,
@@ -71,7 +72,7 @@ def evaluate(
         missing = (*keywords, *(pattern.source for pattern in patterns))
         return Evaluation(NOTHING.metrics, 0.0, (), missing)
     said = _occurrences(keywords, results, mode, likeness)
-    matching = [[pattern.found(result.text) for result in results] for pattern in patterns]
+    matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
     within = all if mode == "strict" else any
     metrics = Metrics(
         keyword_match=_share(hit for row in said for hit in row),
@@ -125,6 +126,11 @@ def _occurrences(
     for at, likes in zip(open_, alike, strict=True):
         rows[at] = [hit or like >= LIKE for hit, like in zip(rows[at], likes, strict=True)]
     return rows
+
+
+def _matches(pattern: Pattern, result: Result) -> bool:
+    check()  # fifty chunks and twenty of the slowest patterns take longer than anybody waits
+    return pattern.found(result.text)
 
 
 def _distinct(results: Sequence[Result]) -> list[Result]:

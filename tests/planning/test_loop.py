@@ -11,6 +11,7 @@ from anyio import to_thread
 from code_intel.errors import EmbeddingError, UpstreamError
 from code_intel.planning import loop
 from code_intel.planning.records import Expected, Found, Plan, Result, Search, Strategy
+from upstreams import until
 
 pytestmark = pytest.mark.anyio
 
@@ -316,3 +317,19 @@ async def test_what_is_expected_anew_is_compared_with_what_was_found_before() ->
     assert anew.iterations[0].evaluation.matched == ("total",)
     assert anew.iterations[0].expected_keywords == ("total",)
     assert loop.judged_anew(done, done.expected, done.mode) is done
+
+
+async def test_comparing_ends_soon_after_its_call_is_cancelled() -> None:
+    """Twenty of the slowest patterns on fifty long chunks would take a minute."""
+    slow = tuple(f"(?:a?){{{count}}}a{{{count}}}b" for count in range(180, 200))
+    found = tuple(Result(f"src/{at}.py", "a" * 20_000, 0.5, position=at) for at in range(50))
+    plan = a_plan("first", expected=Expected(("cart",), slow, min_matches=50))
+    with anyio.fail_after(20):
+        done = await run(plan, Index({}, found), more=1, seconds=0.1)
+    (only,) = done.iterations
+    assert only.results == found
+    assert (only.evaluation.score, done.stop) == (0.0, "timeout")
+    assert only.degraded[0].startswith("evaluation: none")
+    workers = to_thread.current_default_thread_limiter()
+    await until(lambda: workers.borrowed_tokens == 0, seconds=5)
+    assert done.final == found

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from code_intel.errors import UpstreamError
 from code_intel.index.database import Database
@@ -92,7 +93,9 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
     assert second["error"].startswith("took longer than")
     with anyio.fail_after(5):
         assert await reading(database.value, "SELECT 1") == 1  # the statement has ended
-    await until(lambda: threading.active_count() <= before + 1)
+    workers = to_thread.current_default_thread_limiter()
+    await until(lambda: workers.borrowed_tokens == 0)
+    assert threading.active_count() <= before + 1
     assert [(entry.stop, entry.status) for entry in kept(shop)] == [("timeout", "partial")]
     database.close()
     desk.forest.close()
