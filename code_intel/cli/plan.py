@@ -109,7 +109,7 @@ OPTIONS = (
     Option("--continue", "planId", "go on with a plan: its id, its beginning, or `last`", "ID"),
 )
 """Every input of the tool `gistdex_query_plan` but the goal, `saveIntermediateResults` and the session."""
-_COLUMNS = 76
+_COLUMNS, _NAME = 76, 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -271,7 +271,7 @@ def _text(data: Mapping[str, Any]) -> str:
         where = f":{each['start_line']}-{each['end_line']}" if each["start_line"] else ""
         lines.append(f"  {visible(each['document'])}{where}  {visible(each['symbol'])}".rstrip())
     if missing := data["finalResults"]["unmatchedExpectations"]:
-        lines.append(f"Not found: {', '.join(map(visible, missing))}")
+        lines.append(f"Not found: {', '.join(cut(visible(name), _NAME) for name in missing)}")
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Written down in {page}")
     if saved := data["savedAt"]:

@@ -18,6 +18,9 @@ from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import InitialMode, Mode, Refinement, Strategy
 
 LONGEST_NAME, LONGEST_ABOUT = 64, 300
+KIND, WORDS_TOO = 0.75, 0.8
+"""What shipped presets ask for, without and with keywords of their own. Places of the right kind that have nothing
+of the goal reach 0.51 and 0.79 at a likeness of 0.85 to what was asked last, since a rule asks for the kind alone."""
 
 
 class Preset(NamedTuple):
@@ -59,6 +62,7 @@ PRESETS = (
             r"|const[ \t]+\w+[ \t]*=[ \t]*(?:async[ \t]*)?\()",
             r"^[ \t]*(?:public|private|protected|static)[ \t][\w<>\[\], \t]*\w\([^;\n]*\{",
         ),
+        confidence=KIND,
         min_matches=1,
         strategy=Strategy(initial="specific"),
     ),
@@ -78,6 +82,7 @@ PRESETS = (
             r"\b(?:CONFIG|SETTINGS|OPTIONS|DEFAULTS?)(?:_\w+)?\b[^=\n]{0,40}=",
             r"^\[[\w.\-]+\][ \t]*$",
         ),
+        confidence=WORDS_TOO,
         strategy=Strategy(rules=("add settings", "add default")),
     ),
     Preset(
@@ -93,6 +98,7 @@ PRESETS = (
             r"@(?:ParameterizedTest|Test)\b",
             r"#\[(?:\w+::)?test\b|\bassert\w*!?\(",
         ),
+        confidence=WORDS_TOO,
         strategy=Strategy(rules=("add test",)),
     ),
     Preset(
@@ -108,6 +114,7 @@ PRESETS = (
             r"\berr[ \t]*!=[ \t]*nil\b|\berrors\.(?:New|Is|As|Join)\(|\bfmt\.Errorf\(",
             r"\bResult<|\bErr\(|\.map_err\(",
         ),
+        confidence=WORDS_TOO,
         strategy=Strategy(rules=("add exception",)),
     ),
     Preset(
@@ -124,6 +131,7 @@ PRESETS = (
             r"^[ \t]*public\s+(?:\w+\s+)*(?:class|interface|void main)\b",
             r"^[ \t]*pub\s+(?:async\s+)?(?:fn|struct|trait|enum)[ \t]|\bfn main\(",
         ),
+        confidence=KIND,
         strategy=Strategy(rules=("add handler", "add endpoint")),
     ),
     Preset(
@@ -140,6 +148,7 @@ PRESETS = (
             r"@(?:Entity|Table|Column)\b|\brecord[ \t]+\w+[ \t]*\(",
             r"^(?:message|model)[ \t]+\w+[ \t]*\{",
         ),
+        confidence=KIND,
         strategy=Strategy(rules=("add schema", "add model")),
     ),
     Preset(
@@ -155,6 +164,7 @@ PRESETS = (
             r"\b(?:ExecutorService|CompletableFuture|ReentrantLock)\b",
             r"\b(?:tokio|std::sync|thread)::\w+|\b(?:Arc|Mutex|RwLock)<",
         ),
+        confidence=KIND,
         strategy=Strategy(rules=("add lock", "add async")),
     ),
     Preset(
@@ -169,6 +179,7 @@ PRESETS = (
             r"\bperf_counter\w*\(|\bperformance\.now\(|\btime\.Since\(|\bnanoTime\(|\bInstant::now\(",
             r"\b[Bb]enchmark\w*\(|\bwith_capacity\(|\bsync\.Pool\b|\bmake\(\[\][\w.]+,[^)\n]*,",
         ),
+        confidence=KIND,
         strategy=Strategy(rules=("add cache", "add batch")),
     ),
     Preset(
@@ -183,6 +194,7 @@ PRESETS = (
             r"\b(?:compare_digest|timingSafeEqual|ConstantTimeCompare|constant_time_eq)\b",
             r"@(?:PreAuthorize|RolesAllowed|Secured|login_required)\b|\bMessageDigest\b",
         ),
+        confidence=KIND,
         strategy=Strategy(rules=("add auth", "add permission")),
     ),
 )

@@ -183,6 +183,13 @@ def test_what_finds_nothing_has_failed(run: Run) -> None:
     assert text.startswith("Query plan failed after ")
     assert "\nNothing found.\n" in text
     assert "\nNot found: qqqzzz, wwwvvv\n" in text
+    (line,) = (
+        line
+        for line in run("qqqzzz", "--pattern", "z" * 80, code=1).splitlines()
+        if line.startswith("Not found: ")
+    )
+    assert line.startswith("Not found: qqqzzz, zzz")
+    assert len(line) < 100
 
 
 @pytest.mark.parametrize(

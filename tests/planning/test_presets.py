@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import ConfigError, UsageError
+from code_intel.planning.evaluation import evaluate
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.presets import PRESETS, Preset, chosen, known, read
-from code_intel.planning.records import Strategy
+from code_intel.planning.records import Expected, Result, Strategy
 
 FOUND: dict[str, dict[str, str]] = {
     "definition": {
@@ -183,6 +184,17 @@ def test_presets_keep_the_bounds_of_a_plan() -> None:
         assert preset.ja
         assert preset.strategy is None or len(preset.strategy.rules) <= 10
     assert len(BY_NAME) == len(PRESETS)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=[each.name for each in PRESETS])
+def test_places_of_the_right_kind_that_have_nothing_of_the_goal_are_not_enough(
+    preset: Preset,
+) -> None:
+    text = " ".join((*preset.keywords, "\n", FOUND[preset.name]["python"]))
+    results = [Result(f"{at}.py", text, 0.85) for at in range(5)]
+    expected = Expected(preset.expects(("qqqzzz",)), preset.patterns)
+    assert preset.confidence is not None
+    assert evaluate(results, expected).score < preset.confidence
 
 
 def test_a_presets_keywords_stand_beside_those_of_the_goal() -> None:
