@@ -51,7 +51,7 @@ class Source:
         key: What its answers depend on; without a revision where nobody here can tell.
         counts_as: The tool that a search stands for in a session; empty when it shows nothing of the project's.
         folder: What its documents are relative to.
-        index: How complete it was when it was asked last.
+        index: How complete it was when it was opened or, later, asked last.
     """
 
     name: str
@@ -121,8 +121,10 @@ async def _hybrid(desk: Desk) -> Source:
         )
 
     name = "forest, words and vectors"
-    key = Key(name, "") if elsewhere else await thread(_key, name, desk.forest, hybrid=True)
-    source = Source(name, search, key, "search_forest", desk.forest.config.folder)
+    key, index = Key(name, ""), Freshness()
+    if not elsewhere:
+        key, index = await thread(_condition, name, desk.forest, hybrid=True)
+    source = Source(name, search, key, "search_forest", desk.forest.config.folder, index)
     return source
 
 
@@ -144,8 +146,8 @@ async def _local(shelf: Shelf, name: str, counts_as: str, *, hybrid: bool) -> So
         return found
 
     told = f"{name}, {'words and vectors' if hybrid else 'words'}"
-    key = await thread(_key, told, shelf.index, hybrid=hybrid)
-    source = Source(told, search, key, counts_as, shelf.index.config.folder)
+    key, index = await thread(_condition, told, shelf.index, hybrid=hybrid)
+    source = Source(told, search, key, counts_as, shelf.index.config.folder, index)
     return source
 
 
@@ -212,12 +214,13 @@ def _result(hit: Hit, text: str, similarity: float) -> Result:
     )
 
 
-def _key(name: str, index: Index, *, hybrid: bool) -> Key:
-    """Return what the answers of a local index depend on."""
+def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[Key, Freshness]:
+    """Return what the answers of a local index depend on, and how complete it is."""
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
     whole = condition.state == "fresh" and not (engine and condition.pending)
-    return Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
+    key = Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
+    return key, condition
 
 
 def _database(desk: Desk, db: str) -> Path:

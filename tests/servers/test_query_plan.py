@@ -3,9 +3,11 @@
 import json
 import shutil
 import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from code_intel.config import load_settings
@@ -365,6 +367,22 @@ async def test_another_database_of_the_project_is_asked_and_only_read(
     assert (shop / "notes.db").read_text("utf-8") == "no database"
 
 
+async def test_a_database_of_another_version_says_what_to_do(shop: Path) -> None:
+    async with gateway(shop) as call:
+        errors = []
+        for version in (1, 999):
+            other = shop / f"{version}.db"
+            shutil.copy(shop / "vectors-forest.db", other)
+            with closing(apsw.Connection(str(other))) as connection:
+                connection.pragma("user_version", version)
+            errors.append(await call.refused("gistdex_query_plan", goal=GOAL, db=other.name))
+    older, newer = errors
+    assert older["error"] == "index_unusable"
+    assert "older version" in older["message"]
+    assert newer["error"] == "index_newer"
+    assert "Upgrade" in newer["hint"]
+
+
 @pytest.mark.covers("field.gistdex_query_plan: planId")
 async def test_a_caller_steers_one_query_at_a_time(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -461,6 +479,7 @@ async def test_a_plan_that_succeeded_answers_the_same_question_again(shop: Path)
     assert second["planId"] != first["planId"]
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
+    assert second["index"]["files"] >= first["index"]["files"] > 0
     hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
     assert hits == {first["planId"]: 1, second["planId"]: 0}
 
