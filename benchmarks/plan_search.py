@@ -10,7 +10,8 @@ Each question is asked of the same index in the same run once, as `search_forest
 plan that does what is shipped (`planning.loop`), with the defaults of the tool: at most five iterations, a
 confidence of 0.7. It is a goal alone, and again with what an agent might expect: --expect has keywords and
 patterns, a line a question, {"set", "repo", "id", "keywords", "patterns"}; ours were written from the
-questions alone by somebody who saw neither code nor labels. Without an id a question is known by its words.
+questions alone by somebody who saw neither code nor labels, but knows the twelve, which are famous, by heart;
+--plain leaves only words in small letters, which anybody may guess. Without an id a question is known by its words.
 
 Each difference is paired, with its 95 % bootstrap interval. Nothing is at hand, as in code_search.py, which
 says how a set looks; --cache keeps vectors.
@@ -19,6 +20,7 @@ says how a set looks; --cache keeps vectors.
 import argparse
 import asyncio
 import json
+import re
 import sys
 import tempfile
 import time
@@ -54,6 +56,8 @@ from code_intel.planning.records import (
 )
 
 EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
+PLAIN = re.compile("[a-z]+")
+"""A keyword that is a word of English and no name that only who knows the code can know."""
 ALONE, EXPECTING = "the goal alone", "with expectations"
 
 
@@ -187,15 +191,22 @@ async def all_compared(
     return outcomes
 
 
-def expectations(path: Path) -> dict[tuple[str, str], Wanted]:
-    """Return what is expected, by repository and question."""
+def expectations(path: Path, *, plain: bool = False) -> dict[tuple[str, str], Wanted]:
+    """Return what is expected, by repository and question; with `plain`, words alone, no name and no pattern."""
     if not path.is_file():
         return {}
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {
+    found = {
         (row["repo"], row["id"]): Wanted(tuple(row["keywords"]), tuple(row["patterns"]))
         for row in rows
     }
+    if not plain:
+        return found
+    words = {
+        key: tuple(word for word in each.keywords if PLAIN.fullmatch(word))
+        for key, each in found.items()
+    }
+    return {key: Wanted(kept) for key, kept in words.items() if kept}
 
 
 def _named(results: Sequence[Result], prefix: str) -> tuple[str, ...]:
@@ -215,6 +226,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add_options(parser)
     parser.add_argument("--expect", type=Path, default=EXPECTATIONS, help="JSONL of expectations")
+    parser.add_argument("--plain", action="store_true", help="expect plain words alone, no names")
     parser.add_argument(
         "--method",
         choices=["keywords", "semantic", "hybrid"],
@@ -229,13 +241,14 @@ def main() -> None:
     args = parsed()
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
-    known = expectations(args.expect)
+    known = expectations(args.expect, plain=args.plain)
     outcomes: list[Outcome] = []
     for place in asked_about(args):
         with indexed(place.folder, embedder, cache, place.name) as index:
             ask = searching(index.store, embedder)
             outcomes += asyncio.run(all_compared(ask, place, known, args.method))
     how = "words and vectors" if args.vectors else "words only"
+    how += ", plain words expected" if args.plain else ""
     result = show_plans(outcomes, f"{args.data.name}, scope {args.scope}, {how}, {args.method}")
     if args.json:
         args.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), encoding="utf-8")

@@ -128,3 +128,13 @@ def test_every_question_of_ours_has_expectations_that_can_be_used() -> None:
 
 def test_without_a_file_nothing_is_expected(tmp_path: Path) -> None:
     assert expectations(tmp_path / "none.jsonl") == {}
+
+
+def test_plain_expectations_are_words_that_anybody_may_guess(tmp_path: Path) -> None:
+    rows = [
+        {"repo": "r", "id": "a", "keywords": ["retry", "MaxRetries", "e.g"], "patterns": ["def x"]},
+        {"repo": "r", "id": "b", "keywords": ["Only"], "patterns": []},
+    ]
+    file = tmp_path / "expect.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert expectations(file, plain=True) == {("r", "a"): Wanted(("retry",))}
