@@ -263,7 +263,9 @@ def _text(data: Mapping[str, Any]) -> str:
     lines = [data["message"].partition(". ")[0] + "."]
     for each in data["iterations"]:
         said = each.get("error") or each["feedback"]
-        head = f"{each['iterationNumber']}. {each['evaluationScore']:.2f}  “{each['query']}”"
+        head = (
+            f"{each['iterationNumber']}. {each['evaluationScore']:.2f}  “{visible(each['query'])}”"
+        )
         lines.append(f"{head}  {cut(' '.join(said.split()), _COLUMNS)}")
     found = data["finalResults"]["data"]
     lines.append("Found:" if found else "Nothing found.")
@@ -272,6 +274,11 @@ def _text(data: Mapping[str, Any]) -> str:
         lines.append(f"  {visible(each['document'])}{where}  {visible(each['symbol'])}".rstrip())
     if missing := data["finalResults"]["unmatchedExpectations"]:
         lines.append(f"Not found: {', '.join(cut(visible(name), _NAME) for name in missing)}")
+    if similar := data.get("similarPlans"):
+        first = similar[0]
+        lines.append(
+            f"Planned before: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
+        )
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Written down in {page}")
     if saved := data["savedAt"]:
