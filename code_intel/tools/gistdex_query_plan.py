@@ -14,7 +14,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from code_intel.config import Settings
 from code_intel.config.reading import unknown_keys
 from code_intel.errors import UsageError
-from code_intel.planning import goals, keeping, likeness, loop, patterns, place, presets, settings
+from code_intel.planning import (
+    goals,
+    keeping,
+    learning,
+    likeness,
+    loop,
+    patterns,
+    place,
+    presets,
+    settings,
+)
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
     LEAST_SECONDS,
@@ -197,6 +207,8 @@ async def gistdex_query_plan(
         async with source_of(desk, session, index, other) as source:
             same = before is None or source.revision == before.revision
             plan = replace(plan, source=source.name, revision=source.revision if same else "")
+            offers = [] if before else await thread(learning.similar, root, plan, desk.embedder)
+            plan = learning.taught(plan, offers, expecting=not _says_what(asked))
             known = await shelved.same(plan) if before is None else None
             if known is None:
                 plan = await loop.run(
@@ -214,6 +226,7 @@ async def gistdex_query_plan(
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)
             notes = await noted(desk, handle, session, source, fresh, shown)
+    answer = plan_answers.offering(answer, offers)
     return answer.noting(*_unread(asked), *own.warnings, *shelved.warnings, *notes)
 
 
@@ -241,6 +254,11 @@ def _begun(settings_: Settings, asked: _Asked) -> _Begun:
     name = asked.preset.strip()
     chosen = presets.chosen(name, own.presets) if name else Preset("", "")
     return _Begun(root, own, None, _new(asked, chosen, own))
+
+
+def _says_what(asked: _Asked) -> bool:
+    """Whether the caller said what to expect."""
+    return bool(asked.preset.strip() or (asked.expected and asked.expected.keywords))
 
 
 def _unread(asked: _Asked) -> list[str]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.planning import keeping, loop
+from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
 from code_intel.records import Hit
 from code_intel.text import visible
@@ -28,6 +29,10 @@ SHOWN = 10
 """Final results that the text of an answer has."""
 SAID, TRIED, FOUND = 350, 450, 850
 """Tokens that feedback, iterations and final results may take in the text of an answer."""
+
+
+GOAL = 200
+"""Characters of another plan's goal and query."""
 
 
 class Level(NamedTuple):
@@ -84,6 +89,25 @@ def answer(plan: Plan, source: Source, saved: str) -> tuple[Answer, dict[int, li
     text = _text(plan, str(data["message"]), data["finalResults"]["data"])
     shown = {each.number: list(each.results[: level.results]) for each in _last(plan, level)}
     return Answer(data, text + index_text(source.index)), shown
+
+
+def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
+    """Return the answer with the plans that the new one could begin with; the first one's query is tried."""
+    if not templates:
+        return answer
+    offers = [
+        {
+            "planId": each.id,
+            "goal": each.goal[:GOAL],
+            "status": each.status,
+            "confidence": round(each.confidence, 6),
+            "query": each.query[:GOAL],
+            "likeness": round(each.likeness, 4),
+        }
+        for each in templates
+    ]
+    text = [f"Planned before ({each.id}): “{_short(each.goal)}”" for each in templates[:1]]
+    return Answer({**answer.data, "similarPlans": offers}, "\n".join((answer.text, *text)))
 
 
 def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""What earlier plans teach: a goal like one that was reached begins with what was learned from it.
+
+Kept plans of the same index whose goal means the same, in whichever language, are templates: the query that
+worked is tried behind the goal, and the words that its results had are expected, too. That helped, and a goal that only
+looks alike loses next to nothing, from a likeness of goals on that is fitted for each engine; without one, or
+without vectors, nothing is taken from other goals. That words which had not helped are left out of later
+queries changed nothing and is not done (seed 003 §9; docs/decisions/0043).
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import CodeIntelError, NotFoundError, StorageError
+from code_intel.forest.question import embedded
+from code_intel.planning import keeping, loop
+from code_intel.planning.goals import MOST_KEYWORDS, distinct
+from code_intel.planning.records import Plan, Status
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+ALIKE: Mapping[str, float] = MappingProxyType(
+    {"multilingual-e5-small/q4/": 0.88, "multilingual-e5-small/int8/": 0.88}
+)
+"""Cosine of two goals from which on they ask the same, by the beginning of the engine's identity. Both rows
+ask with the same weights. Measured on questions about this package, tried on twelve others (docs/decisions/0043)."""
+RECENT = 50
+"""Successful plans, those used last, that a goal is compared with."""
+OFFERED = 3
+REMEMBERED = 256
+_VECTORS: "dict[tuple[str, str], Vector]" = {}
+"""By engine and goal, so that a goal is embedded once in a process."""
+
+
+class Template(NamedTuple):
+    """A kept plan for a goal like this one.
+
+    Attributes:
+        id: Of the plan.
+        goal: As it was asked then.
+        status: What came of it.
+        confidence: The score of its best query.
+        query: That query.
+        keywords: What was expected and is in its results.
+        likeness: Cosine of the two goals.
+    """
+
+    id: str
+    goal: str
+    status: Status
+    confidence: float
+    query: str
+    keywords: tuple[str, ...]
+    likeness: float
+
+
+def similar(root: Path, plan: Plan, embedder: Embedder | None) -> list[Template]:
+    """Return the successful plans of the same index whose goals are like this one, the likest first.
+
+    Blocks; at most OFFERED. None where goals cannot be compared, or nothing is kept. One of the same goal on
+    the same state of the index is no lesson: its answer is given again (`keeping.same`).
+
+    Args:
+        root: See `place.root_of`.
+        plan: What is to be found out.
+        embedder: Whose questions are compared.
+    """
+    try:
+        goals: dict[str, keeping.Entry] = {}
+        for entry in keeping.entries(root):  # those used last come first
+            if _teaches(entry, plan) and len(goals) < RECENT:
+                goals.setdefault(" ".join(entry.goal.split()), entry)
+        kept = list(goals.values())
+        least = least_likeness(embedder) if kept else None
+        if embedder is None or least is None:
+            return []
+        alike = likenesses(plan.goal, [entry.goal for entry in kept], embedder)
+    except CodeIntelError:  # a model that fails is told by the search, a folder by whoever keeps
+        return []
+    found: list[Template] = []
+    for likeness, entry in sorted(zip(alike, kept, strict=True), key=lambda pair: -pair[0]):
+        if likeness < least or len(found) == OFFERED:
+            break
+        with suppress(NotFoundError, StorageError):  # removed or damaged since
+            found.append(template(keeping.load(root, entry.id), likeness))
+    return found
+
+
+def _teaches(entry: keeping.Entry, plan: Plan) -> bool:
+    same = entry.goal.split() == plan.goal.split() and entry.revision == plan.revision
+    return (entry.status, entry.source) == ("success", plan.source) and not same
+
+
+def least_likeness(embedder: Embedder | None) -> float | None:
+    """Return the cosine from which on two goals ask the same; None for an engine that has none."""
+    identity = embedder.identity if embedder is not None else ""
+    return next((least for start, least in ALIKE.items() if identity.startswith(start)), None)
+
+
+def likenesses(goal: str, others: Sequence[str], embedder: Embedder) -> list[float]:
+    """Return the cosine of a goal to each of the others.
+
+    Raises:
+        EmbeddingError: The model fails.
+    """
+    mine = _vector(embedder, goal)
+    return [float(mine @ _vector(embedder, other)) for other in others]
+
+
+def template(plan: Plan, likeness: float) -> Template:
+    """Return what a plan teaches."""
+    best = loop.best(plan)
+    query, matched = (best.query, best.evaluation.matched) if best else (plan.goal, ())
+    words = tuple(word for word in plan.expected.keywords if word in matched)
+    standing, score = keeping.standing(plan), keeping.score_of(plan)
+    return Template(plan.id, plan.goal, standing, score, query, words, likeness)
+
+
+def taught(plan: Plan, templates: Sequence[Template], *, expecting: bool) -> Plan:
+    """Return a plan without iterations that also has what the likest template teaches.
+
+    Its query is tried behind those of the caller and the goal; words are expected behind the plan's own.
+
+    Args:
+        plan: What is to be found out.
+        templates: As `similar` returns them.
+        expecting: Whether its words are expected, too: not where the caller said what to expect.
+    """
+    if not templates:
+        return plan
+    likest = templates[0]
+    expected = plan.expected
+    if expecting:
+        words = distinct([*expected.keywords, *likest.keywords])
+        expected = replace(expected, keywords=tuple(words)[:MOST_KEYWORDS])
+    return replace(plan, waiting=tuple(distinct([*plan.waiting, likest.query])), expected=expected)
+
+
+def _vector(embedder: Embedder, goal: str) -> "Vector":
+    known = (embedder.identity, goal)
+    if known not in _VECTORS:
+        vector = embedded(embedder, goal)
+        if len(_VECTORS) >= REMEMBERED:
+            _VECTORS.clear()
+        _VECTORS[known] = vector
+    return _VECTORS[known]

