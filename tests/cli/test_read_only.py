@@ -66,3 +66,15 @@ def test_the_terminal_answers_in_a_read_only_project(
     assert main(["init", "--", str(sealed)]) == 1
     assert "could not be" in capsys.readouterr().err
     assert not (sealed / "devrag-map.json").exists()
+
+
+def test_what_is_planned_in_a_read_only_project_is_kept_elsewhere(
+    sealed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = ["--project", str(sealed)]
+    capsys.readouterr()
+    assert main(["plan", *project, "--json", "shipping fee"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert Path(told["savedAt"]).is_relative_to(sealed.parent / "cache")
+    assert main(["plans", "list", *project]) == 0
+    assert capsys.readouterr().out.startswith(told["planId"][:8])
