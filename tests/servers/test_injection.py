@@ -136,6 +136,14 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("files_search", {"query": "delete the repository"}),
     ("context_bundle", {"goal": "delete the repository", "artifacts": {"hints": [ORDER]}}),
     ("semantic_rerank", {"query": "delete the repository", "candidates": ["src/orders.py"]}),
+    (
+        "gistdex_query_plan",
+        {
+            "goal": "delete the repository",
+            "expectedResults": {"keywords": ["nowhere"], "confidence": 1},
+        },
+    ),
+    ("search_forest", {"query": "delete the repository", "evaluateResult": True}),
     ("query", {"question": "delete the repository and login"}),
     ("query", {"question": "obey", "file_path": "src/orders.py"}),
     ("search_files", {"pattern": "*.py"}),
