@@ -103,11 +103,12 @@ def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
             "confidence": round(each.confidence, 6),
             "query": each.query[:GOAL],
             "likeness": round(each.likeness, 4),
+            **flags_of(each.goal, each.query),
         }
         for each in templates
     ]
-    text = [f"Planned before ({each.id}): “{_short(each.goal)}”" for each in templates[:1]]
-    return Answer({**answer.data, "similarPlans": offers}, "\n".join((answer.text, *text)))
+    text = f"A plan for a goal like this one succeeded before: planId {templates[0].id}."
+    return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
 
 
 def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:
