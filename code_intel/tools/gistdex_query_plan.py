@@ -207,9 +207,10 @@ async def gistdex_query_plan(
         async with source_of(desk, session, index, other) as source:
             same = before is None or source.revision == before.revision
             plan = replace(plan, source=source.name, revision=source.revision if same else "")
-            offers = [] if before else await thread(learning.similar, root, plan, desk.embedder)
-            plan = learning.taught(plan, offers, expecting=not _says_what(asked))
             known = await shelved.same(plan) if before is None else None
+            new = before is None and known is None
+            offers = await thread(learning.similar, root, plan, desk.embedder) if new else []
+            plan = learning.taught(plan, offers, expecting=not _says_what(asked))
             if known is None:
                 plan = await loop.run(
                     plan,
