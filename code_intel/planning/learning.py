@@ -1,10 +1,10 @@
 """What earlier plans teach: a goal like one that was reached begins with what was learned from it.
 
 Kept plans of the same index whose goal means the same, in whichever language, are templates: the query that
-worked is tried behind the goal, and the words that its results had are expected, too. That helped, and a goal that only
-looks alike loses next to nothing, from a likeness of goals on that is fitted for each engine; without one, or
-without vectors, nothing is taken from other goals. That words which had not helped are left out of later
-queries changed nothing and is not done (seed 003 §9; docs/decisions/0043).
+worked is tried behind the goal, and the words that its results had are expected, too. That helped, and harmed
+next to no goal that only looks alike, from a likeness on that was measured for the shipped engine; with another
+one, or without vectors, nothing is taken from other goals. To leave words out of queries that had not helped
+before changed nothing, and is not done (seed 003 §9; docs/decisions/0043).
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,9 +146,10 @@ def taught(plan: Plan, templates: Sequence[Template], *, expecting: bool) -> Pla
 
 def _vector(embedder: Embedder, goal: str) -> "Vector":
     known = (embedder.identity, goal)
-    if known not in _VECTORS:
+    vector = _VECTORS.get(known)
+    if vector is None:
         vector = embedded(embedder, goal)
         if len(_VECTORS) >= REMEMBERED:
             _VECTORS.clear()
         _VECTORS[known] = vector
-    return _VECTORS[known]
+    return vector
