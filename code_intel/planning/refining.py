@@ -1,8 +1,8 @@
-"""The next query, made from what the last ones found (resolution of seed 003 §2.1; docs/decisions/0042).
+"""The next query, made from what the last ones found (seed 003 §2.1; docs/decisions/0042).
 
-Every word of it has evidence: it was expected and not found yet, or the best hits have it in common, or
-a rule of the caller says it. What was asked and is in no hit is dropped. Nothing is made up, and no two
-queries of a plan ask the same.
+Every word of it has evidence: the goal says it, it is expected, the best hits speak of it, or a rule of the
+caller says so. What was asked for and is in no hit is dropped. Nothing is made up, and no two queries of a
+plan ask the same.
 """
 
 import math
@@ -33,6 +33,8 @@ COMMON = 5
 WANTED = 8
 """Expectations that a query is given."""
 
+LONGEST_RULE = 500
+"""Characters of a rule that are read."""
 SHORTEST = 3
 """Letters of a word that is taken up from a hit."""
 
@@ -41,7 +43,9 @@ _PLACE = re.compile(
     r"\b(?:search\s+)?in\s+(?:the\s+)?([\w./-]+)\s*(?:folder|directory)?\s*$", re.IGNORECASE
 )
 _GLOB = re.compile(r"[^\s,;()]*\*[^\s,;()]*")
-_FILLERS = frozenset("file files filter filters type types related search add include best".split())  # noqa: SIM905
+_FILLERS = frozenset(  # of rules: what is to be done, not what is to be asked for
+    "add best file files filter filters include related search type types".split()  # noqa: SIM905 - a text is easier to read and edit
+)
 _LITERAL = re.compile(r"[^\W\d_]\w{2,}")
 _ESCAPED = re.compile(r"\\.")
 
@@ -61,6 +65,7 @@ def rule_terms(rule: str) -> Rule:
     A glob (`*.test.ts`) or, behind `in`, a folder (`docs`) says where results shall come from; its words
     are asked for, too, since that is how a search is told of tests, documents and settings.
     """
+    rule = rule[:LONGEST_RULE]
     globs = _GLOB.findall(rule)
     rest = _GLOB.sub(" ", rule)
     place = _PLACE.search(rest)

@@ -140,6 +140,13 @@ def test_a_rule_is_words_to_add_and_a_place(
     assert refining.rule_terms(rule) == refining.Rule(terms, glob, folder)
 
 
+def test_an_endless_rule_is_cut() -> None:
+    terms = refining.rule_terms("retry " + "x" * 1_000_000 + " timeout").terms
+    assert terms[0] == "retry"
+    assert "timeout" not in terms
+    assert sum(map(len, terms)) < 1000
+
+
 def test_rules_are_followed_one_after_the_other_before_anything_else() -> None:
     plan = a_plan("cart", rules=["add invoice", "search in docs"], method="keywords")
     assert queries(plan, TILL)[:2] == [
