@@ -1,0 +1,62 @@
+"""What a plan leaves behind does not outdate what it knows."""
+
+from pathlib import Path
+
+import pytest
+
+from code_intel.index.facade import Index
+from code_intel.records import Hit, SearchAnswer
+from code_intel.tools.desk import Desk
+from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from doubles import HashEmbedder
+from served import settings_of
+
+pytestmark = pytest.mark.anyio
+
+GOAL = "How is the cart total computed?"
+
+
+class Local:
+    """Answers for the forest from its index here."""
+
+    def __init__(self, forest: Index) -> None:
+        self.forest = forest
+
+    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
+        raise NotImplementedError(f"no {query} of {top_k}")
+
+    async def search_forest(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        del directory, file_pattern
+        hit = Hit("src/cart/cart.py", f"class ShoppingCart: {query}", 0, 0.9, 1.0, "ShoppingCart")
+        return SearchAnswer((hit,)[:top_k], self.forest.freshness())
+
+    def states(self) -> tuple[()]:
+        return ()
+
+
+async def hits(desk: Desk) -> int:
+    answer = await gistdex_query_plan(desk, GOAL, maxIterations=1)
+    assert answer.data["status"] != "failed"
+    return int(answer.data["metadata"]["cacheHits"])
+
+
+@pytest.mark.covers("rule.plans.once", "rule.plans.answers")
+async def test_a_page_that_waits_for_its_vector_leaves_what_is_kept_in_use(shop: Path) -> None:
+    settings, embedder = settings_of(shop), HashEmbedder()
+    with (
+        Index(settings.forest, embedder=embedder) as forest,
+        Index(settings.map, embedder=embedder) as agreed,
+    ):
+        forest.complete()
+        desk = Desk(settings, Local(forest), agreed, forest, embedder)
+        assert await hits(desk) == 0
+        assert forest.freshness().pending == 1  # the page of that plan
+        assert await hits(desk) == 1
+        (shop / "src" / "new.py").write_text("def cart_total(): ...\n", "utf-8")
+        forest.complete(words_only=True)
+        assert forest.freshness().pending == 2  # a source, too
+        assert [await hits(desk), await hits(desk)] == [0, 0]
+        forest.complete()
+        assert [await hits(desk), await hits(desk)] == [0, 1]
