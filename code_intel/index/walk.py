@@ -286,7 +286,8 @@ def _at_home(text: str) -> Path:
 
 
 def _glob(glob: str) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([f"/{glob}"])
+    # Left to itself it takes RE2 where that is installed, which fails on names that are no UTF-8.
+    return GitIgnoreSpec.from_lines([f"/{glob}"], backend="simple")
 
 
 def _candidates(pattern: Pattern) -> Iterator[str]:

@@ -168,6 +168,8 @@ def test_strange_names_are_found_and_undecodable_ones_are_named(tmp_path: Path) 
         scan = walk.scan(config(tmp_path))
         assert sorted(scan.files) == sorted(strange)
         assert scan.skipped == {"bad\\udcff.py": "name is not valid UTF-8"}
+        globbed = walk.scan(config(tmp_path, "**/*.py"))
+        assert (globbed.files, globbed.skipped) == (scan.files, scan.skipped)
 
 
 def test_without_git_vendored_and_built_folders_are_left_out(tmp_path: Path) -> None:
