@@ -30,7 +30,8 @@ from code_intel.redaction import masked
 from code_intel.text import visible
 from code_intel.tools.answers import index_text
 from code_intel.tools.declaration import Report, Tool
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan, preview
+from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.plan_inputs import preview
 
 
 class Option(NamedTuple):

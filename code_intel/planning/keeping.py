@@ -124,11 +124,11 @@ def same(root: Path, plan: Plan, revision: str) -> Plan | None:
         plan: What is to be found out.
         revision: The state of the index now; empty where nobody knows: then no plan is.
     """
-    wanted = key_of(plan)
+    wanted = plan.asked or key_of(plan)
     for entry in entries(root) if revision else ():
         if (entry.status, entry.revision, entry.key) == ("success", revision, wanted):
             found = _sound(root, entry.id)
-            if found and (standing(found), key_of(found)) == ("success", wanted):
+            if found and (standing(found), found.asked or key_of(found)) == ("success", wanted):
                 with suppress(CodeIntelError):  # it is worth as much uncounted
                     PLANS.use(root, f"{entry.id}.json")
                 return found
@@ -159,8 +159,9 @@ def standing(plan: Plan) -> Status:
 
 
 def key_of(plan: Plan) -> str:
-    """Return a text that is equal for plans of the same goal, expectations, mode, strategy and source."""
-    asked = (" ".join(plan.goal.split()), plan.expected, plan.mode, plan.strategy, plan.source)
+    """Return a text that is equal for plans of the same goal, expectations, mode, strategy, queries and source."""
+    said = (plan.expected, plan.mode, plan.strategy, plan.waiting, plan.source)
+    asked = (" ".join(plan.goal.split()), *said)
     told = json.dumps(masked_data(as_json(asked)), ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -201,7 +202,7 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
         "stopReason": plan.stop,
         "source": plan.source,
         "revision": plan.revision,
-        "key": key_of(plan),
+        "key": plan.asked or key_of(plan),
         "knowledge": plan.knowledge,
     }
 

@@ -126,6 +126,8 @@ class Plan:
         created: When.
         milliseconds: What all of it took.
         knowledge: The knowledge file, relative to the project, or empty.
+        asked: Equal for plans that were asked the same of the same index, whatever was learned since; empty
+            once something else is expected.
     """
 
     id: str
@@ -142,6 +144,7 @@ class Plan:
     created: str = ""
     milliseconds: float = 0.0
     knowledge: str = ""
+    asked: str = ""
 
 
 class Found(NamedTuple):

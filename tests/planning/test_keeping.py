@@ -256,6 +256,7 @@ def test_the_same_question_of_the_same_state_is_answered_once(tmp_path: Path) ->
         ({"mode": "strict"}, "A1"),
         ({"strategy": Strategy(initial="broad")}, "A1"),
         ({"source": "map"}, "A1"),
+        ({"waiting": ("where is the token checked",)}, "A1"),
     ],
 )
 def test_another_question_or_another_state_is_asked_anew(

@@ -19,7 +19,8 @@ from code_intel.planning import keeping, place
 from code_intel.records import Hit, SearchAnswer, UpstreamStatus
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk
-from code_intel.tools.gistdex_query_plan import ExpectedResults, gistdex_query_plan
+from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.plan_inputs import ExpectedResults
 from code_intel.tools.shelf import open_project
 from projects import ERAS
 from served import gateway, settings_of
