@@ -11,7 +11,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.plans_kept import KINDS, Doomed, removed, told
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
-from code_intel.planning import keeping, place, settings
+from code_intel.planning import place, settings
 from code_intel.planning.catalog import Row, beyond
 
 MOST_DAYS = 100_000
@@ -45,10 +45,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _doomed(root: Path, days: int | None) -> list[Doomed]:
     """Return what is old, and, of what is left, what is too much; a plan that is being made is neither."""
-    kept, made = settings.load(root), keeping.running(root)
+    kept = settings.load(root)
     found: list[Doomed] = []
     for kind, catalog in KINDS.items():
         rows = catalog.listing(root).rows
+        made = catalog.spared(rows)
         if days is not None:
             last = datetime.now(UTC) - timedelta(days=days)
             old = [name for name, row in rows.items() if _used(row) <= last and name not in made]

@@ -66,6 +66,8 @@ class Catalog:
         names: What its files are called; nothing else there is ours to read or to remove.
         describe: See `Describe`.
         shape: The types of what `describe` returns, so that an index that somebody else wrote is not believed.
+        spared: Those of the rows that do not go, whatever there is.
+        flushed: Whether a file is worth waiting for the disk; one that is lost with the power is made again.
     """
 
     kind: str
@@ -73,6 +75,8 @@ class Catalog:
     names: re.Pattern[str]
     describe: Describe
     shape: Mapping[str, type]
+    spared: Callable[[Mapping[str, Row]], Collection[str]] = lambda _rows: ()
+    flushed: bool = True
 
     def path(self, root: Path, name: str) -> Path:
         """Return a file of the folder; see `place.file_in`."""
@@ -108,26 +112,24 @@ class Catalog:
         """
         return place.read(self.path(root, name))
 
-    def put(self, root: Path, name: str, data: bytes, *, keep: Collection[str] = ()) -> Path:
-        """Write a file and what the index says of it; the least used others go where there are too many.
+    def put(self, root: Path, name: str, data: bytes) -> Path:
+        """Write a file; see `put_all`."""
+        self.put_all(root, {name: data})
+        return self.path(root, name)
 
-        Args:
-            root: The folder of all that is kept.
-            name: Of the file.
-            data: Its content.
-            keep: Files that do not go, whatever there is.
+    def put_all(self, root: Path, contents: Mapping[str, bytes]) -> None:
+        """Write files by name and what the index says of them; the least used others go where there are too many.
 
         Raises:
-            StorageError: The disk refused; the old file is there, or the new one.
+            StorageError: The disk refused; each old file is there, or the new one.
             BusyError: Another process is writing for too long.
         """
         with self.changing(root) as rows:
-            file = self.path(root, name)
-            durable.replace(file, data)
-            old = rows.get(name)
-            rows[name] = self._row(file, data, now(), old.hits if old else 0)
-            self._evict(root, rows, {name, *keep})
-        return file
+            for name, data in contents.items():
+                file, old = self.path(root, name), rows.get(name)
+                durable.replace(file, data, flushed=self.flushed)
+                rows[name] = self._row(file, data, now(), old.hits if old else 0)
+            self._evict(root, rows, {*contents, *self.spared(rows)})
 
     def use(self, root: Path, name: str) -> None:
         """Count that a file was of use.

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -82,7 +82,7 @@ def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_BYTES:
         data = rendered(_without_texts(plan))
-    return PLANS.put(root, f"{_checked(plan.id)}.json", data, keep=running(root))
+    return PLANS.put(root, f"{_checked(plan.id)}.json", data)
 
 
 def load(root: Path, plan_id: str) -> Plan:
@@ -207,6 +207,16 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
     }
 
 
+def _running(rows: Mapping[str, catalog.Row]) -> set[str]:
+    """Return the plans that somebody seems to be working on: they have not ended, and are young."""
+    limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
+    return {
+        name
+        for name, row in rows.items()
+        if row.says["stopReason"] == "stopped" and row.used > limit
+    }
+
+
 _SHAPE = dict.fromkeys(
     ["planId", "goal", "status", "created", "stopReason", "source", "revision", "key", "knowledge"],
     str,
@@ -217,6 +227,7 @@ PLANS = Catalog(
     re.compile(rf"{_UUID}\.json"),
     _described,
     {**_SHAPE, "score": float, "iterations": int, "queries": list},
+    spared=_running,
 )
 
 
@@ -260,16 +271,6 @@ def _checked(plan_id: str) -> str:
         hint="Pass a planId as gistdex_query_plan has returned it, or leave it out.",
         details={"field": "planId"},
     )
-
-
-def running(root: Path) -> set[str]:
-    """Return the files of plans that somebody seems to be working on: they have not ended, and are young."""
-    try:
-        found = entries(root)
-    except StorageError:
-        return set()
-    limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
-    return {f"{entry.id}.json" for entry in found if entry.stop == "stopped" and entry.used > limit}
 
 
 def _without_texts(plan: Plan) -> Plan:

@@ -98,16 +98,15 @@ def note(root: Path, key: Key, plan: Plan) -> None:
         StorageError: The disk refused.
         BusyError: Another process is writing for too long.
     """
-    history: list[str] = []
-    for each in plan.iterations:
-        history.append(each.query)
+    said: list[Cached] = []
+    history = tuple(each.query for each in plan.iterations)
+    for count, each in enumerate(plan.iterations, 1):
+        made = (plan.id, each.evaluation.score)
         known = find(root, key, each.query)
-        if known is not None and (known.plan_id, known.evaluation_score) != (
-            plan.id,
-            each.evaluation.score,
-        ):
-            said = (plan.id, each.evaluation.score, tuple(history))
-            _put(root, Cached(known.query, key, known.results, *said))
+        if known is not None and (known.plan_id, known.evaluation_score) != made:
+            said.append(Cached(known.query, key, known.results, *made, history[:count]))
+    if said:
+        _put(root, *said)
 
 
 def find(root: Path, key: Key, query: str) -> Cached | None:
@@ -154,9 +153,12 @@ def _kept(root: Path, kept: Cached) -> str:
     return _tried(lambda: _put(root, kept))
 
 
-def _put(root: Path, kept: Cached) -> None:
-    document = {"version": VERSION, **as_json(kept)}
-    QUERIES.put(root, name_of(kept.key, kept.query), dumps(masked_data(document)))
+def _put(root: Path, *answers: Cached) -> None:
+    contents = {
+        name_of(each.key, each.query): dumps(masked_data({"version": VERSION, **as_json(each)}))
+        for each in answers
+    }
+    QUERIES.put_all(root, contents)
 
 
 def _tried(work: Callable[[], object]) -> str:
@@ -193,4 +195,5 @@ QUERIES = Catalog(
         "planId": str,
         "evaluationScore": float,
     },
+    flushed=False,
 )
