@@ -10,7 +10,8 @@
 | `recall` | expected keywords found anywhere of all expected ones |
 
 What is not expected cannot be missed: without keywords or patterns their shares are 1. Without results
-everything is 0. In strict mode all keywords must be found: while one is missing the score is scaled to stay
+everything is 0. A Japanese keyword and its English, both expected, are one expectation: whatever has either.
+In strict mode they are two, and all keywords must be found: while one is missing the score is scaled to stay
 below the confidence asked for, so that there is no success without it, and better results still score more
 (docs/decisions/0040).
 """
@@ -19,7 +20,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from code_intel.index.waiting import check
-from code_intel.planning.matching import LIKE, Page, on_page
+from code_intel.planning.matching import LIKE, Page, on_page, together
 from code_intel.planning.patterns import Pattern, all_compiled
 from code_intel.planning.records import (
     Evaluation,
@@ -71,7 +72,9 @@ def evaluate(
     if not results:
         missing = (*keywords, *(pattern.source for pattern in patterns))
         return Evaluation(NOTHING.metrics, 0.0, (), missing)
-    said = _occurrences(keywords, results, mode, likeness)
+    rows = _occurrences(keywords, results, mode, likeness)
+    things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
+    said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
     matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
     within = all if mode == "strict" else any
     metrics = Metrics(
@@ -84,16 +87,22 @@ def evaluate(
         else 1.0,
         recall=_share(any(row) for row in said),
     )
-    names = [*keywords, *(pattern.source for pattern in patterns)]
-    found = [any(row) for row in (*said, *matching)]
+    nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
+    sought = [(each.source, any(row)) for each, row in zip(patterns, matching, strict=True)]
     score = score_of(metrics)
     if mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
     return Evaluation(
         metrics,
         score,
-        matched=tuple(name for name, hit in zip(names, found, strict=True) if hit),
-        unmatched=tuple(name for name, hit in zip(names, found, strict=True) if not hit),
+        matched=(
+            *(word for word, row in zip(keywords, rows, strict=True) if any(row)),
+            *(source for source, hit in sought if hit),
+        ),
+        unmatched=(
+            *(word for at, word in enumerate(keywords) if at in nowhere),
+            *(source for source, hit in sought if not hit),
+        ),
     )
 
 

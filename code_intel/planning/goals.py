@@ -25,7 +25,7 @@ _ENDINGS = re.compile("[\u3041-\u3096ー]+$")
 _ASKING = frozenset(
     """check comprehend comprehensive complete completely describe detail details detailed discover
     examine explain explore figure full fully grasp identify inspect investigate know learn locate
-    look overview question see study tell thorough thoroughly understand want works""".split()  # noqa: SIM905 - a text is easier to read and edit
+    look overview question see study tell thorough thoroughly understand want works 理解 把握 解説 精査 網羅""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
 
 
@@ -78,6 +78,13 @@ def english_of(goal: str) -> list[str]:
     return [said[0] for _, said in terms(goal[:LONGEST]) if not _says_nothing(said[0])]
 
 
+def spoken(name: str) -> list[str]:
+    """Return the words of a name; of a run of Japanese, which has no spaces, those that say something."""
+    if not _JAPANESE.search(name):
+        return [name]
+    return [*(term for term, said in terms(name) if not _says_nothing(said[0])), *_unread(name)]
+
+
 def says(query: str, word: str) -> bool:
     """Whether a query already asks for a word: literally, by another ending, or in English for a Japanese one."""
     query = unicodedata.normalize("NFKC", query)
@@ -92,7 +99,12 @@ def asked_for(query: str) -> frozenset[str]:
 def _japanese(text: str) -> list[str]:
     read = terms(text)
     own = [term for term, said in read if not _says_nothing(said[0])]
-    return [*(said[0] for _, said in read), *own, *unread(text)] or _SPOKEN.findall(text)
+    return [*(said[0] for _, said in read), *own, *_unread(text)] or _SPOKEN.findall(text)
+
+
+def _unread(text: str) -> list[str]:
+    """Return what the dictionary does not know; a kanji alone is the stem of a verb, as in 移り方, and 何 asks."""
+    return [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
 
 
 def _says_nothing(word: str) -> bool:

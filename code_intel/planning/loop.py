@@ -134,7 +134,8 @@ def _over(plan: Plan, first: int, end: float) -> Stop | None:
         return "reached"
     if anyio.current_time() >= end:
         return "timeout"
-    if not plan.waiting and _futile(plan.iterations[:first], plan.iterations[first:]):
+    asked_for = plan.waiting or refining.rule_waits(plan)
+    if not asked_for and _futile(plan.iterations[:first], plan.iterations[first:]):
         return "no_improvement"
     return None
 

@@ -102,6 +102,18 @@ def covered(asked: Sequence[Idea], tokens: frozenset[str]) -> float:
     return sum(any(way <= tokens for way in idea) for idea in asked) / max(len(asked), 1)
 
 
+def together(keywords: Sequence[str]) -> list[list[int]]:
+    """Return the places of the keywords, those in one list that say the same in Japanese and in English."""
+    places = {folded(word): at for at, word in enumerate(keywords)}
+    said: dict[int, list[int]] = {}
+    for at, word in enumerate(keywords):
+        read = terms(word)
+        ways = read[0][1] if len(read) == 1 and folded(read[0][0]) == folded(word) else ()
+        same = next((places[folded(way)] for way in ways if folded(way) in places), at)
+        said.setdefault(same, []).append(at)
+    return list(said.values())
+
+
 @lru_cache(maxsize=256)
 def ideas(query: str) -> tuple[Idea, ...]:
     """Return what a query speaks of, each idea as the ways to say it, each way as tokens of the index."""

@@ -23,6 +23,7 @@ from code_intel.planning.goals import (
     keywords,
     language_of,
     says,
+    spoken,
 )
 from code_intel.planning.records import Plan, Refinement, Result
 
@@ -36,7 +37,7 @@ WANTED = 8
 LONGEST_RULE = 500
 """Characters of a rule that are read."""
 SHORTEST = 3
-"""Letters of a word that is taken up from a hit."""
+"""Letters of a word that is taken up from a hit; two kanji are one."""
 
 _INTRODUCED = re.compile(r"^\s*(?:please\s+)?(?:add|include|search(?:\s+for)?)\s+", re.IGNORECASE)
 _PLACE = re.compile(
@@ -108,6 +109,11 @@ def next_query(plan: Plan) -> str | None:
     return None
 
 
+def rule_waits(plan: Plan) -> bool:
+    """Whether a rule of the caller was not asked for yet."""
+    return _rule(plan) is not None
+
+
 class Evidence:
     """What the iterations of a plan show.
 
@@ -146,8 +152,8 @@ def _candidates(plan: Plan, evidence: Evidence) -> Iterator[str]:
     moves = [move(plan, evidence, subject) for move in METHODS[plan.strategy.refinement]]
     rule = _rule(plan)
     if rule:
-        yield _joined([*(moves[0] or [subject]), *rule.terms])
-        yield _joined([subject, *rule.terms])
+        yield _following(rule, _joined(moves[0]) or subject)
+        yield _following(rule, subject)
     yield from map(_joined, moves)
     if not asked_for(plan.goal) <= evidence.asked:
         yield subject
@@ -204,9 +210,11 @@ def _common(plan: Plan, evidence: Evidence) -> list[str]:
     worth: dict[str, float] = defaultdict(float)
     for place, hit in enumerate(evidence.best):
         names = dict.fromkeys((hit.symbol.rpartition(".")[2], *salient(hit.text, ())))
-        for word in dict.fromkeys(" ".join(map(split_identifier, names)).lower().split()):
+        split = " ".join(map(split_identifier, names)).lower().split()
+        for word in dict.fromkeys(part for each in split for part in spoken(each)):
             (token, *_) = words(word) or [""]
-            if token and token not in known and len(word) >= SHORTEST:
+            short = word.isdigit() or (word.isascii() and len(word) < SHORTEST)
+            if token and token not in known and not short:
                 rare = math.log((evidence.total + 1) / (evidence.seen[token] + 0.5))
                 worth[word] += rare / (place + 1)
     ranked = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
@@ -231,6 +239,12 @@ def _rule(plan: Plan) -> Rule | None:
         if rule.terms and not any(folded(" ".join(rule.terms)) <= query for query in asked):
             return rule
     return None
+
+
+def _following(rule: Rule, query: str) -> str:
+    """Return a query with those words of a rule that it has not yet."""
+    said = folded(query)
+    return _joined([query, *(word for word in rule.terms if not folded(word) <= said)])
 
 
 def _joined(parts: Sequence[str]) -> str:

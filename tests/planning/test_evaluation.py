@@ -195,3 +195,17 @@ def test_another_keyword_in_a_result_never_lowers_the_score(
     before = evaluate([*distinct[:at], less, *distinct[at + 1 :]], plain, mode)
     after = evaluate([*distinct[:at], more, *distinct[at + 1 :]], plain, mode)
     assert after.score >= before.score
+
+
+def test_a_japanese_keyword_and_its_english_are_one_expectation_unless_both_are_asked_for() -> None:
+    goal = ("login", "fail", "ログイン", "失敗")
+    english = Result("login.py", "def login(): fail(name)", 0.5)
+    japanese = Result("README.md", "ログインする。", 0.5)
+    found = evaluate((english, japanese), Expected(goal, min_matches=2))
+    assert (found.metrics.keyword_match, found.metrics.recall) == (3 / 4, 1)
+    assert (found.matched, found.unmatched) == (("login", "fail", "ログイン"), ())
+    found = evaluate((japanese,), Expected(goal, min_matches=1))
+    assert (found.matched, found.unmatched) == (("ログイン",), ("fail", "失敗"))
+    assert (found.metrics.keyword_match, found.metrics.recall) == (1 / 2, 1 / 2)
+    strict = evaluate((english,), Expected(goal, min_matches=1), "strict")
+    assert strict.unmatched == ("ログイン", "失敗")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.chunking.lexicon import unread
 from code_intel.planning import goals
 from code_intel.planning.records import InitialMode, Strategy
 
@@ -48,7 +49,22 @@ def test_a_japanese_goal_keeps_its_own_words_too() -> None:
     assert {"テスト", "戦略"} <= set(goals.keywords("プロジェクトのテスト戦略"))
 
 
-@pytest.mark.parametrize("goal", ["test", "of", "how", "理解する", "7", "x", "설정", "ツバメ"])
+@pytest.mark.parametrize(
+    ("goal", "nothing"),
+    [
+        ("プロジェクトのテスト戦略を完全に理解する", "理解"),
+        ("フェーズの構造と移り方", "方"),
+        ("セッションは何分で切れる", "何分"),
+    ],
+)
+def test_what_a_japanese_goal_only_asks_with_is_no_keyword(goal: str, nothing: str) -> None:
+    assert nothing in unread(goal)
+    assert nothing not in goals.keywords(goal)
+
+
+@pytest.mark.parametrize(
+    "goal", ["test", "of", "how", "理解する", "7", "x", "설정", "ツバメ", "拒む", "何件"]
+)
 def test_a_goal_of_one_readable_word_has_a_keyword(goal: str) -> None:
     assert goals.keywords(goal)
 

@@ -77,6 +77,16 @@ async def test_two_queries_of_its_own_in_a_row_that_are_no_better_end_it() -> No
     assert len(set(index.asked)) == 3
 
 
+async def test_every_rule_of_the_caller_is_followed_before_a_lack_of_improvement_ends_it() -> None:
+    index = Index({}, POOR)
+    rules = ("add receipts", "search in docs", "include billing")
+    plan = replace(a_plan("cart total", "sum", "amount"), strategy=Strategy(rules=rules))
+    done = await run(plan, index, more=20)
+    assert done.stop == "no_improvement"
+    for at, word in enumerate(("receipts", "docs", "billing"), start=3):
+        assert word in index.asked[at].split()
+
+
 async def test_it_ends_where_the_evidence_suggests_nothing_new() -> None:
     plan = replace(a_plan("cart", "total"), goal="cart", expected=Expected(("cart",)))
     done = await run(plan, Index({}), more=20)

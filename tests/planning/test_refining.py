@@ -155,6 +155,22 @@ def test_rules_are_followed_one_after_the_other_before_anything_else() -> None:
     ]
 
 
+def test_a_word_of_a_rule_that_is_asked_for_anyway_is_asked_for_once() -> None:
+    plan = a_plan("invoice", rules=["add invoice", "add total"], method="keywords")
+    for query in queries(plan, CART, TILL):
+        assert len(query.split()) == len(set(query.split()))
+
+
+def test_of_what_hits_say_in_japanese_single_words_are_asked_for_and_of_names_no_number() -> None:
+    note = Result(
+        "設計.md", "認証は「ログイン」にあります。セッションは切れます。sha256(digest)", 0.5, 1.0
+    )
+    plan = asked(a_plan(method="semantic", goal="利用者の画面"), "利用者の画面", note)
+    query = refining.next_query(plan) or ""
+    assert {"認証", "ログイン", "セッション"} & set(query.split())
+    assert not [word for word in query.split() if word.isdigit() or "ます" in word]
+
+
 def test_results_where_a_rule_of_the_query_points_come_first() -> None:
     guide = Result("docs/cart.md", "cart", 0.5)
     test = Result("src/cart.test.ts", "cart", 0.5)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.records import Hit, SearchAnswer
 from code_intel.tools.desk import Desk
@@ -50,7 +51,7 @@ async def test_a_page_that_waits_for_its_vector_leaves_what_is_kept_in_use(shop:
         Index(settings.map, embedder=embedder) as agreed,
     ):
         forest.complete()
-        desk = Desk(settings, Local(forest), agreed, forest, embedder)
+        desk = Desk(settings, Local(forest), agreed, forest, LazyEmbedder(settings))
         assert await hits(desk) == 0
         assert forest.freshness().pending == 1  # the page of that plan
         assert await hits(desk) == 1
