@@ -41,7 +41,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.planning import keeping, learning, loop, refining
 from code_intel.planning.goals import distinct, folded
-from code_intel.planning.records import MOST_ITERATIONS, SECONDS, Plan, Result, Search, Strategy
+from code_intel.planning.records import ITERATIONS, SECONDS, Plan, Result, Search, Strategy
 
 REWORDED = HERE / "data" / "replay_own.jsonl"
 SEED = 43
@@ -82,13 +82,13 @@ def needs_of(place: Repository) -> list[Need]:
 
 async def worked(plan: Plan, ask: Search) -> Plan:
     """Run a plan as the tool does."""
-    return await loop.run(plan, ask, more=MOST_ITERATIONS, seconds=SECONDS)
+    return await loop.run(plan, ask, more=ITERATIONS, seconds=SECONDS)
 
 
 async def avoiding(plan: Plan, ask: Search, avoided: frozenset[str]) -> Plan:
     """Run a plan whose refined queries lack some words; it stops as the tool's do."""
     top, in_vain = 0.0, 0
-    while len(plan.iterations) < MOST_ITERATIONS and in_vain < loop.FUTILE:
+    while len(plan.iterations) < ITERATIONS and in_vain < loop.FUTILE:
         if not plan.waiting:
             query = refining.next_query(plan) or ""
             left = " ".join(word for word in query.split() if not folded(word) & avoided)

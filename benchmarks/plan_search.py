@@ -44,7 +44,7 @@ from code_intel.index.store import Store
 from code_intel.planning import goals, likeness, loop
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.records import (
-    MOST_ITERATIONS,
+    ITERATIONS,
     SECONDS,
     Expected,
     Found,
@@ -153,7 +153,7 @@ async def compared(
     for condition, wanted in conditions.items():
         plan = planned(question, wanted, strategy)
         began = time.perf_counter()
-        plan = await loop.run(plan, ask, more=MOST_ITERATIONS, seconds=SECONDS)
+        plan = await loop.run(plan, ask, more=ITERATIONS, seconds=SECONDS)
         outcomes.append(
             Outcome(
                 repo=place.name,

@@ -18,8 +18,8 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError
 from code_intel.forest.question import embedded
 from code_intel.planning import keeping, loop
-from code_intel.planning.goals import MOST_KEYWORDS, distinct
-from code_intel.planning.records import Plan, Status
+from code_intel.planning.goals import distinct
+from code_intel.planning.records import MOST_KEYWORDS, Plan, Status
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np

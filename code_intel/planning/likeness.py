@@ -28,7 +28,7 @@ from code_intel.embedding.engine import Embedder, embeddable
 from code_intel.learned.calibration import fitted
 from code_intel.planning.goals import language_of
 from code_intel.planning.matching import covered, ideas
-from code_intel.planning.records import Likeness, Result
+from code_intel.planning.records import MOST_KEYWORDS, MOST_MATCHES, Likeness, Result
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -36,8 +36,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Vector = NDArray[np.float32]
 
-MOST_KEYWORDS, MOST_RESULTS = 20, 50
-"""What is compared at most at a time; whatever is beyond is like nothing."""
 LONGEST = 4_000
 """Characters of a query that are read."""
 
@@ -103,8 +101,8 @@ def by_words(query: str, text: str) -> float:
 def measure(embedder: Embedder | None) -> Likeness | None:
     """Return what compares keywords with results by meaning; None where no model can, or none is calibrated.
 
-    Each text is embedded once, in one batch with what is new beside it. What it returns blocks, and raises
-    EmbeddingError where the model fails.
+    Each text is embedded once, in one batch with what is new beside it; of more keywords or results than a plan
+    has, those beyond are like nothing. What it returns blocks, and raises EmbeddingError where the model fails.
     """
     of = curves().get(embedder.identity) if embedder is not None else None
     calibration = fitted(embedder.identity) if embedder is not None and of else None
@@ -116,7 +114,7 @@ def measure(embedder: Embedder | None) -> Likeness | None:
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> list[list[float]]:
         rows = [[0.0] * len(results) for _ in keywords]
-        cards = [card(result) for result in results[:MOST_RESULTS]]
+        cards = [card(result) for result in results[:MOST_MATCHES]]
         wanted = [word for word in keywords[:MOST_KEYWORDS] if embeddable(word)]
         _fill(asked, wanted, lambda texts: space.queries(embedder.queries(texts)))
         _fill(shown, cards, lambda texts: space.passages(embedder.passages(texts)))

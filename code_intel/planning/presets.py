@@ -15,7 +15,16 @@ from pydantic.alias_generators import to_camel
 
 from code_intel.errors import ConfigError, UsageError
 from code_intel.planning.patterns import all_compiled
-from code_intel.planning.records import InitialMode, Mode, Refinement, Strategy
+from code_intel.planning.records import (
+    LONGEST_WORD,
+    MOST_KEYWORDS,
+    MOST_MATCHES,
+    MOST_RULES,
+    InitialMode,
+    Mode,
+    Refinement,
+    Strategy,
+)
 
 LONGEST_NAME, LONGEST_ABOUT = 64, 300
 KIND, WORDS_TOO = 0.75, 0.8
@@ -200,7 +209,7 @@ PRESETS = (
 )
 """The shipped ones, in the order in which they are listed."""
 
-_Words = list[Annotated[str, Field(min_length=1, max_length=200)]]
+_Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
 
 
 class _Part(BaseModel):
@@ -210,16 +219,16 @@ class _Part(BaseModel):
 
 
 class _Expected(_Part):
-    keywords: Annotated[_Words, Field(max_length=20)] = []
+    keywords: Annotated[_Words, Field(max_length=MOST_KEYWORDS)] = []
     content_patterns: list[str] = []
-    min_matches: Annotated[int, Field(ge=1, le=50)] | None = None
+    min_matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class _Strategy(_Part):
     initial_mode: InitialMode | None = None
     refinement_method: Refinement = "hybrid"
-    expansion_rules: Annotated[_Words, Field(max_length=10)] = []
+    expansion_rules: Annotated[_Words, Field(max_length=MOST_RULES)] = []
 
 
 class _Own(_Part):

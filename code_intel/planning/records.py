@@ -19,8 +19,14 @@ Status = Literal["success", "partial", "failed"]
 Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeout", "stopped"]
 """Why no further query was made; `stopped` is what a plan says that was cancelled or killed half-way."""
 
-CONFIDENCE, MIN_MATCHES, MOST_ITERATIONS = 0.7, 3, 5
+ITERATIONS, MOST_ITERATIONS = 5, 20
 SECONDS, LEAST_SECONDS, LONGEST_SECONDS = 120, 10, 300
+MIN_MATCHES, MOST_MATCHES = 3, 50
+CONFIDENCE = 0.7
+MOST_KEYWORDS, MOST_RULES, MOST_QUERIES = 20, 10, 10
+"""Of one plan, as its caller gives them; queries are those to try first."""
+LONGEST_WORD, LONGEST_QUERY = 200, 500
+"""Characters of a keyword or a rule, and of a query to try first."""
 
 
 @dataclass(frozen=True, slots=True)

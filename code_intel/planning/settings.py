@@ -18,10 +18,12 @@ from code_intel.planning import place, presets
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
     CONFIDENCE,
+    ITERATIONS,
     LEAST_SECONDS,
     LONGEST_SECONDS,
     MIN_MATCHES,
     MOST_ITERATIONS,
+    MOST_MATCHES,
     SECONDS,
     Mode,
     Refinement,
@@ -52,7 +54,7 @@ KEYS = (
     Key("limits", "queriesMiB", 64, 1, 10_000, about="Room that answers may take."),
     Key("limits", "knowledge", 200, 1, 10_000, about="Knowledge pages that are kept."),
     Key("limits", "knowledgeMiB", 4, 1, 1000, about="Room that knowledge pages may take."),
-    Key("defaults", "maxIterations", MOST_ITERATIONS, 1, 20, about="Queries of one call."),
+    Key("defaults", "maxIterations", ITERATIONS, 1, MOST_ITERATIONS, about="Queries of one call."),
     Key(
         "defaults",
         "timeoutSeconds",
@@ -61,7 +63,7 @@ KEYS = (
         LONGEST_SECONDS,
         about="Time of one call.",
     ),
-    Key("defaults", "minMatches", MIN_MATCHES, 1, 50, about="Results that are expected."),
+    Key("defaults", "minMatches", MIN_MATCHES, 1, MOST_MATCHES, about="Results that are expected."),
     Key("defaults", "confidence", CONFIDENCE, 0, 1, about="Score from which a plan succeeds."),
     Key("defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."),
     Key(

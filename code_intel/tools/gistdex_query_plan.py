@@ -11,7 +11,15 @@ from pydantic import Field
 from code_intel.index.waiting import reading
 from code_intel.planning import keeping, learning, likeness, loop
 from code_intel.planning.learning import Template
-from code_intel.planning.records import LEAST_SECONDS, LONGEST_SECONDS, Mode, Plan
+from code_intel.planning.records import (
+    LEAST_SECONDS,
+    LONGEST_QUERY,
+    LONGEST_SECONDS,
+    MOST_ITERATIONS,
+    MOST_QUERIES,
+    Mode,
+    Plan,
+)
 from code_intel.tools import plan_answers
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -30,11 +38,8 @@ from code_intel.tools.plan_keeping import Shelved, noted
 from code_intel.tools.plan_sources import source_of
 
 NAME = "gistdex_query_plan"
-MOST_ITERATIONS, MOST_INITIAL = 20, 10
 TEACHING = 0.25
 """Share of a plan's time within which earlier plans must have been compared."""
-
-Texts = Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=20)]
 
 
 async def gistdex_query_plan(
@@ -43,7 +48,8 @@ async def gistdex_query_plan(
         str, Field(min_length=1, max_length=4000, description="What to find out, in any language.")
     ],
     initialQueries: Annotated[
-        Texts, Field(max_length=MOST_INITIAL, description="Queries to try first, in this order.")
+        list[Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]],
+        Field(max_length=MOST_QUERIES, description="Queries to try first, in this order."),
     ] = [],
     maxIterations: Annotated[
         int | None,

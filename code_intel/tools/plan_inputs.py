@@ -19,13 +19,24 @@ from code_intel.config.reading import unknown_keys
 from code_intel.errors import UsageError
 from code_intel.planning import goals, keeping, loop, patterns, place, presets, settings
 from code_intel.planning.presets import Preset
-from code_intel.planning.records import Expected, InitialMode, Mode, Plan, Refinement, Strategy
+from code_intel.planning.records import (
+    LONGEST_WORD,
+    MOST_KEYWORDS,
+    MOST_MATCHES,
+    MOST_RULES,
+    Expected,
+    InitialMode,
+    Mode,
+    Plan,
+    Refinement,
+    Strategy,
+)
 from code_intel.planning.settings import PlanSettings
 from code_intel.session.wording import fold
 from code_intel.tools.declaration import from_json
 from code_intel.tools.shelf import check_query
 
-MOST_RULES, MOST_KEYWORDS = 10, 20
+Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
 
 
 class _Given(BaseModel):
@@ -44,12 +55,12 @@ class ExpectedResults(_Given):
     """What good results have."""
 
     keywords: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=200)]],
+        Words,
         Field(max_length=MOST_KEYWORDS, description="Words they speak of; default: the goal's."),
         BeforeValidator(from_json),
     ] = []
     minMatches: Annotated[
-        int | None, Field(ge=1, le=50, description="Results at the least; default 3.")
+        int | None, Field(ge=1, le=MOST_MATCHES, description="Results at the least; default 3.")
     ] = None
     contentPatterns: Annotated[
         list[Annotated[str, Field(max_length=patterns.LONGEST)]],
@@ -75,7 +86,7 @@ class StrategyGiven(_Given):
         ),
     ] = None
     expansionRules: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=200)]],
+        Words,
         Field(max_length=MOST_RULES, description="add X, include X, search in X, or words."),
         BeforeValidator(from_json),
     ] = []

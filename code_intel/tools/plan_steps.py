@@ -16,11 +16,12 @@ from pydantic import Field
 from code_intel.planning import goals, keeping, likeness, loop, place, settings
 from code_intel.planning.evaluation import status_of
 from code_intel.planning.queries import Key
-from code_intel.planning.records import Expected, Found, Iteration, Plan
+from code_intel.planning.records import MOST_KEYWORDS, Expected, Found, Iteration, Plan
 from code_intel.text import visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.plan_answers import evaluation_data
+from code_intel.tools.plan_inputs import Words
 from code_intel.tools.plan_keeping import Shelved
 from code_intel.tools.plan_sources import Source
 
@@ -28,9 +29,10 @@ PlanId = Annotated[
     str, Field(max_length=100, description="A query plan that this search is a further query of.")
 ]
 ExpectedKeywords = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=200)]],
+    Words,
     Field(
-        max_length=20, description="What results should speak of; default: as the plan, the query."
+        max_length=MOST_KEYWORDS,
+        description="What results should speak of; default: as the plan, the query.",
     ),
 ]
 EvaluateResult = Annotated[
