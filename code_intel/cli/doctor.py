@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.cli.output import emit
+from code_intel.cli.plans_kept import KINDS
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
@@ -19,9 +20,6 @@ from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
-from code_intel.planning.keeping import PLANS
-from code_intel.planning.knowledge import PAGES
-from code_intel.planning.queries import QUERIES
 from code_intel.session import journal
 from code_intel.session.listing import journal_files
 from code_intel.text import visible
@@ -142,7 +140,7 @@ def _plans(settings: Settings) -> list[Finding]:
     """Count what query plans have left, and name what of it cannot be read."""
     try:
         root = place.root_of(settings)
-        listings = {kind.kind: kind.listing(root) for kind in (PLANS, QUERIES, PAGES)}
+        listings = {name: kind.listing(root) for name, kind in KINDS.items()}
         notes = plan_settings.load(root).warnings
     except CodeIntelError as error:
         return [Finding("warning", error.message, error.hint)]

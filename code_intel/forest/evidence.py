@@ -38,10 +38,7 @@ class File:
 
 
 def gather(
-    store: Store,
-    question: Question,
-    vector: "NDArray[np.float32] | None",
-    limit: int,
+    store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
 ) -> list[File]:
     """Ask the index by words, names, meaning and definitions; `limit` chunks each, pages of plans aside."""
     body = dict(store.word_hits(question.terms, "body", limit))

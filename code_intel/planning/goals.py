@@ -10,9 +10,8 @@ from typing import Literal
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import STOP_WORDS, query_words
-from code_intel.planning.records import Strategy
+from code_intel.planning.records import MOST_KEYWORDS, Strategy
 
-MOST_KEYWORDS = 20
 BROAD = 2
 """Keywords of a broad query."""
 LONGEST = 4000

@@ -16,6 +16,7 @@ from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.waiting import reading
 from code_intel.planning import evaluation, feedback, fusing, goals, refining
 from code_intel.planning.records import (
+    MOST_MATCHES,
     Evaluation,
     Expected,
     Found,
@@ -31,8 +32,8 @@ Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Where progress goes: iterations done, iterations at the most, and the query that is being tried."""
 Keep = Callable[[Plan], Awaitable[None]]
 
-LEAST_RESULTS, MOST_RESULTS = 10, 50
-"""Results of an iteration: as many as are wanted, within these."""
+LEAST_RESULTS = 10
+"""Results of an iteration, unless more are wanted."""
 FUTILE = 2
 """So many queries in a row that are no better than the best before them end a plan."""
 KEEPING = 5.0
@@ -208,7 +209,7 @@ def _arranged(plan: Plan, query: str, found: Found) -> Found:
 
 def wanted(expected: Expected) -> int:
     """Return how many results an iteration has at the most."""
-    return min(MOST_RESULTS, max(LEAST_RESULTS, expected.min_matches))
+    return min(MOST_MATCHES, max(LEAST_RESULTS, expected.min_matches))
 
 
 def _told(plan: Plan, query: str, found: Found, judged: Evaluation) -> tuple[str, tuple[str, ...]]:

@@ -3,7 +3,6 @@
 Whatever cannot be kept is a warning: an answer is never lost to a full disk.
 """
 
-import os
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -91,11 +90,8 @@ class Shelved:
 
     def _name(self, path: Path) -> str:
         """Return a path relative to the project, or as it is outside of it."""
-        return (
-            Path(os.path.relpath(path, self.desk.root)).as_posix()
-            if path.is_relative_to(self.desk.root)
-            else str(path)
-        )
+        inside = path.is_relative_to(self.desk.root)
+        return path.relative_to(self.desk.root).as_posix() if inside else str(path)
 
 
 async def noted(
