@@ -21,6 +21,8 @@ from code_intel.planning.stored import dumps, loads
 
 VERSION = 1
 LOCK = "index.json.lock"
+MOST_HITS = 2**53
+"""Hits that are told apart: Python writes no number of any length."""
 
 _OWN = MappingProxyType({"bytes": int, "changed": int, "used": str, "hits": int})
 """What the index says of a file on its own account."""
@@ -187,7 +189,10 @@ class Catalog:
                 size, changed, used, hits = (said.pop(key) for key in _OWN)
                 with suppress(ValueError):
                     datetime.fromisoformat(used)
-                    rows[name] = Row(said, size, changed, used, hits)
+                    # What says that it is of use tomorrow would never go.
+                    rows[name] = Row(
+                        said, size, changed, min(used, now()), min(max(hits, 0), MOST_HITS)
+                    )
         return rows
 
     def _types(self) -> dict[str, type]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.planning import catalog, place
+from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.evaluation import status_of
 from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
@@ -186,6 +187,8 @@ def parsed(data: bytes, name: str) -> Plan:
         raise damaged(name, str(error)) from None
     if name != f"{plan.id}.json":
         raise damaged(name, "planId is that of another plan")
+    if field := excess(plan):
+        raise damaged(name, f"{field} is more than a plan can have")
     return plan
 
 

@@ -18,6 +18,7 @@ from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.planning import place
+from code_intel.planning.bounds import are_results
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import Found, Plan, Result, Search
 from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
@@ -138,6 +139,8 @@ def parsed(data: bytes, name: str) -> Cached:
         raise damaged(name, str(error)) from None
     if name_of(kept.key, kept.query) != name:
         raise damaged(name, "it is the answer to another query")
+    if not are_results(kept.results):
+        raise damaged(name, "results is more than a search can find")
     return kept
 
 

@@ -7,6 +7,7 @@ default. Keys that are not known are ignored, so that an older version reads wha
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType, NoneType, UnionType
@@ -104,6 +105,7 @@ def damaged(name: str, reason: str) -> StorageError:
     )
 
 
+@cache
 def _wire(kind: type, name: str) -> str:
     return SEED_NAMES.get((kind, name)) or to_camel(name)
 
@@ -143,9 +145,10 @@ def _value(hint: Any, given: object, place: str) -> Any:
 
 def _scalar(hint: Any, given: object, place: str) -> Any:
     if hint is float and type(given) in {int, float}:
-        number = float(given)  # type: ignore[arg-type]  # one of the two
-        if math.isfinite(number):
-            return number
+        with suppress(OverflowError):  # JSON has whole numbers of any length
+            number = float(given)  # type: ignore[arg-type]  # one of the two
+            if math.isfinite(number):
+                return number
     elif type(given) is hint:
         return given
     raise Unreadable(f"{place} must be a {_KINDS.get(hint, hint.__name__)}")

@@ -29,7 +29,7 @@ from code_intel.planning.records import (
 from kept_plans import iteration, plan, result
 from privileges import without_root
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 SHARE = st.floats(0, 1)
 RESULTS = st.builds(
     Result,

@@ -1,0 +1,76 @@
+"""What a plan or an answer may be that is read from a file: no more than a call of ours can have made.
+
+A repository may carry files that nobody here has written. What they say is searched, compared and told like what was
+asked, so that a share beyond 1 or a goal of megabytes would be, too (docs/decisions/0041).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from code_intel.planning import goals, patterns
+from code_intel.planning.records import Iteration, Plan, Result
+
+MOST_MATCHES, MOST_RESULTS = 50, 100
+MOST_WAITING = 1000
+LONGEST_QUERY = 20_000
+"""Characters: a goal, what is expected, and what a rule adds."""
+LONGEST_NAME = 5000
+"""Characters of a source, a document or a symbol: a path has 4,096 at the most."""
+LONGEST_TIME = 1e12
+"""Milliseconds of all calls together."""
+
+_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+
+_PLAN: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
+    ("goal", lambda plan: len(plan.goal) <= goals.LONGEST and _is_text(plan.goal)),
+    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, goals.MOST_KEYWORDS, goals.LONGEST)),
+    ("expectedResults.patterns", lambda plan: _are(plan.expected.patterns, patterns.MOST, patterns.LONGEST)),
+    ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MOST_MATCHES),
+    ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
+    ("strategy.rules", lambda plan: _are(plan.strategy.rules, 10, 500)),
+    ("waiting", lambda plan: _are(plan.waiting, MOST_WAITING, LONGEST_QUERY)),
+    ("source", lambda plan: len(plan.source) <= LONGEST_NAME and _is_text(plan.source)),
+    ("totalTime", lambda plan: 0 <= plan.milliseconds <= LONGEST_TIME),
+    ("iterations", lambda plan: all(map(_is_iteration, plan.iterations))),
+    ("finalResults", lambda plan: are_results(plan.final)),
+)  # fmt: skip
+
+
+def excess(plan: Plan) -> str:
+    """Return the first field of a plan that is beyond what one can have, or the empty string."""
+    return next((field for field, is_within in _PLAN if not is_within(plan)), "")
+
+
+def are_results(results: Sequence[Result]) -> bool:
+    """Whether a search can have found these."""
+    names = (name for each in results for name in (each.document, each.symbol, *each.why))
+    lines = (line for each in results for line in (each.start_line, each.end_line, each.position))
+    return (
+        len(results) <= MOST_RESULTS
+        and all(0 <= each.similarity <= 1 for each in results)
+        and all(0 <= line < 2**31 for line in lines)
+        and all(len(name) <= LONGEST_NAME for name in names)
+    )
+
+
+def _is_iteration(each: Iteration) -> bool:
+    shares = (each.evaluation.score, *each.evaluation.metrics)
+    told = (*each.refinements, *each.degraded, *each.evaluation.matched, *each.evaluation.unmatched)
+    return (
+        0 < each.number < 2**31
+        and _are((each.query,), 1, LONGEST_QUERY)
+        and all(0 <= share <= 1 for share in shares)
+        and 0 <= each.milliseconds <= LONGEST_TIME
+        and _are(each.expected_keywords, goals.MOST_KEYWORDS, goals.LONGEST)
+        and all(len(text) <= LONGEST_QUERY for text in (each.feedback, each.error, *told))
+        and are_results(each.results)
+    )
+
+
+def _are(texts: Sequence[str], most: int, longest: int) -> bool:
+    return len(texts) <= most and all(len(text) <= longest for text in texts) and _is_text(*texts)
+
+
+def _is_text(*texts: str) -> bool:
+    """Whether none has what no argument of a call may have."""
+    return not any(map(_UNREADABLE.search, texts))

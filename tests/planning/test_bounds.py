@@ -1,0 +1,79 @@
+"""Files of `.gistdex` that a repository may carry: whatever they say, plans go on, and none of it is believed beyond reason."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.errors import StorageError
+from code_intel.planning import keeping, place, queries
+from code_intel.planning.queries import Cached, Key
+from kept_plans import plan, result
+
+KEY = Key("forest", "A1")
+Change = Callable[[dict[str, Any]], object]
+
+PLANTED: dict[str, Change] = {
+    "totalTime": lambda d: d.update(totalTime=10**400),
+    "iterations[0].evaluation.score": lambda d: d["iterations"][0]["evaluation"].update(
+        score=10**5000 // 10**1000
+    ),
+    "goal is": lambda d: d.update(goal="login " * 1000),
+    "goal": lambda d: d.update(goal="login \ud800"),
+    "source": lambda d: d.update(source="a\0b, words"),
+    "waiting": lambda d: d.update(waiting=["login"] * 10_000),
+    "expectedResults.keywords": lambda d: d["expectedResults"].update(keywords=["x"] * 21),
+    "expectedResults.patterns": lambda d: d["expectedResults"].update(patterns=["x" * 501]),
+    "expectedResults.minMatches": lambda d: d["expectedResults"].update(minMatches=0),
+    "expectedResults.confidence": lambda d: d["expectedResults"].update(confidence=-1.0),
+    "strategy.rules": lambda d: d["strategy"].update(rules=["add x"] * 11),
+    "iterations is": lambda d: d["iterations"][0]["evaluation"].update(score=1e308),
+    "iterations": lambda d: d["iterations"][0]["actualResults"][0].update(similarity=2.0),
+    "finalResults": lambda d: d["finalResults"][0].update(symbol="x" * 100_000),
+    "finalResults is": lambda d: d["finalResults"][0].update(startLine=-1),
+}
+
+
+@pytest.mark.parametrize("field", PLANTED)
+def test_a_plan_that_no_call_can_have_made_is_damaged_and_the_others_go_on(
+    tmp_path: Path, field: str
+) -> None:
+    keeping.save(tmp_path, plan())
+    planted = plan("another goal")
+    document = json.loads(keeping.rendered(planted))
+    PLANTED[field](document)
+    name = f"{planted.id}.json"
+    (tmp_path / place.PLANS / name).write_text(json.dumps(document), "utf-8")
+    with pytest.raises(StorageError, match=field.removesuffix(" is").replace("[", r"\[")):
+        keeping.load(tmp_path, planted.id)
+    keeping.save(tmp_path, plan("a third goal"))
+    assert len(keeping.entries(tmp_path)) == 2
+    assert list(keeping.damage(tmp_path)) == [name]
+
+
+def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path) -> None:
+    kept = Cached("login", KEY, (result(similarity=7.0),))
+    file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"version": 1, **queries.as_json(kept)}), "utf-8")
+    assert queries.find(tmp_path, KEY, "login") is None
+
+
+@pytest.mark.parametrize(
+    "said", [{"hits": 10**4300 - 1}, {"hits": -5}, {"used": "9999-01-01T00:00:00+00:00"}]
+)
+def test_an_index_counts_for_no_more_than_it_can_have_seen(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    kept, other = plan(revision="R1"), plan("another goal")
+    keeping.save(tmp_path, kept)
+    index = tmp_path / place.PLANS / place.INDEX
+    document = json.loads(index.read_text("utf-8"))
+    document["files"][f"{kept.id}.json"] |= said
+    index.write_text(json.dumps(document), "utf-8")
+    assert keeping.same(tmp_path, kept, "R1") == kept
+    (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
+    keeping.save(tmp_path, other)
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [other.id]
