@@ -8,12 +8,20 @@ import re
 from collections.abc import Callable, Sequence
 
 from code_intel.planning import goals, patterns
-from code_intel.planning.records import Iteration, Plan, Result
+from code_intel.planning.records import (
+    LONGEST_QUERY,
+    MOST_KEYWORDS,
+    MOST_MATCHES,
+    MOST_RULES,
+    Iteration,
+    Plan,
+    Result,
+)
 
-MOST_MATCHES, MOST_RESULTS = 50, 100
+MOST_RESULTS = 100
 MOST_WAITING = 1000
-LONGEST_QUERY = 20_000
-"""Characters: a goal, what is expected, and what a rule adds."""
+LONGEST_MADE = 20_000
+"""Characters of a query that is made of a goal, what is expected, and what a rule adds."""
 LONGEST_NAME = 5000
 """Characters of a source, a document or a symbol: a path has 4,096 at the most."""
 LONGEST_TIME = 1e12
@@ -23,12 +31,12 @@ _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 _PLAN: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
     ("goal", lambda plan: len(plan.goal) <= goals.LONGEST and _is_text(plan.goal)),
-    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, goals.MOST_KEYWORDS, goals.LONGEST)),
+    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MOST_KEYWORDS, goals.LONGEST)),
     ("expectedResults.patterns", lambda plan: _are(plan.expected.patterns, patterns.MOST, patterns.LONGEST)),
     ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MOST_MATCHES),
     ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
-    ("strategy.rules", lambda plan: _are(plan.strategy.rules, 10, 500)),
-    ("waiting", lambda plan: _are(plan.waiting, MOST_WAITING, LONGEST_QUERY)),
+    ("strategy.rules", lambda plan: _are(plan.strategy.rules, MOST_RULES, LONGEST_QUERY)),
+    ("waiting", lambda plan: _are(plan.waiting, MOST_WAITING, LONGEST_MADE)),
     ("source", lambda plan: len(plan.source) <= LONGEST_NAME and _is_text(plan.source)),
     ("totalTime", lambda plan: 0 <= plan.milliseconds <= LONGEST_TIME),
     ("iterations", lambda plan: all(map(_is_iteration, plan.iterations))),
@@ -58,11 +66,11 @@ def _is_iteration(each: Iteration) -> bool:
     told = (*each.refinements, *each.degraded, *each.evaluation.matched, *each.evaluation.unmatched)
     return (
         0 < each.number < 2**31
-        and _are((each.query,), 1, LONGEST_QUERY)
+        and _are((each.query,), 1, LONGEST_MADE)
         and all(0 <= share <= 1 for share in shares)
         and 0 <= each.milliseconds <= LONGEST_TIME
-        and _are(each.expected_keywords, goals.MOST_KEYWORDS, goals.LONGEST)
-        and all(len(text) <= LONGEST_QUERY for text in (each.feedback, each.error, *told))
+        and _are(each.expected_keywords, MOST_KEYWORDS, goals.LONGEST)
+        and all(len(text) <= LONGEST_MADE for text in (each.feedback, each.error, *told))
         and are_results(each.results)
     )
 
