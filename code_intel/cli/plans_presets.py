@@ -10,6 +10,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import place, presets, settings
 from code_intel.planning.presets import Preset
+from code_intel.planning.stored import as_json
 from code_intel.text import visible
 
 
@@ -33,7 +34,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _data(preset: Preset, *, own: bool) -> dict[str, Any]:
-    strategy = preset.strategy
     return {
         "name": preset.name,
         "about": preset.about,
@@ -45,11 +45,6 @@ def _data(preset: Preset, *, own: bool) -> dict[str, Any]:
             "minMatches": preset.min_matches,
             "confidence": preset.confidence,
         },
-        "strategy": strategy
-        and {
-            "initialMode": strategy.initial,
-            "refinementMethod": strategy.refinement,
-            "expansionRules": list(strategy.rules),
-        },
+        "strategy": as_json(preset.strategy),
         "evaluationMode": preset.mode,
     }

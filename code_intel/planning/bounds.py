@@ -32,10 +32,10 @@ _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 _PLAN: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
     ("goal", lambda plan: len(plan.goal) <= goals.LONGEST and _is_text(plan.goal)),
     ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MOST_KEYWORDS, goals.LONGEST)),
-    ("expectedResults.patterns", lambda plan: _are(plan.expected.patterns, patterns.MOST, patterns.LONGEST)),
+    ("expectedResults.contentPatterns", lambda plan: _are(plan.expected.patterns, patterns.MOST, patterns.LONGEST)),
     ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MOST_MATCHES),
     ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
-    ("strategy.rules", lambda plan: _are(plan.strategy.rules, MOST_RULES, LONGEST_QUERY)),
+    ("strategy.expansionRules", lambda plan: _are(plan.strategy.rules, MOST_RULES, LONGEST_QUERY)),
     ("waiting", lambda plan: _are(plan.waiting, MOST_WAITING, LONGEST_MADE)),
     ("source", lambda plan: len(plan.source) <= LONGEST_NAME and _is_text(plan.source)),
     ("totalTime", lambda plan: 0 <= plan.milliseconds <= LONGEST_TIME),

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 from pydantic.alias_generators import to_camel
 
 from code_intel.errors import StorageError
-from code_intel.planning.records import Iteration, Plan
+from code_intel.planning.records import Expected, Iteration, Plan, Strategy
 
 T = TypeVar("T")
 
@@ -29,6 +29,10 @@ SEED_NAMES: Mapping[tuple[type, str], str] = MappingProxyType(
         (Plan, "final"): "finalResults",
         (Plan, "milliseconds"): "totalTime",
         (Plan, "knowledge"): "structuredKnowledgePath",
+        (Expected, "patterns"): "contentPatterns",
+        (Strategy, "initial"): "initialMode",
+        (Strategy, "refinement"): "refinementMethod",
+        (Strategy, "rules"): "expansionRules",
         (Iteration, "number"): "iterationNumber",
         (Iteration, "results"): "actualResults",
     }

@@ -25,10 +25,12 @@ PLANTED: dict[str, Change] = {
     "source": lambda d: d.update(source="a\0b, words"),
     "waiting": lambda d: d.update(waiting=["login"] * 10_000),
     "expectedResults.keywords": lambda d: d["expectedResults"].update(keywords=["x"] * 21),
-    "expectedResults.patterns": lambda d: d["expectedResults"].update(patterns=["x" * 501]),
+    "expectedResults.contentPatterns": lambda d: d["expectedResults"].update(
+        contentPatterns=["x" * 501]
+    ),
     "expectedResults.minMatches": lambda d: d["expectedResults"].update(minMatches=0),
     "expectedResults.confidence": lambda d: d["expectedResults"].update(confidence=-1.0),
-    "strategy.rules": lambda d: d["strategy"].update(rules=["add x"] * 11),
+    "strategy.expansionRules": lambda d: d["strategy"].update(expansionRules=["add x"] * 11),
     "iterations is": lambda d: d["iterations"][0]["evaluation"].update(score=1e308),
     "iterations": lambda d: d["iterations"][0]["actualResults"][0].update(similarity=2.0),
     "finalResults": lambda d: d["finalResults"][0].update(symbol="x" * 100_000),

@@ -96,6 +96,9 @@ def test_a_saved_plan_is_listed_and_loaded_with_everything_a_page_needs(tmp_path
         "totalTime",
         "expectedResults",
     } <= document.keys()
+    names = ["keywords", "contentPatterns", "minMatches", "confidence"]
+    assert list(document["expectedResults"]) == names
+    assert list(document["strategy"]) == ["initialMode", "refinementMethod", "expansionRules"]
     (entry,) = keeping.entries(root)
     assert (entry.id, entry.goal, entry.status, entry.score) == (kept.id, kept.goal, "success", 0.9)
     assert (entry.queries, entry.stop, entry.bytes) == (("login",), "reached", path.stat().st_size)
