@@ -98,10 +98,14 @@ def test_both_readmes_open_with_the_same_commands() -> None:
     assert commands[0] == commands[1] != []
 
 
-def test_the_architecture_says_what_every_module_of_the_map_is_for() -> None:
-    named = set(re.findall(r"`(?:learned/)?(\w+)`", text("ARCHITECTURE.md")))
-    modules = {path.stem for path in (ROOT / "code_intel" / "learned").glob("*.py")}
-    assert modules - {"__init__"} <= named
+@pytest.mark.parametrize(
+    ("package", "section"),
+    [("learned", "What the map knows"), ("planning", "What a query plan does")],
+)
+def test_the_architecture_says_what_every_module_is_for(package: str, section: str) -> None:
+    told = text("ARCHITECTURE.md").partition(f"## {section}\n")[2].partition("\n## ")[0]
+    modules = {path.stem for path in (ROOT / "code_intel" / package).glob("*.py")}
+    assert modules - {"__init__"} <= set(re.findall(r"`(\w+)`", told))
 
 
 def test_every_decision_is_listed() -> None:
