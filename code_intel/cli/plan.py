@@ -31,6 +31,7 @@ from code_intel.text import visible
 from code_intel.tools.answers import index_text
 from code_intel.tools.declaration import Report, Tool
 from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.plan_answers import STOPS
 from code_intel.tools.plan_inputs import preview
 
 
@@ -261,7 +262,7 @@ def _name_what_is_kept(root: Path, given: Mapping[str, Any], began: str) -> None
 
 def _text(data: Mapping[str, Any]) -> str:
     """Return an answer for people: how it ended, a line a query, what was found, where it is."""
-    lines = [data["message"].partition(". ")[0] + "."]
+    lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
         said = each.get("error") or each["feedback"]
         head = (

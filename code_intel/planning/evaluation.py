@@ -112,6 +112,12 @@ def score_of(metrics: Metrics) -> float:
     return _bounded(round(math.fsum(weight * _bounded(value) for weight, value in pairs), 6))
 
 
+def hundredths(score: float, confidence: float) -> float:
+    """Return a score as it is told: rounded, but not up to a confidence that it has not reached."""
+    rounded = round(score, 2)
+    return rounded - 0.01 if score < confidence <= rounded else rounded
+
+
 def status_of(score: float, confidence: float) -> Status:
     """Return what a score is: `success` from the confidence asked for, `partial` above `PARTIAL`.
 

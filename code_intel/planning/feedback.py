@@ -4,7 +4,6 @@ Sentences are rows of tables, one column a language. Names come from the caller 
 on one line and with hidden characters made visible, and never more than a few.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -12,7 +11,7 @@ from typing import Literal, NamedTuple
 from code_intel.chunking.card import salient
 from code_intel.chunking.lexicon import terms
 from code_intel.chunking.words import query_words, split_identifier, words
-from code_intel.planning.evaluation import WEIGHTS
+from code_intel.planning.evaluation import WEIGHTS, hundredths
 from code_intel.planning.records import Evaluation, Expected, Metrics, Result
 from code_intel.text import visible
 
@@ -83,7 +82,10 @@ def feedback(
         language: `ja`, or English for any other.
     """
     tongue = _tongue(language)
-    said = {"score": _down(evaluation.score), "confidence": expected.confidence}
+    said = {
+        "score": hundredths(evaluation.score, expected.confidence),
+        "confidence": expected.confidence,
+    }
     missing = [_say(MISSING, tongue, names=_quoted(evaluation.unmatched, tongue))]
     missing = missing if evaluation.unmatched else []
     if not results:
@@ -123,7 +125,8 @@ def suggestions(
         "common": in_common(query, results),
     }
     few = len(results) < expected.min_matches
-    holds = {**{kind: bool(names) for kind, names in named.items()}, "broad": few}
+    holds = {kind: bool(names) for kind, names in named.items()}
+    holds["broad"] = few and len(query_words(query)) > 1
     holds["other"] = not results or evaluation.metrics.semantic_similarity < LITTLE
     return tuple(
         _say(
@@ -183,11 +186,6 @@ def _asked(word: str, query: str) -> bool:
 
 def _tokens(result: Result) -> list[str]:
     return words(f"{result.document} {split_identifier(result.symbol)} {result.text}")
-
-
-def _down(score: float) -> float:
-    """Return a score in hundredths, never rounded up to what it has not reached."""
-    return math.floor(round(100 * score, 4)) / 100
 
 
 def _quoted(names: Sequence[str], tongue: Language) -> str:

@@ -16,6 +16,7 @@ from code_intel.errors import StorageError
 from code_intel.index.reading import read_inside
 from code_intel.planning import catalog, place
 from code_intel.planning.catalog import Catalog
+from code_intel.planning.fusing import met
 from code_intel.planning.keeping import score_of, standing
 from code_intel.planning.records import Plan, Result
 from code_intel.planning.stored import damaged
@@ -101,7 +102,7 @@ def _best(plan: Plan) -> Iterator[Result]:
 
 
 def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front:
-    best = max(plan.iterations, key=lambda each: each.evaluation.score)
+    matched, unmatched = met(plan)
     return Front(
         goal=plan.goal,
         plan_id=plan.id,
@@ -109,8 +110,8 @@ def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front
         confidence=min(1.0, max(0.0, score_of(plan))),
         created=plan.created,
         files=files,
-        matched=best.evaluation.matched,
-        unmatched=best.evaluation.unmatched,
+        matched=matched,
+        unmatched=unmatched,
     )
 
 

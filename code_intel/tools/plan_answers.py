@@ -10,9 +10,11 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.planning import keeping, loop
+from code_intel.planning import fusing, keeping, loop
+from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
+from code_intel.planning.stored import as_json
 from code_intel.records import Hit
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, fit, index_data, index_text, tokens
@@ -29,8 +31,6 @@ SHOWN = 10
 """Final results that the text of an answer has."""
 SAID, TRIED, FOUND = 350, 450, 850
 """Tokens that feedback, iterations and final results may take in the text of an answer."""
-
-
 GOAL = 200
 """Characters of another plan's goal and query."""
 
@@ -68,7 +68,7 @@ LEVELS = (
 STOPS: Mapping[Stop, str] = MappingProxyType(
     {
         "reached": "The confidence asked for was reached.",
-        "no_new_query": "What was found suggests no query that was not asked yet.",
+        "no_new_query": "Nothing suggests a query that was not asked yet.",
         "no_improvement": "Two queries in a row found nothing better.",
         "iterations": "All iterations were used.",
         "timeout": "The time was over; this is what was found until then.",
@@ -112,16 +112,11 @@ def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
 
 
 def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:
-    best = loop.best(plan)
     told, cut = fit([_hit(each) for each in plan.final[: level.final]], level.texts)
     found = [_result(each, text) for each, (_, text) in zip(plan.final, told, strict=False)]
     less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
     less = less or any(len(each.results) > level.results for each in plan.iterations)
-    matched, missed = (
-        (best.evaluation.matched, best.evaluation.unmatched)
-        if best
-        else ((), (*plan.expected.keywords, *plan.expected.patterns))
-    )
+    matched, missed = fusing.met(plan)
     data: dict[str, Any] = {
         "planId": plan.id,
         "goal": plan.goal[: level.longest],
@@ -151,14 +146,15 @@ def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any
 
 def _message(plan: Plan, rest: str) -> str:
     """Return the summary line of seed 003, why it ended, how to go on, and where the `rest` is."""
-    status, score = keeping.standing(plan), keeping.score_of(plan)
+    status = keeping.standing(plan)
+    score = hundredths(keeping.score_of(plan), plan.expected.confidence)
     count = len(plan.iterations)
     parts = [
         f"Query plan {status} after {count} iterations with confidence {score:.2f}.",
         STOPS[plan.stop],
         "" if status == "success" else GO_ON,
         f"The rest is in {rest}." if rest else "",
-        VERIFY,
+        VERIFY if plan.final else "",
     ]
     return " ".join(filter(None, parts))
 
@@ -185,15 +181,7 @@ def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
 
 def metrics_data(metrics: Metrics) -> dict[str, float]:
     """Return the six metrics by the names of seed 003."""
-    names = (
-        "keywordMatch",
-        "patternMatch",
-        "semanticSimilarity",
-        "coverage",
-        "precision",
-        "recall",
-    )
-    return {name: round(value, 6) for name, value in zip(names, metrics, strict=True)}
+    return {name: round(value, 6) for name, value in as_json(metrics).items()}
 
 
 def _iteration(each: Iteration, level: Level) -> dict[str, Any]:
@@ -255,7 +243,8 @@ def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str
     lines += reversed(kept)
     if best:
         refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
-        lines += _within([_short(best.feedback, 3 * LINE), *refinements], SAID)
+        which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
+        lines += _within([f"{which}{_short(best.feedback, 3 * LINE)}", *refinements], SAID)
     lines += [note_of(results)] if note_of(results) else []
     found: list[str] = []
     shown, _ = fit([_hit(each) for each in plan.final[:SHOWN]], FOUND - 100)

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
@@ -50,7 +49,6 @@ class Judge:
     """What the results of one search are compared with; without `plan` nothing is kept of it."""
 
     desk: Desk
-    folder: Path
     shelved: Shelved
     plan: Plan | None
     keywords: Sequence[str]
@@ -58,8 +56,6 @@ class Judge:
 
     async def added_to(self, answer: Answer, query: str, found: Found, name: str) -> Answer:
         """Return the answer with the field `evaluation`, and keep the search if there is a plan."""
-        if not self.tells and self.plan is None:
-            return answer
         plan = self.plan or Plan("", query, Expected(()), mode=self._default("evaluationMode"))
         keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
         expected = replace(plan.expected, keywords=keywords)
@@ -81,7 +77,7 @@ class Judge:
             likeness=likeness.measure(self.desk.embedder) if plan.mode == "semantic" else None,
         )
         if self.plan is not None:
-            source = Source(name, search, Key(name, ""), "", self.folder)
+            source = Source(name, search, Key(name, ""), "", self.desk.forest.config.folder)
             kept = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
             await self.shelved.finish(kept, source)
         answer = answer.noting(*self.shelved.warnings)
@@ -113,7 +109,7 @@ async def judging(
         own = await thread(settings.load, root)
         plan = await thread(keeping.load, root, named) if named else None
         shelved = Shelved(desk, root, own)
-        yield Judge(desk, desk.forest.config.folder, shelved, plan, keywords, tells)
+        yield Judge(desk, shelved, plan, keywords, tells)
 
 
 def _told(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
@@ -125,5 +121,5 @@ def _told(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
         "feedback": iteration.feedback,
         "refinements": list(iteration.refinements),
     }
-    line = f"Evaluation: {status}, {score:.2f}. {visible(iteration.feedback[:300])}"
+    line = f"Evaluation: {status}. {visible(iteration.feedback[:300])}"
     return Answer({**answer.data, "evaluation": told}, f"{line}\n{answer.text}")

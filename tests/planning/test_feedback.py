@@ -19,12 +19,12 @@ EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"
 def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
-        "0.49 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
+        "0.50 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
         "Results hardly resemble the query (0.20). Most is lost by likeness to the query (-0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
-        "0.49(目標 0.70)",
+        "0.50(目標 0.70)",
         "見つからないもの: `threshold`、`it\\(`",
         "結果は 3 件",
         "クエリとの類似度",
@@ -141,3 +141,10 @@ def test_whatever_comes_the_answer_is_short_and_visible(
     text = feedback(found, results, expected, language)
     assert len(told) <= 5
     assert all(not hidden_character(each) and len(each) < 500 for each in (*told, text))
+
+
+def test_one_word_is_not_asked_to_be_fewer() -> None:
+    for query, several in (("login", False), ("login form", True)):
+        found = evaluate((), Expected(("login",)))
+        told = suggestions(query, found, (), Expected(("login",)), "en")
+        assert any("fewer words" in each for each in told) is several

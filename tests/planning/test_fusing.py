@@ -1,11 +1,13 @@
 """Of several rankings one: scores, the first query's twice, and what was expected beside it."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.planning import fusing
-from code_intel.planning.evaluation import evaluate
-from code_intel.planning.records import Expected, Iteration, Result
+from code_intel.planning.evaluation import NOTHING, evaluate
+from code_intel.planning.records import Expected, Iteration, Plan, Result
 
 GOAL = "cart total"
 
@@ -83,4 +85,21 @@ def test_what_is_found_is_of_what_was_found_once_a_document_and_no_more_than_a_q
     assert len({each.document for each in final}) == len(final)
     assert len(final) == min(
         max(map(len, found), default=0), len({each.document for each in every})
+    )
+
+
+def test_what_any_query_has_found_is_met_in_either_language_and_only_what_none_has_is_not() -> None:
+    expected = Expected(("login", "token", "トークン", "quota"), (r"def \w+",))
+    found = {"one": "login", "two": "a token: def log_in()", "three": ""}
+    iterations = []
+    for number, (query, text) in enumerate(found.items(), start=1):
+        results = (Result(f"{query}.py", text, 0.5),) if text else ()
+        judged = evaluate(results, expected)
+        iterations.append(Iteration(number, query, expected.keywords, results, judged))
+    unjudged = Iteration(4, "four", expected.keywords, (Result("4.py", "x", 0.5),), NOTHING)
+    plan = Plan("", "login", expected, iterations=(*iterations, unjudged))
+    assert fusing.met(plan) == (("login", "token", r"def \w+"), ("quota",))
+    assert fusing.met(replace(plan, iterations=())) == (
+        (),
+        ("login", "token", "トークン", "quota", r"def \w+"),
     )
