@@ -56,7 +56,7 @@ UNLIKE = Said(
     "Results hardly resemble the query ({value:.2f})",
     "結果がクエリにあまり似ていません({value:.2f})",
 )
-COSTS = Said("Most is lost by {name} (-{lost:.2f})", "最も不足: {name}(-{lost:.2f})")
+COSTS = Said("Most is lost by {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
 MORE = Said(" and {count} more", " ほか {count} 件")
 
 SUGGESTED: Mapping[str, Said] = {
