@@ -6,6 +6,7 @@ then is kept. `--continue ID` goes on with a plan, `--max-iterations 1` lets you
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -147,12 +148,13 @@ def run(args: argparse.Namespace) -> int:
     root = place.root_of(settings)
     given = _given(args, settings, root)
     if args.dry_run:
-        plan = preview(settings, Tool(gistdex_query_plan, "").arguments(given)[0])
+        with _in_options():
+            plan = preview(settings, Tool(gistdex_query_plan, "").arguments(given)[0])
         emit(args, _planned(plan), "\n".join(_plan_text(plan)))
         return 0
     began = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        with _told() as report:
+        with _in_options(), _told() as report:
             answer = call(settings, gistdex_query_plan, given, report)
     except KeyboardInterrupt:
         _name_what_is_kept(root, given, began)
@@ -192,6 +194,20 @@ def _goal_of(root: Path, plan_id: str | None) -> str:
         hint='As in `code-intel plan "how are sessions ended"`.',
         details={"field": "goal"},
     )
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Tell a tool's error in the words of the terminal: its options instead of the tool's inputs."""
+    try:
+        yield
+    except UsageError as error:
+        said = [error.message.removeprefix("gistdex_query_plan: "), error.hint]
+        for row in OPTIONS:
+            if not row.field.islower():  # those are words of every sentence, too
+                said = [re.sub(rf"\b{re.escape(row.field)}\b", row.flag, text) for text in said]
+        message, hint = (text.replace(" and call gistdex_query_plan again", "") for text in said)
+        raise UsageError(message, hint=hint, code=error.error, details=error.details) from error
 
 
 def _within(root: Path, path: str) -> str:

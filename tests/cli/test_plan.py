@@ -301,3 +301,26 @@ def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> N
     err = interrupted("--continue", "last", "--query", "zones", at="0/", hold=hold)
     assert f"Kept: code-intel plan --continue {begun['planId'][:8]}" in err
     assert keeping.load(root, begun["planId"]).iterations[0].query == FEE
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "field"),
+    [
+        (["--timeout", "5"], "--timeout: ", "timeoutSeconds"),
+        (["--confidence", "2"], "--confidence: ", "expectedResults.confidence"),
+        (
+            ["--pattern", "(?=x)"],
+            "--pattern[0] is no pattern",
+            "expectedResults.contentPatterns[0]",
+        ),
+        (["--pattern", "(a", "--dry-run"], "--pattern[0]", "expectedResults.contentPatterns[0]"),
+    ],
+)
+def test_what_is_wrong_is_told_by_the_option_that_was_typed(
+    run: Run, words: list[str], told: str, field: str
+) -> None:
+    said = run(FEE, *words, code=2)
+    assert said.startswith(f"code-intel: {told}")
+    assert "gistdex_query_plan" not in said
+    assert field.partition("[")[0] not in said
+    assert answer(run(FEE, *words, "--json", code=2))["field"] == field
