@@ -39,7 +39,7 @@ from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.planning import keeping, learning, loop, refining
+from code_intel.planning import learning, loop, outcome, refining
 from code_intel.planning.goals import distinct, folded
 from code_intel.planning.records import ITERATIONS, SECONDS, Plan, Result, Search, Strategy
 
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
     @property
     def succeeded(self) -> bool:
         """Whether it reached what was expected."""
-        return keeping.standing(self.plan) == "success"
+        return outcome.status(self.plan) == "success"
 
 
 def needs_of(place: Repository) -> list[Need]:

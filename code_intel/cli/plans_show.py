@@ -11,7 +11,7 @@ from code_intel.cli.columns import wrapped
 from code_intel.cli.output import emit
 from code_intel.cli.plans_kept import meant
 from code_intel.cli.project import add_project, project_of
-from code_intel.planning import keeping, place
+from code_intel.planning import keeping, outcome, place
 from code_intel.planning.records import Expected, Iteration, Plan, Result
 from code_intel.session.story import plain
 
@@ -42,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
-    best = keeping.score_of(plan)
+    best = outcome.score(plan)
     seconds = plan.milliseconds / 1000
-    yield f"{plan.id}: {keeping.standing(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
+    yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
     yield from expectations(plan)
     yield f"Asked: {plain(plan.source)}"
     for each in plan.iterations:

@@ -10,11 +10,10 @@ itself says are left out, since the search has weighed them.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from code_intel.planning.evaluation import NOTHING
 from code_intel.planning.goals import says
 from code_intel.planning.matching import Page, on_page
 from code_intel.planning.patterns import all_compiled
-from code_intel.planning.records import Iteration, Plan, Result
+from code_intel.planning.records import Iteration, Result
 
 FIRST = 2.0
 """Weight of the first query beside the others."""
@@ -43,21 +42,6 @@ def final(iterations: Sequence[Iteration]) -> tuple[Result, ...]:
         best.append((scores[document] + EXPECTED * share, chunks[at]))
     best.sort(key=lambda pair: -pair[0])
     return tuple(result for _, result in best)[: max(len(each.results) for each in asked)]
-
-
-def met(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what of the expectations any query has found, and what none has."""
-    names = dict.fromkeys((*plan.expected.keywords, *plan.expected.patterns))
-    judged = [each for each in plan.iterations if each.evaluation != NOTHING]
-    matched = {name for each in judged for name in each.evaluation.matched}
-    # A keyword that is in neither list was found as the same word in the other language.
-    settled = matched.union(
-        *({*each.expected_keywords}.difference(each.evaluation.unmatched) for each in judged)
-    )
-    return (
-        tuple(name for name in names if name in matched),
-        tuple(name for name in names if name not in settled),
-    )
 
 
 def _scores(iterations: Sequence[Iteration]) -> dict[str, float]:

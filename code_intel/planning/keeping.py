@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
-from code_intel.planning import catalog, place
+from code_intel.planning import catalog, outcome, place
 from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.evaluation import status_of
 from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
 from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
 from code_intel.redaction import masked_data
@@ -129,34 +128,14 @@ def same(root: Path, plan: Plan, revision: str) -> Plan | None:
     for entry in entries(root) if revision else ():
         if (entry.status, entry.revision, entry.key) == ("success", revision, wanted):
             found = _sound(root, entry.id)
-            if found and (standing(found), found.asked or key_of(found)) == ("success", wanted):
+            if found and (outcome.status(found), found.asked or key_of(found)) == (
+                "success",
+                wanted,
+            ):
                 with suppress(CodeIntelError):  # it is worth as much uncounted
                     PLANS.use(root, f"{entry.id}.json")
                 return found
     return None
-
-
-def forget(root: Path, ids: Collection[str]) -> list[str]:
-    """Remove plans, damaged ones too; return the ids of those that were there.
-
-    Raises:
-        UsageError: An id is no UUID.
-        StorageError: The disk refused.
-    """
-    gone = PLANS.remove(root, [f"{_checked(plan_id)}.json" for plan_id in ids])
-    return [name.removesuffix(".json") for name in gone]
-
-
-def score_of(plan: Plan) -> float:
-    """Return the score of a plan's best iteration."""
-    return max((each.evaluation.score for each in plan.iterations), default=0.0)
-
-
-def standing(plan: Plan) -> Status:
-    """Return what came of a plan; one that ran out of time with something found is at least partial (G3)."""
-    status = status_of(score_of(plan), plan.expected.confidence)
-    late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
-    return "partial" if late and status == "failed" else status
 
 
 def key_of(plan: Plan) -> str:
@@ -169,7 +148,7 @@ def key_of(plan: Plan) -> str:
 
 def rendered(plan: Plan) -> bytes:
     """Return a plan's file; secrets are masked."""
-    said = {"status": standing(plan), "score": score_of(plan)}
+    said = {"status": outcome.status(plan), "score": outcome.score(plan)}
     document = as_json(plan)
     head = {name: document.pop(name) for name in ("planId", "goal")}
     return dumps(masked_data({"version": VERSION, **head, **said, **document}))
@@ -197,8 +176,8 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
     return {
         "planId": plan.id,
         "goal": plan.goal,
-        "status": standing(plan),
-        "score": score_of(plan),
+        "status": outcome.status(plan),
+        "score": outcome.score(plan),
         "iterations": len(plan.iterations),
         "queries": [each.query for each in plan.iterations],
         "created": plan.created,

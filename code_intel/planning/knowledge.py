@@ -14,10 +14,8 @@ from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import Finding, Front
 from code_intel.errors import StorageError
 from code_intel.index.reading import read_inside
-from code_intel.planning import catalog, place
+from code_intel.planning import catalog, outcome, place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.fusing import met
-from code_intel.planning.keeping import score_of, standing
 from code_intel.planning.records import Plan, Result
 from code_intel.planning.stored import damaged
 
@@ -56,7 +54,7 @@ def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
     """
     project = root.parent if project is None else project
     found = tuple(_best(plan))
-    status = standing(plan)
+    status = outcome.status(plan)
     if status not in _RANKS or not found:
         return None
     digests = {result.document: digest_of(project, result.document) for result in found}
@@ -102,12 +100,12 @@ def _best(plan: Plan) -> Iterator[Result]:
 
 
 def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front:
-    matched, unmatched = met(plan)
+    matched, unmatched = outcome.met(plan)
     return Front(
         goal=plan.goal,
         plan_id=plan.id,
         status=status,
-        confidence=min(1.0, max(0.0, score_of(plan))),
+        confidence=min(1.0, max(0.0, outcome.score(plan))),
         created=plan.created,
         files=files,
         matched=matched,

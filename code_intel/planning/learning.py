@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError
 from code_intel.forest.question import embedded
-from code_intel.planning import keeping, loop
+from code_intel.planning import keeping, outcome
 from code_intel.planning.goals import distinct
 from code_intel.planning.records import MOST_KEYWORDS, Plan, Status
 
@@ -117,11 +117,11 @@ def likenesses(goal: str, others: Sequence[str], embedder: Embedder) -> list[flo
 
 def template(plan: Plan, likeness: float) -> Template:
     """Return what a plan teaches."""
-    best = loop.best(plan)
+    best = outcome.best(plan)
     query, matched = (best.query, best.evaluation.matched) if best else (plan.goal, ())
     words = tuple(word for word in plan.expected.keywords if word in matched)
-    standing, score = keeping.standing(plan), keeping.score_of(plan)
-    return Template(plan.id, plan.goal, standing, score, query, words, likeness)
+    status, score = outcome.status(plan), outcome.score(plan)
+    return Template(plan.id, plan.goal, status, score, query, words, likeness)
 
 
 def taught(plan: Plan, templates: Sequence[Template], *, expecting: bool) -> Plan:

@@ -105,13 +105,6 @@ async def run(
     return replace(plan, stop=stop, milliseconds=spent + _since(began))
 
 
-def best(plan: Plan) -> Iteration | None:
-    """Return the iteration that came closest to what was expected, the first of equals."""
-    return max(
-        plan.iterations, key=lambda each: (each.evaluation.score, bool(each.results)), default=None
-    )
-
-
 def judged_anew(plan: Plan, expected: Expected, mode: Mode) -> Plan:
     """Return a plan whose iterations are compared with what is expected now."""
     if (expected, mode) == (plan.expected, plan.mode):

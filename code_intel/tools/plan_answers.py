@@ -10,7 +10,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.planning import fusing, keeping, loop
+from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
@@ -116,15 +116,15 @@ def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any
     found = [_result(each, text) for each, (_, text) in zip(plan.final, told, strict=False)]
     less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
     less = less or any(len(each.results) > level.results for each in plan.iterations)
-    matched, missed = fusing.met(plan)
+    matched, missed = outcome.met(plan)
     data: dict[str, Any] = {
         "planId": plan.id,
         "goal": plan.goal[: level.longest],
-        "status": keeping.standing(plan),
+        "status": outcome.status(plan),
         "iterations": [_iteration(each, level) for each in _last(plan, level)],
         "finalResults": {
             "data": found,
-            "confidence": round(keeping.score_of(plan), 6),
+            "confidence": round(outcome.score(plan), 6),
             "matchedExpectations": [each[: level.longest] for each in matched],
             "unmatchedExpectations": [each[: level.longest] for each in missed],
         },
@@ -132,7 +132,7 @@ def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any
             "totalIterations": len(plan.iterations),
             "totalTime": round(plan.milliseconds, 1),
             "cacheHits": sum(each.cached for each in plan.iterations),
-            "improvementRate": round(improvement(plan), 6),
+            "improvementRate": round(outcome.improvement(plan), 6),
         },
         "savedAt": saved,
         **({"structuredKnowledgePath": plan.knowledge} if plan.knowledge else {}),
@@ -146,8 +146,8 @@ def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any
 
 def _message(plan: Plan, rest: str) -> str:
     """Return the summary line of seed 003, why it ended, how to go on, and where the `rest` is."""
-    status = keeping.standing(plan)
-    score = hundredths(keeping.score_of(plan), plan.expected.confidence)
+    status = outcome.status(plan)
+    score = hundredths(outcome.score(plan), plan.expected.confidence)
     count = len(plan.iterations)
     parts = [
         f"Query plan {status} after {count} iterations with confidence {score:.2f}.",
@@ -161,12 +161,6 @@ def _message(plan: Plan, rest: str) -> str:
 
 def _last(plan: Plan, level: Level) -> tuple[Iteration, ...]:
     return plan.iterations[-level.iterations :]
-
-
-def improvement(plan: Plan) -> float:
-    """Return how much better the best query was than the first, as a difference of scores."""
-    best = loop.best(plan)
-    return best.evaluation.score - plan.iterations[0].evaluation.score if best else 0.0
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
@@ -235,7 +229,7 @@ def _hit(result: Result) -> Hit:
 def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer for a reader: what a client that shows no data must have to go on."""
     head, _, rest = message.partition(". ")
-    best = loop.best(plan)
+    best = outcome.best(plan)
     tried = [f"{each.number}. {_line(each)}" for each in reversed(plan.iterations)]
     kept = _within(tried, TRIED)
     lines = [f"{head}.", f"planId: {plan.id}"]

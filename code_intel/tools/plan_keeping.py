@@ -12,7 +12,7 @@ from typing import TypeVar
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
-from code_intel.planning import keeping, knowledge, queries
+from code_intel.planning import keeping, knowledge, outcome, queries
 from code_intel.planning.records import Iteration, Plan, Result, Search
 from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
@@ -57,7 +57,7 @@ class Shelved:
         if source.key.revision:
             work = thread(queries.note, self.root, source.key, plan)
             await self._tried("noted with its queries", work)
-        if keeping.standing(plan) != "failed":
+        if outcome.status(plan) != "failed":
             page = await self._tried(
                 "written down", thread(knowledge.write, self.root, plan, source.folder)
             )

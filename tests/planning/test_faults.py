@@ -52,7 +52,9 @@ WORKS: Mapping[str, Callable[[Path], object]] = {
     "page": lambda root: page_of(root, THIRD),
     "page again": lambda root: page_of(root, replace(FIRST, final=(result(text="another"),))),
     "answer": cached,
-    "forget": lambda root: keeping.forget(root, [FIRST.id, SECOND.id]),
+    "forget": lambda root: keeping.PLANS.remove(
+        root, [f"{each.id}.json" for each in (FIRST, SECOND)]
+    ),
     "begin": lambda root: keeping.save(emptied(root), THIRD),
 }
 

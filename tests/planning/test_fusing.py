@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.planning import fusing
+from code_intel.planning import fusing, outcome
 from code_intel.planning.evaluation import NOTHING, evaluate
 from code_intel.planning.records import Expected, Iteration, Plan, Result
 
@@ -98,8 +98,8 @@ def test_what_any_query_has_found_is_met_in_either_language_and_only_what_none_h
         iterations.append(Iteration(number, query, expected.keywords, results, judged))
     unjudged = Iteration(4, "four", expected.keywords, (Result("4.py", "x", 0.5),), NOTHING)
     plan = Plan("", "login", expected, iterations=(*iterations, unjudged))
-    assert fusing.met(plan) == (("login", "token", r"def \w+"), ("quota",))
-    assert fusing.met(replace(plan, iterations=())) == (
+    assert outcome.met(plan) == (("login", "token", r"def \w+"), ("quota",))
+    assert outcome.met(replace(plan, iterations=())) == (
         (),
         ("login", "token", "トークン", "quota", r"def \w+"),
     )

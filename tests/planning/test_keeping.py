@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from code_intel.config import load_settings
 from code_intel.errors import ConfigError, NotFoundError, StorageError, UsageError
-from code_intel.planning import catalog, keeping, place
+from code_intel.planning import catalog, keeping, outcome, place
 from code_intel.planning.records import (
     Evaluation,
     Expected,
@@ -125,7 +125,7 @@ def test_a_plan_that_is_too_large_keeps_what_it_found_in_the_end(tmp_path: Path)
     ["../x", "a/../../etc/passwd", "", "x" * 5000, "\0", "index", "…", str(uuid.uuid4())[:-1]],
 )
 def test_what_is_no_uuid_is_refused_by_its_field(tmp_path: Path, planned: str) -> None:
-    for work in (lambda: keeping.load(tmp_path, planned), lambda: keeping.forget(tmp_path, [planned]),
+    for work in (lambda: keeping.load(tmp_path, planned),
                  lambda: keeping.save(tmp_path, plan(id=planned))):  # fmt: skip
         with pytest.raises(UsageError) as refused:
             work()
@@ -175,7 +175,7 @@ def test_a_damaged_plan_is_named_with_its_field_and_costs_no_other(
     assert "Delete the file" in refused.value.hint
     assert [entry.id for entry in keeping.entries(tmp_path)] == [whole.id]
     assert list(keeping.damage(tmp_path)) == [path.name]
-    assert keeping.forget(tmp_path, [hurt.id]) == [hurt.id]
+    assert keeping.PLANS.remove(tmp_path, [path.name]) == [path.name]
     assert keeping.damage(tmp_path) == {}
 
 
@@ -275,10 +275,10 @@ def test_what_only_half_succeeded_is_tried_again(tmp_path: Path) -> None:
 
 
 def test_a_plan_that_ran_out_of_time_with_something_found_is_partial(tmp_path: Path) -> None:
-    assert keeping.standing(plan(score=0.1)) == "failed"
-    assert keeping.standing(plan(score=0.1, stop="timeout")) == "partial"
+    assert outcome.status(plan(score=0.1)) == "failed"
+    assert outcome.status(plan(score=0.1, stop="timeout")) == "partial"
     assert (
-        keeping.standing(
+        outcome.status(
             plan(score=0.1, stop="timeout", iterations=(iteration(score=0.1, results=()),))
         )
         == "failed"

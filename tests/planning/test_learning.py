@@ -92,7 +92,7 @@ def test_a_plan_that_went_or_was_damaged_is_no_template(tmp_path: Path) -> None:
     gone, damaged = kept(tmp_path, LOGIN), kept(tmp_path, LOGIN)
     before = keeping.entries(tmp_path)
     assert {each.id for each in before} == {gone.id, damaged.id}
-    keeping.forget(tmp_path, [gone.id])
+    keeping.PLANS.remove(tmp_path, [f"{gone.id}.json"])
     keeping.save(tmp_path, damaged).write_text("{", encoding="utf-8")
     assert ids(tmp_path, AGAIN) == []
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.planning import outcome
 from code_intel.planning.queries import Key
 from code_intel.planning.records import (
     Evaluation,
@@ -16,7 +17,7 @@ from code_intel.planning.records import (
     Result,
 )
 from code_intel.tools.answers import BUDGET, HARD_CAP, tokens
-from code_intel.tools.plan_answers import answer, improvement
+from code_intel.tools.plan_answers import answer
 from code_intel.tools.plan_sources import Source
 
 SAVED = ".gistdex/cache/plans/x.json"
@@ -88,6 +89,8 @@ def test_what_was_cut_says_where_it_is_and_what_was_not_says_nothing() -> None:
 def test_improvement_is_how_much_better_the_best_query_was_than_the_first() -> None:
     plan = a_plan(2, 1, "x")
     better = plan.iterations[0], an_iteration(2, 1, "x", score=0.9)
-    assert improvement(plan) == 0
-    assert improvement(Plan("x", "x", plan.expected, iterations=better)) == pytest.approx(0.5)
-    assert improvement(Plan("x", "x", plan.expected)) == 0
+    assert outcome.improvement(plan) == 0
+    assert outcome.improvement(Plan("x", "x", plan.expected, iterations=better)) == pytest.approx(
+        0.5
+    )
+    assert outcome.improvement(Plan("x", "x", plan.expected)) == 0

@@ -1,0 +1,43 @@
+"""What came of a plan: its status and score, what was found of what was expected (seed 003 §2)."""
+
+from code_intel.planning.evaluation import NOTHING, status_of
+from code_intel.planning.records import Iteration, Plan, Status
+
+
+def score(plan: Plan) -> float:
+    """Return the score of a plan's best iteration."""
+    return max((each.evaluation.score for each in plan.iterations), default=0.0)
+
+
+def status(plan: Plan) -> Status:
+    """Return what came of a plan; one that ran out of time with something found is at least partial."""
+    reached = status_of(score(plan), plan.expected.confidence)
+    late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
+    return "partial" if late and reached == "failed" else reached
+
+
+def best(plan: Plan) -> Iteration | None:
+    """Return the iteration that came closest to what was expected, the first of equals."""
+    return max(
+        plan.iterations, key=lambda each: (each.evaluation.score, bool(each.results)), default=None
+    )
+
+
+def improvement(plan: Plan) -> float:
+    """Return how much better the best query was than the first, as a difference of scores."""
+    return score(plan) - plan.iterations[0].evaluation.score if plan.iterations else 0.0
+
+
+def met(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what of the expectations any query has found, and what none has."""
+    names = dict.fromkeys((*plan.expected.keywords, *plan.expected.patterns))
+    judged = [each for each in plan.iterations if each.evaluation != NOTHING]
+    matched = {name for each in judged for name in each.evaluation.matched}
+    # A keyword that is in neither list was found as the same word in the other language.
+    settled = matched.union(
+        *({*each.expected_keywords}.difference(each.evaluation.unmatched) for each in judged)
+    )
+    return (
+        tuple(name for name in names if name in matched),
+        tuple(name for name in names if name not in settled),
+    )
