@@ -27,6 +27,7 @@ from code_intel.planning.records import (
 )
 
 LONGEST_NAME, LONGEST_ABOUT = 64, 300
+REMEDY = "Correct it, or leave the preset out; docs/plans.md shows one."
 KIND, WORDS_TOO = 0.75, 0.8
 """What shipped presets ask for, without and with keywords of their own. Places of the right kind that have nothing
 of the goal reach 0.51 and 0.79 at a likeness of 0.85 to what was asked last, since a rule asks for the kind alone."""
@@ -248,6 +249,7 @@ def read(name: str, value: object) -> Preset:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise ConfigError(
             f"{field}: a preset's name has 1 to {LONGEST_NAME} readable characters.",
+            hint=REMEDY,
             details={"field": field},
         )
     try:
@@ -260,7 +262,9 @@ def read(name: str, value: object) -> Preset:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join([field, *map(str, first["loc"])])
-        raise ConfigError(f"{field}: {first['msg']}.", details={"field": field}) from None
+        raise ConfigError(
+            f"{field}: {first['msg']}.", hint=REMEDY, details={"field": field}
+        ) from None
     expected = own.expected_results
     return Preset(
         name,

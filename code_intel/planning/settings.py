@@ -29,6 +29,7 @@ from code_intel.planning.records import (
     Refinement,
 )
 
+REMEDY = "Correct the file, or remove it: the next plan writes the defaults."
 VERSION = 1
 MIB = 1024 * 1024
 MAX_BYTES = MIB
@@ -119,7 +120,7 @@ def load(root: Path) -> PlanSettings:
     except FileNotFoundError:
         return PlanSettings()
     except CodeIntelError as error:
-        raise ConfigError(error.message, details={"field": place.CONFIG}) from error
+        raise ConfigError(error.message, hint=REMEDY, details={"field": place.CONFIG}) from error
     except (ValueError, RecursionError) as error:
         raise _wrong(path, place.CONFIG, f"is not JSON: {error}") from None
     if not isinstance(document, dict):
@@ -202,8 +203,10 @@ def _presets(path: Path, given: object) -> Mapping[str, Preset]:
     try:
         return MappingProxyType({name: presets.read(name, own) for name, own in given.items()})
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error.message}", details=error.details) from None
+        raise ConfigError(
+            f"{path}: {error.message}", hint=error.hint, details=error.details
+        ) from None
 
 
 def _wrong(path: Path, where: str, what: str) -> ConfigError:
-    return ConfigError(f"{path}: {where} {what}.", details={"field": where})
+    return ConfigError(f"{path}: {where} {what}.", hint=REMEDY, details={"field": where})

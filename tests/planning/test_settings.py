@@ -88,6 +88,7 @@ def test_a_wrong_value_is_named_by_its_key(tmp_path: Path, content: Any, named: 
     assert "config.json" in refused.value.message
     assert refused.value.details["field"]
     assert settings.limits_of(tmp_path, "plans") == (200, 64 << 20)  # what is kept goes on
+    assert "code-intel init" not in refused.value.hint  # it makes no such file
 
 
 def test_a_key_that_nobody_reads_is_a_warning_with_the_likely_meant_one(tmp_path: Path) -> None:
