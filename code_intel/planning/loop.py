@@ -22,7 +22,6 @@ from code_intel.planning.records import (
     Found,
     Iteration,
     Likeness,
-    Mode,
     Plan,
     Search,
     Stop,
@@ -105,20 +104,41 @@ async def run(
     return replace(plan, stop=stop, milliseconds=spent + _since(began))
 
 
-def judged_anew(plan: Plan, expected: Expected, mode: Mode) -> Plan:
-    """Return a plan whose iterations are compared with what is expected now."""
-    if (expected, mode) == (plan.expected, plan.mode):
+async def judged_anew(plan: Plan, before: Plan, seconds: float) -> Plan:
+    """Return a plan that goes on, its iterations compared with what is expected now.
+
+    Args:
+        plan: With what is expected now, and what is left of the results.
+        before: As it was kept.
+        seconds: For all of it; an iteration for which there is no time is worth nothing, and says why.
+
+    Raises:
+        UsageError: A pattern cannot be used; names it.
+    """
+    asks_the_same = (plan.expected, plan.mode) == (before.expected, before.mode)
+    end, iterations = anyio.current_time() + seconds, list[Iteration]()
+    for old, each in zip(before.iterations, plan.iterations, strict=True):
+        is_same = asks_the_same and old.results == each.results
+        iterations.append(each if is_same else await _anew(plan, each, end))
+    if tuple(iterations) == before.iterations:
         return plan
-    iterations = tuple(
-        replace(
-            each,
-            expected_keywords=expected.keywords,
-            evaluation=evaluation.evaluate(each.results, expected, mode),
-        )
-        for each in plan.iterations
+    return replace(plan, iterations=tuple(iterations), final=fusing.final(iterations))
+
+
+async def _anew(plan: Plan, each: Iteration, end: float) -> Iteration:
+    judged, why = evaluation.NOTHING, [UNJUDGED]
+    with anyio.move_on_after(end - anyio.current_time()):
+        judged = await reading(evaluation.evaluate, each.results, plan.expected, plan.mode)
+        why = []
+    told = await to_thread.run_sync(_told, plan, each.query, Found(each.results), judged)
+    return replace(
+        each,
+        expected_keywords=plan.expected.keywords,
+        evaluation=judged,
+        feedback=told[0],
+        refinements=told[1],
+        degraded=(*(note for note in each.degraded if note != UNJUDGED), *why),
     )
-    final = fusing.final(iterations)
-    return replace(plan, expected=expected, mode=mode, iterations=iterations, final=final)
 
 
 def _over(plan: Plan, first: int, end: float) -> Stop | None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,8 @@ from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, load
 from code_intel.redaction import masked, masked_data
 
 VERSION = 1
+Held = Callable[[Sequence[Result]], Sequence[Result]]
+"""Which of some results an index has, too."""
 
 
 class Key(NamedTuple):
@@ -69,16 +71,17 @@ class Cached:
     refinement_history: tuple[str, ...] = ()
 
 
-def cached(root: Path, search: Search, key: Key) -> Search:
+def cached(root: Path, search: Search, key: Key, held: Held = tuple) -> Search:
     """Return a search that looks its queries up first, and keeps the answers of those it has to ask.
 
-    What cannot be read or kept costs no answer: it is said in `Found.degraded`.
+    What cannot be read or kept costs no answer: it is said in `Found.degraded`. A kept answer whose results are
+    not all `held` by the index is asked for again, since whoever writes files can write one.
     """
     if not key.revision:
         return search
 
     async def ask(query: str) -> Found:
-        known = await to_thread.run_sync(_looked_up, root, key, query)
+        known = await to_thread.run_sync(_looked_up, root, key, query, held)
         if known is not None:
             return known
         found = await search(query)
@@ -144,9 +147,9 @@ def parsed(data: bytes, name: str) -> Cached:
     return kept
 
 
-def _looked_up(root: Path, key: Key, query: str) -> Found | None:
+def _looked_up(root: Path, key: Key, query: str, held: Held) -> Found | None:
     known = find(root, key, query)
-    if known is None:
+    if known is None or len(held(known.results)) < len(known.results):
         return None
     warning = _tried(lambda: QUERIES.use(root, name_of(key, query)))
     return Found(known.results, (warning,) if warning else (), cached=True)

@@ -68,7 +68,7 @@ def record(kind: type[T], document: object, where: str = "") -> T:
         raise Unreadable(f"{where or 'the file'} must be an object")
     given: dict[str, Any] = {}
     for name, (hint, is_needed) in _schema(cast("Any", kind)).items():
-        key = _wire(kind, name)
+        key = _wire(cast("Any", kind), name)
         place = f"{where}.{key}" if where else key
         if key in document:
             given[name] = _value(hint, document[key], place)

@@ -38,8 +38,8 @@ from code_intel.tools.plan_keeping import Shelved, noted
 from code_intel.tools.plan_sources import source_of
 
 NAME = "gistdex_query_plan"
-TEACHING = 0.25
-"""Share of a plan's time within which earlier plans must have been compared."""
+TEACHING, JUDGING = 0.25, 0.5
+"""Shares of a plan's time within which earlier plans must have been compared, and what it had found before judged anew."""
 
 
 async def gistdex_query_plan(
@@ -116,9 +116,13 @@ async def gistdex_query_plan(
             known, offers = None, list[Template]()
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                known = await shelved.same(plan)
+                known = await shelved.same(plan, source)
             if before is None and known is None:
                 plan, offers = await _taught(desk, shelved, plan, asked, end)
+            if before is not None:
+                if (index, other) == asked_before(before):
+                    plan = await shelved.held(plan, source)
+                plan = await loop.judged_anew(plan, before, (end - anyio.current_time()) * JUDGING)
             if known is None:
                 plan = await loop.run(
                     plan,

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from code_intel.config import Settings
 from code_intel.config.reading import unknown_keys
 from code_intel.errors import UsageError
-from code_intel.planning import goals, keeping, loop, patterns, place, presets, settings
+from code_intel.planning import goals, keeping, patterns, place, presets, settings
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
     LONGEST_WORD,
@@ -200,7 +200,7 @@ def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
 
 
 def _continued(plan: Plan, asked: Asked) -> Plan:
-    """Return a kept plan with what the caller says anew; what was found so far is judged by that, too.
+    """Return a kept plan with what the caller says anew.
 
     Raises:
         UsageError: It has another goal.
@@ -225,9 +225,16 @@ def _continued(plan: Plan, asked: Asked) -> Plan:
         rules=tuple(strategy.expansionRules) or plan.strategy.rules,
     )
     queries = tuple(goals.distinct([*asked.initial, *plan.waiting]))
-    changed = loop.judged_anew(plan, expected, asked.mode or plan.mode)
-    same = (expected, changed.mode, how) == (old, plan.mode, plan.strategy)
-    return replace(changed, strategy=how, waiting=queries, asked=plan.asked if same else "")
+    mode = asked.mode or plan.mode
+    same = (expected, mode, how) == (old, plan.mode, plan.strategy)
+    return replace(
+        plan,
+        expected=expected,
+        mode=mode,
+        strategy=how,
+        waiting=queries,
+        asked=plan.asked if same else "",
+    )
 
 
 def _given(asked: Asked) -> tuple[ExpectedResults, StrategyGiven]:

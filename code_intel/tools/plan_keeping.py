@@ -12,6 +12,7 @@ from typing import TypeVar
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
+from code_intel.index.waiting import reading
 from code_intel.planning import keeping, knowledge, outcome, queries
 from code_intel.planning.records import Iteration, Plan, Result, Search
 from code_intel.planning.settings import PlanSettings
@@ -35,18 +36,25 @@ class Shelved:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: Plan) -> Plan | None:
-        """Return a kept successful plan that asked the same of the same state of the index, if there is one."""
+    async def same(self, plan: Plan, source: Source) -> Plan | None:
+        """Return a kept successful plan that asked the same of the same state of the index, if there is one.
+
+        None of what anybody else may have written into its file: the index has all that it found.
+        """
         found = await self._tried("looked up", thread(keeping.same, self.root, plan, plan.revision))
-        if found is None:
+        if found is None or await self.held(found, source) != found:
             return None
         return replace(
             found, iterations=tuple(replace(each, cached=True) for each in found.iterations)
         )
 
+    async def held(self, plan: Plan, source: Source) -> Plan:
+        """Return a kept plan with those of its results alone that the index has now."""
+        return await self._tried("compared with the index", reading(_held, plan, source)) or plan
+
     def cached(self, source: Source) -> Search:
         """Return a search that asks for nothing again that is known of this state of the index."""
-        return queries.cached(self.root, source.search, source.key)
+        return queries.cached(self.root, source.search, source.key, source.held)
 
     async def keep(self, plan: Plan) -> None:
         """Keep a plan as it is."""
@@ -92,6 +100,13 @@ class Shelved:
         """Return a path relative to the project, or as it is outside of it."""
         inside = path.is_relative_to(self.desk.root)
         return path.relative_to(self.desk.root).as_posix() if inside else str(path)
+
+
+def _held(plan: Plan, source: Source) -> Plan:
+    iterations = tuple(
+        replace(each, results=tuple(source.held(each.results))) for each in plan.iterations
+    )
+    return replace(plan, iterations=iterations, final=tuple(source.held(plan.final)))
 
 
 async def noted(

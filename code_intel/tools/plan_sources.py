@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from code_intel.config import Settings
@@ -52,6 +53,7 @@ class Source:
         counts_as: The tool that a search stands for in a session; empty when it shows nothing of the project's.
         folder: What its documents are relative to.
         index: How complete it was when it was opened or, later, asked last.
+        held: Those of some kept results that the index has, too; all of them where it is not here. Blocks.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Source:
     counts_as: str
     folder: Path
     index: Freshness = field(default_factory=Freshness)
+    held: Callable[[Sequence[Result]], Sequence[Result]] = tuple
 
     @property
     def revision(self) -> str:
@@ -120,11 +123,13 @@ async def _hybrid(desk: Desk) -> Source:
             found_in, desk.settings, desk.forest, answer, query, measured=not elsewhere
         )
 
-    name = "forest, words and vectors"
-    key, index = Key(name, ""), Freshness()
-    if not elsewhere:
+    name, folder = "forest, words and vectors", desk.forest.config.folder
+    if elsewhere:
+        source = Source(name, search, Key(name, ""), "search_forest", folder)
+    else:
         key, index = await thread(_condition, name, desk.forest, hybrid=True)
-    source = Source(name, search, key, "search_forest", desk.forest.config.folder, index)
+        held = partial(held_in, desk.forest.store)
+        source = Source(name, search, key, "search_forest", folder, index, held)
     return source
 
 
@@ -147,7 +152,8 @@ async def _local(shelf: Shelf, name: str, counts_as: str, *, hybrid: bool) -> So
 
     told = f"{name}, {'words and vectors' if hybrid else 'words'}"
     key, index = await thread(_condition, told, shelf.index, hybrid=hybrid)
-    source = Source(told, search, key, counts_as, shelf.index.config.folder, index)
+    held = partial(held_in, shelf.index.store)
+    source = Source(told, search, key, counts_as, shelf.index.config.folder, index, held)
     return source
 
 
@@ -198,6 +204,22 @@ def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]
     """Return the chunks of documents as they are indexed: an answer on its way here was cut to its budget."""
     rows = store.chunks_of(dict.fromkeys(documents))
     return {(row.path, row.position): row.text for row in rows}
+
+
+def held_in(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return those of kept results that are as an index has them: what a file says of them anybody may have written."""
+    rows = {
+        (row.path, row.position): row
+        for row in store.chunks_of(dict.fromkeys(each.document for each in results))
+    }
+    return tuple(
+        each
+        for each in results
+        if (row := rows.get((each.document, each.position))) is not None
+        and each.text.rstrip() in row.text
+        and (not each.symbol or each.symbol in row.symbols)
+        and row.start_line <= each.start_line <= each.end_line <= row.end_line
+    )
 
 
 def _result(hit: Hit, text: str, similarity: float) -> Result:

@@ -10,6 +10,7 @@ import pytest
 from code_intel.errors import StorageError
 from code_intel.planning import keeping, place, queries
 from code_intel.planning.queries import Cached, Key
+from code_intel.planning.stored import as_json
 from kept_plans import plan, result
 
 KEY = Key("forest", "A1")
@@ -59,7 +60,7 @@ def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path)
     kept = Cached("login", KEY, (result(similarity=7.0),))
     file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"version": 1, **queries.as_json(kept)}), "utf-8")
+    file.write_text(json.dumps({"version": 1, **as_json(kept)}), "utf-8")
     assert queries.find(tmp_path, KEY, "login") is None
 
 

@@ -323,10 +323,32 @@ async def test_results_that_a_rule_asks_for_come_first_and_no_more_than_are_want
 
 async def test_what_is_expected_anew_is_compared_with_what_was_found_before() -> None:
     done = await run(a_plan("first"), Index({}, POOR), more=1)
-    anew = loop.judged_anew(done, Expected(("total",), min_matches=1), "strict")
-    assert anew.iterations[0].evaluation.matched == ("total",)
-    assert anew.iterations[0].expected_keywords == ("total",)
-    assert loop.judged_anew(done, done.expected, done.mode) is done
+    other = replace(done, expected=Expected(("total", "absent"), min_matches=1), mode="strict")
+    (anew,) = (await loop.judged_anew(other, done, 30.0)).iterations
+    assert anew.evaluation.matched == ("total",)
+    assert anew.expected_keywords == ("total", "absent")
+    assert "absent" in anew.feedback
+    assert await loop.judged_anew(done, done, 30.0) is done
+
+
+async def test_what_is_not_there_any_more_counts_no_more_when_a_plan_goes_on() -> None:
+    done = await run(a_plan("first"), Index({}, POOR), more=1)
+    bare = replace(done, iterations=(replace(done.iterations[0], results=()),))
+    anew = await loop.judged_anew(bare, done, 30.0)
+    assert anew.iterations[0].evaluation.score == 0 < done.iterations[0].evaluation.score
+    assert anew.final == ()
+
+
+async def test_judging_a_long_plan_anew_has_its_time() -> None:
+    slow = tuple(f"(?:a?){{{count}}}a{{{count}}}b" for count in range(180, 200))
+    found = tuple(Result(f"src/{at}.py", "a" * 20_000, 0.5, position=at) for at in range(50))
+    done = await run(a_plan("first", "second"), Index({}, found), more=2)
+    began = anyio.current_time()
+    anew = await loop.judged_anew(
+        replace(done, expected=replace(EXPECTED, patterns=slow)), done, 0.2
+    )
+    assert anyio.current_time() - began < 5
+    assert [each.degraded for each in anew.iterations] == [(loop.UNJUDGED,)] * 2
 
 
 async def test_comparing_ends_soon_after_its_call_is_cancelled() -> None:

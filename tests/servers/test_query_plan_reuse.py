@@ -29,9 +29,13 @@ class Local:
     async def search_forest(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        del directory, file_pattern
-        hit = Hit("src/cart/cart.py", f"class ShoppingCart: {query}", 0, 0.9, 1.0, "ShoppingCart")
-        return SearchAnswer((hit,)[:top_k], self.forest.freshness())
+        del query, directory, file_pattern
+        rows = self.forest.store.chunks_of(["src/cart/cart.py"])
+        hits = (
+            Hit(row.path, row.text, row.position, 0.9, 1.0, "", row.start_line, row.end_line)
+            for row in rows
+        )
+        return SearchAnswer((*hits,)[:top_k], self.forest.freshness())
 
     def states(self) -> tuple[()]:
         return ()
