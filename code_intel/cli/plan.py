@@ -25,7 +25,19 @@ from code_intel.cli.tool_call import call
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.planning import keeping, place, refining
-from code_intel.planning.records import InitialMode, Mode, Plan, Refinement
+from code_intel.planning.records import (
+    CONFIDENCE,
+    ITERATIONS,
+    LEAST_SECONDS,
+    LONGEST_SECONDS,
+    MIN_MATCHES,
+    SECONDS,
+    InitialMode,
+    Mode,
+    Plan,
+    Refinement,
+)
+from code_intel.planning.stored import as_json
 from code_intel.records import Freshness
 from code_intel.redaction import masked
 from code_intel.text import visible
@@ -66,12 +78,16 @@ OPTIONS = (
         many=True,
     ),
     Option(
-        "--min-matches", "expectedResults.minMatches", "results at the least (default 3)", "N", int
+        "--min-matches",
+        "expectedResults.minMatches",
+        f"results at the least (default {MIN_MATCHES})",
+        "N",
+        int,
     ),
     Option(
         "--confidence",
         "expectedResults.confidence",
-        "score that will do, 0 to 1 (default 0.7)",
+        f"score that will do, 0 to 1 (default {CONFIDENCE})",
         "X",
         float,
     ),
@@ -97,9 +113,15 @@ OPTIONS = (
         "RULE",
         many=True,
     ),
-    Option("--max-iterations", "maxIterations", "queries at the most (default 5)", "N", int),
     Option(
-        "--timeout", "timeoutSeconds", "seconds for all of it, 10 to 300 (default 120)", "S", int
+        "--max-iterations", "maxIterations", f"queries at the most (default {ITERATIONS})", "N", int
+    ),
+    Option(
+        "--timeout",
+        "timeoutSeconds",
+        f"seconds for all of it, {LEAST_SECONDS} to {LONGEST_SECONDS} (default {SECONDS})",
+        "S",
+        int,
     ),
     Option("--provider", "provider", "forest (default) or map", "NAME"),
     Option("--db", "db", "another index database inside the project", "PATH"),
@@ -218,21 +240,11 @@ def _within(root: Path, path: str) -> str:
 
 def _planned(plan: Plan) -> dict[str, Any]:
     """Return what would be done, in the names of the tool."""
-    expected, strategy = plan.expected, plan.strategy
     return {
         "goal": plan.goal,
-        "expectedResults": {
-            "keywords": list(expected.keywords),
-            "minMatches": expected.min_matches,
-            "contentPatterns": list(expected.patterns),
-            "confidence": expected.confidence,
-        },
+        "expectedResults": as_json(plan.expected),
         "evaluationMode": plan.mode,
-        "strategy": {
-            "initialMode": strategy.initial,
-            "refinementMethod": strategy.refinement,
-            "expansionRules": list(strategy.rules),
-        },
+        "strategy": as_json(plan.strategy),
         "queries": _queries(plan),
         "dry_run": True,
     }

@@ -6,7 +6,6 @@ One page a goal. A plan that failed writes none; a better or fresher answer to t
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +13,13 @@ from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import Finding, Front
 from code_intel.errors import StorageError
 from code_intel.index.reading import read_inside
-from code_intel.planning import catalog, outcome, place
+from code_intel.planning import outcome, place
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import Plan, Result
 from code_intel.planning.stored import damaged
 
 MOST_FINDINGS = 8
 _RANKS = ("partial", "success")
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A kept page in short; `topic` is its file without the ending, `files` what it speaks of."""
-
-    topic: str
-    goal: str
-    plan_id: str
-    status: str
-    confidence: float
-    created: str
-    files: tuple[str, ...]
-    used: str
-    bytes: int
 
 
 def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
@@ -65,12 +49,6 @@ def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
     words = (*front.matched, *front.unmatched)
     text = page.render(front, [_finding(each, plan) for each in found], words)
     return PAGES.put(root, name, text.encode("utf-8", "replace"))
-
-
-def entries(root: Path) -> list[Topic]:
-    """Return the kept pages in short, the latest first; those that cannot be read are left out."""
-    found = [_topic(name, row) for name, row in PAGES.listing(root).rows.items()]
-    return sorted(found, key=lambda topic: (topic.used, topic.topic), reverse=True)
 
 
 def changed(front: Front, digest: Callable[[str], str]) -> tuple[str, ...]:
@@ -178,18 +156,3 @@ PAGES = Catalog(
         "files": list,
     },
 )
-
-
-def _topic(name: str, row: catalog.Row) -> Topic:
-    said = row.says
-    return Topic(
-        topic=name.removesuffix(".md"),
-        goal=said["goal"],
-        plan_id=said["planId"],
-        status=said["status"],
-        confidence=said["confidence"],
-        created=said["created"],
-        files=tuple(map(str, said["files"])),
-        used=row.used,
-        bytes=row.bytes,
-    )

@@ -81,7 +81,7 @@ def known(root: Path) -> dict[str, Any]:
     assert keeping.damage(root) == {}
     return {
         "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},
-        "pages": {t.topic: (root / place.KNOWLEDGE / f"{t.topic}.md").read_text() for t in knowledge.entries(root)},
+        "pages": {name: knowledge.PAGES.read(root, name) for name in knowledge.PAGES.listing(root).rows},
         "answer": queries.find(root, KEY, "login"),
     }  # fmt: skip
 

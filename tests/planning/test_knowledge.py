@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from code_intel.config import FOREST_CONFIG, default_config, load_index_config, 
 from code_intel.forest.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
-from code_intel.planning import knowledge, place
+from code_intel.planning import keeping, knowledge, place
 from code_intel.planning.records import Plan
 from code_intel.tools.shelf import open_shelf
 from doubles import HashEmbedder
@@ -45,6 +46,12 @@ def forest(project: Path) -> Iterator[Index]:
     with Index(load_settings(project, {}).forest) as index:
         index.complete(words_only=True)
         yield index
+
+
+def told(project: Path) -> dict[str, Any]:
+    """Return what the index says of the one page."""
+    (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
+    return row.says
 
 
 def written(project: Path, found: Plan, index: Index | None = None) -> Path:
@@ -76,8 +83,8 @@ def test_a_page_says_what_was_asked_what_was_found_and_of_which_bytes(project: P
     assert "has login, token; found by meaning, words" in text
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
     assert text.count("src/auth.py:") == 1  # a heading a file
-    (topic,) = knowledge.entries(project / ".gistdex")
-    assert (topic.topic, topic.goal, topic.files) == (path.stem, GOAL, ("src/auth.py",))
+    ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
+    assert (name, row.says["goal"], row.says["files"]) == (path.name, GOAL, ["src/auth.py"])
 
 
 def test_equal_plans_write_equal_pages(project: Path) -> None:
@@ -99,15 +106,14 @@ def test_a_failed_plan_and_one_that_found_nothing_write_none(project: Path) -> N
 def test_a_page_gives_way_to_a_better_or_a_fresher_answer_alone(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
-    (topic,) = knowledge.entries(project / ".gistdex")
-    assert topic.confidence == 0.9
+    assert told(project)["confidence"] == 0.9
     better = plan(GOAL, score=0.95)
     assert written(project, better) == first
-    assert knowledge.entries(project / ".gistdex")[0].plan_id == better.id
+    assert told(project)["planId"] == better.id
     (project / "src" / "auth.py").write_text("def login(): ...\n", encoding="utf-8")
     fresher = plan(GOAL, score=0.75)
     written(project, fresher)
-    assert knowledge.entries(project / ".gistdex")[0].plan_id == fresher.id
+    assert told(project)["planId"] == fresher.id
 
 
 def test_a_page_is_bounded_whatever_was_found(project: Path) -> None:
@@ -297,8 +303,6 @@ def test_a_folder_of_pages_that_is_a_link_is_not_looked_into(
 
 
 def test_what_plans_keep_besides_is_never_indexed_even_if_git_carries_it(project: Path) -> None:
-    from code_intel.planning import keeping  # beside pages
-
     keeping.save(project / ".gistdex", plan(GOAL))
     written(project, plan(GOAL))
     (project / ".gistdex" / ".gitignore").unlink()
