@@ -60,10 +60,10 @@ COSTS = Said("Most is lost by {name} (-{lost:.2f})", "最大の減点: {name}(-{
 MORE = Said(" and {count} more", " ほか {count} 件")
 
 SUGGESTED: Mapping[str, Said] = {
-    "drop": Said("Leave out {names}: no result has it.", "{names} を除く: どの結果にもありません。"),
+    "drop": Said("Leave out {names}: in no result.", "{names} を除く: どの結果にもありません。"),
     "ask": Said("Ask for {names}: expected, not found.", "{names} を加える: 期待したのに見つかりません。"),
-    "pattern": Said("Ask for what {names} stands for: nothing matches it.", "{names} に当たる言葉を加える: 一致がありません。"),
-    "common": Said("Add {names}: the best results have it in common.", "{names} を加える: 上位の結果に共通しています。"),
+    "pattern": Said("Ask for what {names} stands for: no match.", "{names} に当たる言葉を加える: 一致がありません。"),
+    "common": Said("Add {names}: common to the best results.", "{names} を加える: 上位の結果に共通しています。"),
     "broad": Said("Ask with fewer words: {count} of {least} results.", "語を減らす: 結果は {count} 件({least} 件必要)。"),
     "other": Said("Say it in other words, or name a symbol or file.", "言い換えるか、シンボル名やファイル名を挙げる。"),
 }  # fmt: skip

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import anyio
+
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
@@ -39,14 +41,16 @@ class Shelved:
     async def same(self, plan: Plan, source: Source) -> Plan | None:
         """Return a kept successful plan that asked the same of the same state of the index, if there is one.
 
-        None of what anybody else may have written into its file: the index has all that it found.
+        None of what anybody else may have written into its file: the index has all that it found. Its times are
+        those of looking it up.
         """
+        began = anyio.current_time()
         found = await self._tried("looked up", thread(keeping.same, self.root, plan, plan.revision))
         if found is None or await self.held(found, source) != found:
             return None
-        return replace(
-            found, iterations=tuple(replace(each, cached=True) for each in found.iterations)
-        )
+        known = tuple(replace(each, cached=True, milliseconds=0.0) for each in found.iterations)
+        took = (anyio.current_time() - began) * 1000
+        return replace(found, iterations=known, milliseconds=took)
 
     async def held(self, plan: Plan, source: Source) -> Plan:
         """Return a kept plan with those of its results alone that the index has now."""

@@ -479,6 +479,8 @@ async def test_a_plan_that_succeeded_answers_the_same_question_again(shop: Path)
     assert second["planId"] != first["planId"]
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
+    assert [each["time"] for each in second["iterations"]] == [0]
+    assert 0 < second["metadata"]["totalTime"] != first["metadata"]["totalTime"]
     assert second["index"]["files"] >= first["index"]["files"] > 0
     hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
     assert hits == {first["planId"]: 1, second["planId"]: 0}
