@@ -1,7 +1,6 @@
 """Tool `gistdex_query_plan`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
-import uuid
 from dataclasses import replace
 from typing import Annotated
 
@@ -34,7 +33,7 @@ from code_intel.tools.plan_inputs import (
     says_what,
     unread,
 )
-from code_intel.tools.plan_keeping import Shelved, noted
+from code_intel.tools.plan_keeping import Shelved, noted, turn
 from code_intel.tools.plan_sources import source_of
 
 NAME = "gistdex_query_plan"
@@ -102,8 +101,7 @@ async def gistdex_query_plan(
     """
     asked = Asked(goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset)
     session, handle = await look(desk, session_id, NAME)
-    lock = desk.locks.setdefault(f"plan {planId or uuid.uuid4()}", anyio.Lock())
-    async with lock:
+    async with turn(desk, planId):
         root, own, before, plan = await thread(begun, desk.settings, asked)
         usual = own.defaults
         end = anyio.current_time() + either(timeoutSeconds, usual["timeoutSeconds"])
@@ -117,13 +115,15 @@ async def gistdex_query_plan(
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
                 known = await shelved.same(plan, source)
-            if before is None and known is None:
-                plan, offers = await _taught(desk, shelved, plan, asked, end)
-            if before is not None:
+                if known is None:
+                    plan, offers = await _taught(desk, shelved, plan, asked, end)
+            else:
                 if (index, other) == asked_before(before):
                     plan = await shelved.held(plan, source)
                 plan = await loop.judged_anew(plan, before, (end - anyio.current_time()) * JUDGING)
-            if known is None:
+            if known is not None:
+                plan = replace(known, id=plan.id, created=plan.created)
+            else:
                 plan = await loop.run(
                     plan,
                     shelved.cached(source),
@@ -133,8 +133,6 @@ async def gistdex_query_plan(
                     report=desk.report,
                     keep=shelved.keep,
                 )
-            else:
-                plan = replace(known, id=plan.id, created=plan.created)
             plan, saved = await shelved.finish(plan, source)
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)

@@ -39,8 +39,6 @@ PROVIDERS = (*FOREST, *MAP)
 READABLE = frozenset({"", "newer", "older"})
 """What a file may be to be called a database of ours; the store says what to do about the others."""
 
-Seen = Callable[[SearchAnswer], None]
-
 
 @dataclass
 class Source:

@@ -3,13 +3,11 @@
 What seed 003 §3.1 adds to searches: `planId`, `expectedKeywords`, `evaluateResult`.
 """
 
-import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import anyio
 from pydantic import Field
 
 from code_intel.planning import goals, keeping, likeness, loop, place, settings
@@ -21,7 +19,7 @@ from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.plan_answers import evaluation_data
 from code_intel.tools.plan_inputs import Words
-from code_intel.tools.plan_keeping import Shelved
+from code_intel.tools.plan_keeping import Shelved, turn
 from code_intel.tools.plan_sources import Source
 
 PlanId = Annotated[
@@ -104,7 +102,7 @@ async def judging(
     if not (tells or named):
         yield None
         return
-    async with desk.locks.setdefault(f"plan {named or uuid.uuid4()}", anyio.Lock()):
+    async with turn(desk, named):
         root = await thread(place.root_of, desk.settings)
         own = await thread(settings.load, root)
         plan = await thread(keeping.load, root, named) if named else None
