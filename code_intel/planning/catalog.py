@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,8 @@ from code_intel.planning.stored import dumps, loads
 
 VERSION = 1
 LOCK = "index.json.lock"
+AHEAD, LONG_AGO = timedelta(days=1), "1970-01-01T00:00:00+00:00"
+"""From how far in the future on a moment is no moment: what was of use next year would never go."""
 MOST_HITS = 2**53
 """Hits that are told apart: Python writes no number of any length."""
 
@@ -187,12 +189,10 @@ class Catalog:
         for name, said in files.items() if isinstance(files, dict) else ():
             if isinstance(said, dict) and {k: type(v) for k, v in said.items()} == self._types():
                 size, changed, used, hits = (said.pop(key) for key in _OWN)
-                with suppress(ValueError):
-                    datetime.fromisoformat(used)
-                    # What says that it is of use tomorrow would never go.
-                    rows[name] = Row(
-                        said, size, changed, min(used, now()), min(max(hits, 0), MOST_HITS)
-                    )
+                with suppress(ValueError, TypeError):  # no moment, or one without an offset
+                    ahead = datetime.fromisoformat(used) - datetime.now(UTC)
+                    moment = used if ahead < AHEAD else LONG_AGO
+                    rows[name] = Row(said, size, changed, moment, min(max(hits, 0), MOST_HITS))
         return rows
 
     def _types(self) -> dict[str, type]:

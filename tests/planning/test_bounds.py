@@ -65,7 +65,13 @@ def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "said", [{"hits": 10**4300 - 1}, {"hits": -5}, {"used": "9999-01-01T00:00:00+00:00"}]
+    "said",
+    [
+        {"hits": 10**4300 - 1},
+        {"hits": -5},
+        {"used": "9999-01-01T00:00:00+00:00"},
+        {"used": "2026-01-01"},
+    ],
 )
 def test_an_index_counts_for_no_more_than_it_can_have_seen(
     tmp_path: Path, said: dict[str, Any]
@@ -80,3 +86,16 @@ def test_an_index_counts_for_no_more_than_it_can_have_seen(
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
     keeping.save(tmp_path, other)
     assert [entry.id for entry in keeping.entries(tmp_path)] == [other.id]
+
+
+def test_a_plan_that_says_it_is_being_worked_on_next_year_goes_like_others(tmp_path: Path) -> None:
+    keeping.save(tmp_path, plan(stop="stopped"))
+    index = tmp_path / place.PLANS / place.INDEX
+    document = json.loads(index.read_text("utf-8"))
+    for row in document["files"].values():
+        row["used"] = "9999-01-01T00:00:00+00:00"
+    index.write_text(json.dumps(document), "utf-8")
+    (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
+    kept = plan("another goal")
+    keeping.save(tmp_path, kept)
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [kept.id]
