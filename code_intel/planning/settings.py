@@ -78,7 +78,7 @@ KEYS = (
         "defaults",
         "saveIntermediateResults",
         default=True,
-        about="Whether the results of every query are kept, or the final ones alone.",
+        about="Whether the texts of all results are kept, or of the final ones alone.",
     ),
 )
 """In the order in which the file is written; docs/plans.md has the same table."""

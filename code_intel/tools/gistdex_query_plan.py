@@ -60,7 +60,7 @@ async def gistdex_query_plan(
     ] = None,
     saveIntermediateResults: Annotated[
         bool | None,
-        Field(description="Keep the results of every query, or (false) the final ones alone."),
+        Field(description="Keep the texts of all results, or (false) of the final ones alone."),
     ] = None,
     timeoutSeconds: Annotated[
         int | None,
