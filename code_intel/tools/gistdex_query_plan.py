@@ -94,8 +94,9 @@ async def gistdex_query_plan(
 ) -> Answer:
     """Plan a search: say what is expected, search, compare, refine, until it is good enough; and keep it.
 
-    Use it for what one search does not answer. Each iteration is a query with its score, what was missing and
-    what to try next; finalResults has the best places with their text. maxIterations 1 lets you steer: call
+    Use it for what one search does not answer. Say in expectedResults what good results have, such as names the
+    code may use: that is what makes it better than a search. Each iteration is a query with its score, what was
+    missing and what to try next; finalResults has the best places with their text. maxIterations 1 lets you steer: call
     again with planId and initialQueries. It finds what search_forest finds where that is allowed now, else by
     words; its hits are hypotheses, and it moves no phase. Plans are kept in .gistdex.
     """
