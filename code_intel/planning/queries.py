@@ -102,15 +102,16 @@ def note(root: Path, key: Key, plan: Plan) -> None:
         StorageError: The disk refused.
         BusyError: Another process is writing for too long.
     """
-    said: list[Cached] = []
+    contents: dict[str, bytes] = {}
     history = tuple(each.query for each in plan.iterations)
     for count, each in enumerate(plan.iterations, 1):
         made = (plan.id, each.evaluation.score)
         known = find(root, key, each.query)
         if known is not None and (known.plan_id, known.evaluation_score) != made:
-            said.append(Cached(known.query, key, known.results, *made, history[:count]))
-    if said:
-        _put(root, *said)
+            said = Cached(known.query, key, known.results, *made, history[:count])
+            contents[name_of(key, known.query)] = _rendered(said, is_new=False)
+    if contents:
+        QUERIES.put_all(root, contents)
 
 
 def find(root: Path, key: Key, query: str) -> Cached | None:
@@ -156,15 +157,17 @@ def _looked_up(root: Path, key: Key, query: str, held: Held) -> Found | None:
 
 
 def _kept(root: Path, kept: Cached) -> str:
-    return _tried(lambda: _put(root, kept))
+    return _tried(
+        lambda: QUERIES.put(root, name_of(kept.key, kept.query), _rendered(kept, is_new=True))
+    )
 
 
-def _put(root: Path, *answers: Cached) -> None:
-    contents = {
-        name_of(each.key, each.query): dumps(masked_data({"version": VERSION, **as_json(each)}))
-        for each in answers
-    }
-    QUERIES.put_all(root, contents)
+def _rendered(kept: Cached, *, is_new: bool) -> bytes:
+    """Return an answer's file; secrets are masked, in results that come from the file already."""
+    document = {"version": VERSION, **as_json(kept)}
+    results = document.pop("results")
+    told = masked_data(results) if is_new else results
+    return dumps({**masked_data(document), "results": told})
 
 
 def _tried(work: Callable[[], object]) -> str:
