@@ -139,7 +139,7 @@ def _page(front: Front, findings: Iterable[Finding], sections: Sequence[str]) ->
         "created": front.created,
         "matched": tuple(map(_line, front.matched)),
         "unmatched": tuple(map(_line, front.unmatched)),
-        "files": tuple(f"{path}@{digest}" for path, digest in front.files if path in paths),
+        "files": tuple(f"{masked(path)}@{digest}" for path, digest in front.files if path in paths),
     }
     return front_matter.dumps(values, "\n".join([f"# {goal}\n", *sections]))
 

@@ -5,7 +5,7 @@ One page a goal. A plan that failed writes none; a better or fresher answer to t
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
     digests = {result.document: digest_of(project, result.document) for result in found}
     front = _front(plan, status, tuple(digests.items()))
     name, known = _slot(root, plan.goal)
-    if known and _is_better(known, front) and not changed(known, lambda at: digest_of(project, at)):
+    if known and _is_better(known, front) and _stands(known, project, digests):
         return PAGES.path(root, name)
     words = (*front.matched, *front.unmatched)
     text = page.render(front, [_finding(each, plan) for each in found], words)
@@ -54,6 +54,19 @@ def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
 def changed(front: Front, digest: Callable[[str], str]) -> tuple[str, ...]:
     """Return the files a page speaks of that are not what they were; `digest` is empty for one that is gone."""
     return tuple(path for path, before in front.files if digest(path) != before)
+
+
+def _stands(known: Front, project: Path, digests: Mapping[str, str]) -> bool:
+    """Whether a page speaks of files, and all of them are as they were.
+
+    Outside the project only those are read that a search of ours has found: what the page names anybody may
+    have written.
+    """
+
+    def digest(path: str) -> str:
+        return digests.get(path, "") if Path(path).is_absolute() else digest_of(project, path)
+
+    return bool(known.files) and not changed(known, digest)
 
 
 def digest_of(project: Path, document: str) -> str:
