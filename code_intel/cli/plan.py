@@ -288,6 +288,14 @@ def _name_what_is_kept(root: Path, given: Mapping[str, Any], began: str) -> None
         print(f"Kept: code-intel plan --continue {kept[:SHORT]}", file=sys.stderr)
 
 
+def _go_on(data: Mapping[str, Any]) -> str:
+    """Return how a plan that has not succeeded goes on: with a query of one's own once it has none left."""
+    if data["status"] == "success":
+        return ""
+    own = ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
+    return f"; go on: code-intel plan --continue {data['planId'][:SHORT]}{own}"
+
+
 def _text(data: Mapping[str, Any]) -> str:
     """Return an answer for people: how it ended, a line a query, what was found, where it is."""
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
@@ -312,8 +320,7 @@ def _text(data: Mapping[str, Any]) -> str:
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Written down in {page}")
     if saved := data["savedAt"]:
-        more = "" if data["status"] == "success" else f"; go on: code-intel plan --continue {data['planId'][:SHORT]}"  # fmt: skip
-        lines.append(f"Kept as {saved}{more}")
+        lines.append(f"Kept as {saved}{_go_on(data)}")
     lines += [f"Note: {visible(warning)}" for warning in data.get("warnings", ())]
     index = Freshness(**{**data["index"], "degraded": tuple(data["index"]["degraded"])})
     return "\n".join(lines) + index_text(index)

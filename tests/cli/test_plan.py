@@ -324,3 +324,9 @@ def test_what_is_wrong_is_told_by_the_option_that_was_typed(
     assert "gistdex_query_plan" not in said
     assert field.partition("[")[0] not in said
     assert answer(run(FEE, *words, "--json", code=2))["field"] == field
+
+
+def test_a_plan_that_has_no_query_left_asks_for_one(run: Run) -> None:
+    words = (FEE, "--keyword", "nowheretobefound", "--confidence", "1")
+    assert run(*words, "--max-iterations", "1").count('--query "…"') == 0
+    assert run(*words, "--max-iterations", "20").count('--query "…"') == 1
