@@ -21,6 +21,7 @@ from code_intel.errors import StorageError
 FOLDER = ".gistdex"
 CONFIG = "config.json"
 INDEX = "index.json"
+OWN = frozenset({CONFIG, "cache"})
 PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
 PATIENCE = 2.0
 """Seconds to wait for another process that writes; what is kept is never worth more of an answer's time."""
@@ -64,15 +65,19 @@ def file_in(root: Path, *parts: str) -> Path:
 
 
 def prepared(root: Path, folder: str) -> Path:
-    """Return a folder below the root, made if missing; who makes the first hides all of it from git before.
+    """Return a folder below the root, made if missing.
+
+    Who makes the first hides all of it from git before, or the cache alone where the root has more than ours.
 
     Raises:
         StorageError: A link is on the way, or the disk refused.
     """
     path = file_in(root, folder, INDEX).parent
-    if not (root / "cache").exists():
-        durable.make_folder(root)
-        _hide(root)
+    cache = root / "cache"
+    if not cache.exists():
+        hidden = cache if _has_others(root) else root
+        durable.make_folder(hidden)
+        _hide(hidden)
     durable.make_folder(path)
     return path
 
@@ -92,6 +97,16 @@ def read(path: Path, most: int = MAX_BYTES) -> bytes:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
+def _has_others(root: Path) -> bool:
+    """Whether a folder has more than what plans keep: a setting may name any, and its new files are not ours to hide."""
+    try:
+        return any(child.name not in OWN and child.name[0] != "." for child in root.iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StorageError(f"{root} cannot be read: {error.strerror}.") from error
+
+
 def _hide(root: Path) -> None:
     try:
         durable.create(root / ".gitignore", IGNORED)
@@ -104,7 +119,11 @@ def _refuse_links(base: Path, *parts: str) -> None:
     path = base
     for part in parts:
         path /= part
-        if path.is_symlink():
+        try:
+            is_link = path.is_symlink()
+        except OSError as error:  # a name longer than any disk has
+            raise StorageError(f"{path} cannot be looked at: {error.strerror}.") from error
+        if is_link:
             raise StorageError(
                 f"{path} is a link; plans are kept in folders of their own.",
                 hint="Remove the link; a folder is made in its place when needed.",

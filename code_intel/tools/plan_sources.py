@@ -234,6 +234,20 @@ def _result(hit: Hit, text: str, similarity: float) -> Result:
     )
 
 
+def hit_of(result: Result) -> Hit:
+    """Return a result as the hit it was: answers and sessions take one like that of any search."""
+    return Hit(
+        result.document,
+        result.text,
+        result.position,
+        result.similarity,
+        result.score,
+        result.symbol,
+        result.start_line,
+        result.end_line,
+    )
+
+
 def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[Key, Freshness]:
     """Return what the answers of a local index depend on, and how complete it is."""
     condition = index.freshness()
@@ -262,7 +276,7 @@ def _database(desk: Desk, db: str) -> Path:
     path = Path(os.path.realpath(desk.root / db.strip()))
     if not path.is_relative_to(os.path.realpath(desk.root)):
         raise _no_database(f"{db[:200]} leads outside the project")
-    if not path.is_file():
+    if not _is_file(path):
         raise _no_database(f"{db[:200]} is no file")
     connection, reason = inspect(path, readonly=True)
     if connection is not None:
@@ -270,6 +284,13 @@ def _database(desk: Desk, db: str) -> Path:
     if reason not in READABLE:
         raise _no_database(f"{db[:200]} is no index of ours")
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name longer than any disk has
+        return False
 
 
 def _no_database(problem: str) -> UsageError:

@@ -358,6 +358,21 @@ def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) ->
     assert seen() == [".gistdex/.gitignore", ".gistdex/config.json"]
 
 
+def test_a_folder_of_source_that_a_setting_names_is_not_hidden_from_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text("x = 1\n", "utf-8")
+    keeping.save(tmp_path / "src", plan())
+    command = ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"]
+    ran = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")
+    assert ran.stdout.split()[1::2] == ["src/app.py", "src/config.json"]
+
+
+def test_a_name_that_no_disk_has_is_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="too long"):
+        keeping.entries(tmp_path / ("x" * 300))
+
+
 @pytest.mark.parametrize(
     "link",
     [".gistdex", ".gistdex/cache", ".gistdex/cache/plans", ".gistdex/cache/plans/index.json"],

@@ -357,7 +357,7 @@ async def test_another_database_of_the_project_is_asked_and_only_read(
         own = await call("gistdex_query_plan", goal=GOAL, db="vectors-forest.db", maxIterations=1)
         errors = [
             await call.refused("gistdex_query_plan", goal=GOAL, db=name)
-            for name in ("notes.db", "linked.db", "missing.db", "../outside.db", "src")
+            for name in ("notes.db", "linked.db", "missing.db", "../outside.db", "src", "x" * 300)
         ]
     assert answer["source"] == "older.db, words and vectors"
     assert answer["finalResults"]["data"][0]["document"] == CART
