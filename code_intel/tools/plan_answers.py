@@ -15,11 +15,10 @@ from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
 from code_intel.planning.stored import as_json
-from code_intel.records import Hit
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, fit, index_data, index_text, tokens
 from code_intel.tools.declaration import Answer
-from code_intel.tools.plan_sources import Source
+from code_intel.tools.plan_sources import Source, hit_of
 from code_intel.tools.suspicion import flags_of, note_of
 
 VERIFY = "Results are hypotheses: check what you build on with find_definitions or find_references."
@@ -112,7 +111,7 @@ def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
 
 
 def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:
-    told, cut = fit([_hit(each) for each in plan.final[: level.final]], level.texts)
+    told, cut = fit([hit_of(each) for each in plan.final[: level.final]], level.texts)
     found = [_result(each, text) for each, (_, text) in zip(plan.final, told, strict=False)]
     less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
     less = less or any(len(each.results) > level.results for each in plan.iterations)
@@ -212,20 +211,6 @@ def _result(result: Result, text: str | None = None) -> dict[str, Any]:
     return data | flags_of(text or "", result.document, result.symbol)
 
 
-def _hit(result: Result) -> Hit:
-    """Return a result as one whose text is cut as that of a search is."""
-    return Hit(
-        result.document,
-        result.text,
-        result.position,
-        result.similarity,
-        result.score,
-        result.symbol,
-        result.start_line,
-        result.end_line,
-    )
-
-
 def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer for a reader: what a client that shows no data must have to go on."""
     head, _, rest = message.partition(". ")
@@ -241,7 +226,7 @@ def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str
         lines += _within([f"{which}{_short(best.feedback, 3 * LINE)}", *refinements], SAID)
     lines += [note_of(results)] if note_of(results) else []
     found: list[str] = []
-    shown, _ = fit([_hit(each) for each in plan.final[:SHOWN]], FOUND - 100)
+    shown, _ = fit([hit_of(each) for each in plan.final[:SHOWN]], FOUND - 100)
     for hit, text in shown:
         name = f"  {_short(hit.symbol)}" if hit.symbol else ""
         found.append(f"{_short(hit.document)}:{hit.start_line}-{hit.end_line}{name}")

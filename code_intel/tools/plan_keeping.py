@@ -22,8 +22,9 @@ from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.desk import Desk, thread
+from code_intel.tools.halves import returned
 from code_intel.tools.paging import files_shown
-from code_intel.tools.plan_sources import Source, documents_of
+from code_intel.tools.plan_sources import Source, documents_of, hit_of
 
 MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
 T = TypeVar("T")
@@ -156,13 +157,14 @@ def _call(source: Source, iteration: Iteration, shown: Sequence[Result]) -> Step
 
     Of another database and of the map no file and no symbol counts: those are not this project's source.
     """
+    found = returned(map(hit_of, iteration.results))
     if source.counts_as not in {"search_forest", "files_search"}:
         return steps.called(
             source.counts_as or "gistdex_query_plan",
             iteration.query,
             ok=not iteration.error,
             found=len(iteration.results),
-            map_results=_returned(iteration) if source.counts_as == "search_map" else None,
+            map_results=found if source.counts_as == "search_map" else None,
         )
     guessed = source.counts_as == "search_forest"
     every = documents_of(iteration.results)
@@ -174,17 +176,5 @@ def _call(source: Source, iteration: Iteration, shown: Sequence[Result]) -> Step
         found=len(iteration.results),
         files=every if guessed else files_shown(every, documents_of(shown)),
         symbols=[each.symbol for each in seen if each.symbol],
-        forest_results=_returned(iteration) if guessed else None,
+        forest_results=found if guessed else None,
     )
-
-
-def _returned(iteration: Iteration) -> list[dict[str, object]]:
-    return [
-        {
-            "document": each.document,
-            "symbol": each.symbol,
-            "score": round(each.score, 4),
-            "status": "HYPOTHESIS",
-        }
-        for each in iteration.results
-    ]
