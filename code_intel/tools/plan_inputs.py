@@ -143,11 +143,11 @@ def begun(settings_: Settings, asked: Asked) -> Begun:
     patterns.all_compiled((asked.expected or ExpectedResults()).contentPatterns)
     root = place.root_of(settings_)
     own = settings.load(root)
-    if asked.plan_id.strip():
-        before = keeping.load(root, asked.plan_id)
-        return Begun(root, own, before, _continued(before, asked))
     name = asked.preset.strip()
     chosen = presets.chosen(name, own.presets) if name else Preset("", "")
+    if asked.plan_id.strip():
+        before = keeping.load(root, asked.plan_id)
+        return Begun(root, own, before, _continued(before, asked, chosen))
     return Begun(root, own, None, _new(asked, chosen, own))
 
 
@@ -199,8 +199,8 @@ def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
     )
 
 
-def _continued(plan: Plan, asked: Asked) -> Plan:
-    """Return a kept plan with what the caller says anew.
+def _continued(plan: Plan, asked: Asked, preset: Preset) -> Plan:
+    """Return a kept plan with what the caller says anew, then a preset that is named now.
 
     Raises:
         UsageError: It has another goal.
@@ -212,20 +212,22 @@ def _continued(plan: Plan, asked: Asked) -> Plan:
             details={"field": "goal"},
         )
     (given, strategy), old = _given(asked), plan.expected
+    known = preset.expects(old.keywords)[:MOST_KEYWORDS] if preset.keywords else old.keywords
     expected = Expected(
-        tuple(given.keywords) or old.keywords,
-        tuple(given.contentPatterns) or old.patterns,
-        either(given.minMatches, old.min_matches),
-        either(given.confidence, old.confidence),
+        tuple(given.keywords) or known,
+        tuple(given.contentPatterns) or preset.patterns or old.patterns,
+        either(given.minMatches, preset.min_matches, old.min_matches),
+        either(given.confidence, preset.confidence, old.confidence),
     )
+    usual = preset.strategy or plan.strategy
     how = replace(
         plan.strategy,
-        initial=strategy.initialMode or plan.strategy.initial,
-        refinement=strategy.refinementMethod or plan.strategy.refinement,
-        rules=tuple(strategy.expansionRules) or plan.strategy.rules,
+        initial=strategy.initialMode or usual.initial or plan.strategy.initial,
+        refinement=strategy.refinementMethod or usual.refinement,
+        rules=tuple(strategy.expansionRules) or usual.rules or plan.strategy.rules,
     )
     queries = tuple(goals.distinct([*asked.initial, *plan.waiting]))
-    mode = asked.mode or plan.mode
+    mode = either(asked.mode, preset.mode, plan.mode)
     same = (expected, mode, how) == (old, plan.mode, plan.strategy)
     return replace(
         plan,

@@ -438,6 +438,22 @@ async def test_a_preset_expects_what_the_caller_does_not_say(shop: Path) -> None
     assert "tests" in error["hint"]
 
 
+@pytest.mark.covers("field.gistdex_query_plan: preset planId")
+async def test_a_preset_that_is_named_as_a_plan_goes_on_has_its_effect(shop: Path) -> None:
+    async with gateway(shop) as call:
+        first = await call(
+            "gistdex_query_plan", goal="cart", expectedResults=UNREACHED, maxIterations=1
+        )
+        more = {"goal": "cart", "planId": first["planId"], "maxIterations": 1}
+        answer = await call("gistdex_query_plan", preset="tests", **more)
+        error = await call.refused("gistdex_query_plan", preset="no such", **more)
+    plan = plan_of(shop, answer)
+    assert plan["expectedResults"]["keywords"] == ["cart", "nowheretobefound", "test"]
+    assert plan["expectedResults"]["contentPatterns"]
+    assert plan["strategy"]["expansionRules"] == ["add test"]
+    assert error["field"] == "preset"
+
+
 @pytest.mark.covers("row.plan_metadata.cacheHits", "row.plan_iteration.cached")
 async def test_what_is_known_of_this_state_of_the_index_is_not_asked_again(shop: Path) -> None:
     async def planned() -> dict[str, Any]:
