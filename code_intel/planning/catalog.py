@@ -16,6 +16,7 @@ from typing import Any
 
 from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.index import waiting
 from code_intel.planning import place, settings
 from code_intel.planning.stored import dumps, loads
 
@@ -91,6 +92,7 @@ class Catalog:
 
         Raises:
             StorageError: A link is on the way, or the folder cannot be listed.
+            BusyError: Nobody waits for it any more.
         """
         index = self.path(root, place.INDEX)
         known, found = self._known(index), Listing()
@@ -103,6 +105,7 @@ class Catalog:
         except OSError as error:
             raise StorageError(f"{index.parent} cannot be read: {error.strerror}.") from error
         for file in files:
+            waiting.check()  # a repository may carry thousands that no index knows
             with suppress(FileNotFoundError):  # somebody else was quicker
                 self._look(file, known.get(file.name), found)
         return found

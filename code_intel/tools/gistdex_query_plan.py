@@ -37,8 +37,9 @@ from code_intel.tools.plan_keeping import Shelved, noted, turn
 from code_intel.tools.plan_sources import source_of
 
 NAME = "gistdex_query_plan"
-TEACHING, JUDGING = 0.25, 0.5
-"""Shares of a plan's time within which earlier plans must have been compared, and what it had found before judged anew."""
+LOOKING, TEACHING, JUDGING = 0.25, 0.25, 0.5
+"""Shares of a plan's time within which an equal plan must have been found, earlier ones compared, and what it had found
+before judged anew."""
 
 
 async def gistdex_query_plan(
@@ -115,7 +116,7 @@ async def gistdex_query_plan(
             known, offers = None, list[Template]()
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                known = await shelved.same(plan, source)
+                known = await shelved.same(plan, source, (end - anyio.current_time()) * LOOKING)
                 if known is None:
                     plan, offers = await _taught(desk, shelved, plan, asked, end)
             else:

@@ -45,14 +45,17 @@ class Shelved:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: Plan, source: Source) -> Plan | None:
-        """Return a kept successful plan that asked the same of the same state of the index, if there is one.
+    async def same(self, plan: Plan, source: Source, seconds: float) -> Plan | None:
+        """Return a kept successful plan that asked the same of the same state of the index, if one is found in time.
 
         None of what anybody else may have written into its file: the index has all that it found. Its times are
         those of looking it up.
         """
         began = anyio.current_time()
-        found = await self._tried("looked up", thread(keeping.same, self.root, plan, plan.revision))
+        found = None
+        with anyio.move_on_after(seconds):
+            look = reading(keeping.same, self.root, plan, plan.revision)
+            found = await self._tried("looked up", look)
         if found is None or await self.held(found, source) != found:
             return None
         known = tuple(replace(each, cached=True, milliseconds=0.0) for each in found.iterations)

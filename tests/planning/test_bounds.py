@@ -1,13 +1,17 @@
 """Files of `.gistdex` that a repository may carry: whatever they say, plans go on, and none of it is believed beyond reason."""
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio import from_thread, to_thread
 
-from code_intel.errors import StorageError
+from code_intel.errors import BusyError, StorageError
+from code_intel.index import waiting
 from code_intel.planning import keeping, place, queries
 from code_intel.planning.queries import Cached, Key
 from code_intel.planning.stored import as_json
@@ -99,3 +103,27 @@ def test_a_plan_that_says_it_is_being_worked_on_next_year_goes_like_others(tmp_p
     kept = plan("another goal")
     keeping.save(tmp_path, kept)
     assert [entry.id for entry in keeping.entries(tmp_path)] == [kept.id]
+
+
+def test_thousands_of_files_that_no_index_knows_are_not_read_for_nobody(tmp_path: Path) -> None:
+    keeping.save(tmp_path, plan())
+    told: list[str] = []
+    ended = threading.Event()
+
+    async def looked() -> None:
+        def work() -> None:
+            from_thread.run_sync(scope.cancel)
+            while not waiting.is_over():
+                pass
+            try:
+                keeping.entries(tmp_path)
+            except BusyError as error:
+                told.append(error.message)
+            ended.set()
+
+        with anyio.CancelScope() as scope:
+            await waiting.reading(work)
+        await to_thread.run_sync(ended.wait, 30)
+
+    anyio.run(looked)
+    assert told == ["Nobody waits for this any more."]
