@@ -54,6 +54,7 @@ from code_intel.planning.records import (
     Search,
     Strategy,
 )
+from code_intel.tools.plan_sources import result_of
 
 EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
 PLAIN = re.compile("[a-z]+")
@@ -98,17 +99,7 @@ def searching(store: Store, embedder: Embedder | None) -> Search:
         hits = search(store, query, vector, top_k=DEPTH, situation=NOWHERE)
         return Found(
             tuple(
-                Result(
-                    document=hit.document,
-                    text=hit.chunk,
-                    similarity=_alike(query, hit.chunk, hit.similarity, embedder),
-                    score=hit.score or 0.0,
-                    symbol=hit.symbol,
-                    start_line=hit.start_line,
-                    end_line=hit.end_line,
-                    position=hit.position,
-                    why=hit.why,
-                )
+                result_of(hit, hit.chunk, _alike(query, hit.chunk, hit.similarity, embedder))
                 for hit in hits
             )
         )

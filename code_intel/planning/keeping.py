@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
-from code_intel.planning import catalog, outcome, place
+from code_intel.planning import catalog, outcome, place, stored
 from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
-from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
+from code_intel.planning.stored import as_json, damaged, dumps
 from code_intel.redaction import masked_data
 
 VERSION = 1
@@ -160,10 +160,7 @@ def parsed(data: bytes, name: str) -> Plan:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    try:
-        plan = record(Plan, loads(data, VERSION, name))
-    except Unreadable as error:
-        raise damaged(name, str(error)) from None
+    plan = stored.parsed(Plan, data, VERSION, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId is that of another plan")
     if field := excess(plan):

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, StorageError
-from code_intel.planning import place
+from code_intel.planning import place, stored
 from code_intel.planning.bounds import are_results
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import Found, Plan, Result, Search
-from code_intel.planning.stored import Unreadable, as_json, damaged, dumps, loads, record
+from code_intel.planning.stored import as_json, damaged, dumps
 from code_intel.redaction import masked, masked_data
 
 VERSION = 1
@@ -137,10 +137,7 @@ def parsed(data: bytes, name: str) -> Cached:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    try:
-        kept = record(Cached, loads(data, VERSION, name))
-    except Unreadable as error:
-        raise damaged(name, str(error)) from None
+    kept = stored.parsed(Cached, data, VERSION, name)
     if name_of(kept.key, kept.query) != name:
         raise damaged(name, "it is the answer to another query")
     if not are_results(kept.results):

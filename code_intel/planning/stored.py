@@ -100,6 +100,18 @@ def loads(data: bytes, version: int, name: str) -> dict[str, Any]:
     return document
 
 
+def parsed(kind: type[T], data: bytes, version: int, name: str) -> T:
+    """Return the record that a file of that version keeps.
+
+    Raises:
+        StorageError: It is damaged: names the file and the field.
+    """
+    try:
+        return record(kind, loads(data, version, name))
+    except Unreadable as error:
+        raise damaged(name, str(error)) from None
+
+
 def damaged(name: str, reason: str) -> StorageError:
     """Return the error that a kept file cannot be read."""
     return StorageError(

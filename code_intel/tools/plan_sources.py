@@ -162,7 +162,7 @@ def _map(desk: Desk) -> Source:
         answer = await desk.searcher.search_map(query, MOST)
         source.index = answer.index
         results = tuple(
-            replace(_result(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
+            replace(result_of(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
             for hit in answer.hits
             if hit.agreement is not None
         )
@@ -193,7 +193,7 @@ def found_in(
         known = identity and hit.similarity
         alike = likeness.of_cosine(cosine, identity, language_of(query)) if known else None
         results.append(
-            _result(hit, text, likeness.by_words(query, text) if alike is None else alike)
+            result_of(hit, text, likeness.by_words(query, text) if alike is None else alike)
         )
     return Found(tuple(results), answer.index.degraded)
 
@@ -220,7 +220,8 @@ def held_in(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
     )
 
 
-def _result(hit: Hit, text: str, similarity: float) -> Result:
+def result_of(hit: Hit, text: str, similarity: float) -> Result:
+    """Return a hit as plans compare it."""
     return Result(
         document=hit.document,
         text=text,
