@@ -24,6 +24,8 @@ TAG, STALE = "knowledge", "stale"
 """In `Hit.why`: a page; and one that speaks of files that have changed since, or are gone."""
 SAID = 0.5
 """Share of a question's words that a page's goal has when it was about the same."""
+READ = 1000
+"""Pages, those indexed last, whose goals are compared: a repository may carry any number, and each question reads them."""
 SHOWN = 700
 """Characters of a page that a hit shows."""
 PLACE = 10
@@ -41,7 +43,7 @@ def best(
         vector: Its embedding, if there is one.
         nearest: The cosine of the nearest source: a page that means as much speaks to the question, whatever its words.
     """
-    pages = store.chunk_rows(store.pages())
+    pages = store.chunk_rows(sorted(store.pages())[-READ:])
     cosines = {} if vector is None else _cosines(store, pages, vector)
     merits = []
     for page in pages.values():
@@ -102,7 +104,7 @@ def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:
     return TAG, STALE
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=READ)
 def _front(text: str) -> knowledge_page.Front | None:
     return knowledge_page.read(text)
 

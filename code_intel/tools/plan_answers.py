@@ -21,6 +21,7 @@ from code_intel.tools.declaration import Answer
 from code_intel.tools.plan_sources import Source, hit_of
 from code_intel.tools.suspicion import flags_of, note_of
 
+TAB = "\t"
 VERIFY = "Results are hypotheses: check what you build on with find_definitions or find_references."
 MOST = 9_500
 """Tokens that an answer may take as data; what every answer may add has room beside it."""
@@ -230,7 +231,7 @@ def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str
     for hit, text in shown:
         name = f"  {_short(hit.symbol)}" if hit.symbol else ""
         found.append(f"{_short(hit.document)}:{hit.start_line}-{hit.end_line}{name}")
-        found += [f"   {line}" for line in text.rstrip().splitlines()]
+        found += [f"   {visible(line, TAB)}" for line in text.rstrip().splitlines()]
     lines += _within(found, FOUND)
     left = len(plan.final) - len(shown)
     lines += [f"… {left} more in `finalResults`"] if left > 0 else []

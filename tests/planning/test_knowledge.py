@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking import knowledge_page as page
 from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
+from code_intel.forest.pages import READ
 from code_intel.forest.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
@@ -262,6 +263,22 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
         hits = search(index.store, "login token check", vector, top_k=5)
         assert [Path(h.document).name for h in hits if "knowledge" in h.why] == [path.name]
         assert index.store.check() == []
+
+
+def test_a_page_is_found_behind_any_number_of_others(project: Path) -> None:
+    folder = project / ".gistdex" / place.KNOWLEDGE
+    folder.mkdir(parents=True)
+    for number in range(READ):
+        front = f"---\ndoc_type: knowledge\ngoal: {GOAL}\nconfidence: 1.0\n---\n"
+        (folder / f"other-{number:08x}.md").write_text(front, "utf-8")
+    with Index(load_settings(project, {}).forest) as index:
+        index.complete(words_only=True)
+        path = written(project, plan("zebra token login check"))
+        sync_document(index.store, index.config, path)
+        hits = search(index.store, "zebra token login check", None, top_k=3)
+    assert [hit.document for hit in hits if "knowledge" in hit.why] == [
+        path.relative_to(project).as_posix()
+    ]
 
 
 @pytest.mark.parametrize("what", ["changed", "gone"])

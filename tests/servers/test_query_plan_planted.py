@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio.lowlevel
 import pytest
+from mcp_types import TextContent
 
 from code_intel.planning import place
 from contract.journeys import framed
@@ -93,3 +94,16 @@ async def test_a_plan_that_goes_on_shows_nothing_that_only_its_file_says(shop: P
     assert answer["iterations"][0]["actualResults"] == []
     assert answer["iterations"][0]["evaluationScore"] == 0
     assert ORDER not in json.dumps(answer)
+
+
+async def test_what_nobody_can_see_in_a_file_is_shown_in_the_text(shop: Path) -> None:
+    (shop / "src" / "zebra.py").write_text(
+        'def zebra():\n\treturn "\x1b[2J\u202e"\n', encoding="utf-8"
+    )
+    async with gateway(shop) as call:
+        while not (await call("files_search", query="zebra"))["results"]:
+            await anyio.lowlevel.checkpoint()
+        result = await call.client.call_tool("gistdex_query_plan", {"goal": "zebra"})
+    (told,) = (each.text for each in result.content if isinstance(each, TextContent))
+    assert '\treturn "\\x1b[2J\\u202e"' in told
+    assert not {"\x1b", "\u202e"} & set(told)
