@@ -204,7 +204,7 @@ class Freshness:
         state: `fresh`; `building` while words are being indexed; `stale` when files are known to
             have changed since; `missing` when there is no complete index and nobody is making one.
         files: Documents in the index.
-        pending: Chunks whose vectors are still missing.
+        pending: Chunks whose vectors are still missing; none where only pages that plans wrote wait for theirs.
         degraded: What is missing in this answer and why, such as `embedding: not installed`.
     """
 

@@ -112,7 +112,7 @@ class Index:
         reasons, files, pending, scanned, lost = list(degraded), 0, 0, False, False
         doubts: list[str] = []
         try:
-            files, pending = self.store.document_count(), self.store.pending_count()
+            files, pending = self.store.document_count(), _waiting(self.store)
             scanned = self.store.get_meta("scanned_ns") is not None
             doubts = self._doubts()
             reasons += self._emptiness() if scanned and not files else []
@@ -293,6 +293,15 @@ class Index:
             progress=lambda now: progress(max(0, total - now), total),
             stop=stop,
         )
+
+
+def _waiting(store: Store) -> int:
+    """Return how many chunks have no vector yet; pages that plans wrote are none to wait for (docs/decisions/0041)."""
+    count = store.pending_count()
+    pages = frozenset(store.pages()) if count else ()
+    if not 0 < count <= len(pages):  # where more waits, a few of them make no difference
+        return count
+    return sum(chunk not in pages for chunk, _ in store.pending(count))
 
 
 def _unheard(process: int | None, seconds: float) -> str:

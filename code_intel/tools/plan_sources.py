@@ -253,18 +253,9 @@ def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[Key, Freshness
     """Return what the answers of a local index depend on, and how complete it is."""
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
-    whole = condition.state == "fresh" and not (engine and _lacks_vectors(index.store, condition))
+    whole = condition.state == "fresh" and not (engine and condition.pending)
     key = Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
     return key, condition
-
-
-def _lacks_vectors(store: Store, condition: Freshness) -> bool:
-    """Whether more than plans' own pages waits for a vector: plans leave those out, and write one each time."""
-    if not condition.pending:
-        return False
-    pages = frozenset(store.pages())
-    waiting = store.pending(len(pages) + 1)
-    return any(chunk not in pages for chunk, _ in waiting)
 
 
 def _database(desk: Desk, db: str) -> Path:
