@@ -4,17 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel.errors import NotFoundError, UsageError
+from code_intel.cli.meant import Kind, the_one
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.keeping import PLANS, Entry, damage, entries
 from code_intel.planning.knowledge import PAGES
 from code_intel.planning.queries import QUERIES
-from code_intel.session.story import plain
 
 KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
 SHORT = 8
 """Digits of an id that a list shows; more where several begin alike is the reader's business."""
-_SHOWN = 40
+PLAN = Kind("plan", "`code-intel plans list` lists them.", "`code-intel plan GOAL` makes one.")
 
 
 class Doomed(NamedTuple):
@@ -70,18 +69,4 @@ def meant(root: Path, text: str) -> str:
     else:
         ids = [entry.id for entry in kept] + [name.removesuffix(".json") for name in damage(root)]
         found = [one for one in ids if wanted and one.startswith(wanted)]
-    if not found:
-        raise NotFoundError(
-            f"No plan is called {plain(text)[:_SHOWN]}." if kept else "There are no plans yet.",
-            hint="`code-intel plans list` lists them."
-            if kept
-            else "`code-intel plan GOAL` makes one.",
-            details={"field": "id"},
-        )
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} plans begin like this, {found[0]} and {found[1]} among them.",
-            hint="Give more of the id.",
-            details={"field": "id"},
-        )
-    return found[0]
+    return the_one(found, text, PLAN, some=bool(kept))

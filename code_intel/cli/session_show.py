@@ -10,10 +10,11 @@ from itertools import groupby
 from typing import Any
 
 from code_intel.cli.columns import wrapped
+from code_intel.cli.meant import Kind, the_one
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
-from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.errors import StorageError
 from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
 from code_intel.session import journal
@@ -31,7 +32,11 @@ _INDENT, _COLUMNS, _ROWS = 22, 88, 2
 _MOST_DECISIONS = 500
 _NEWEST = 20  # journals among which the last used is looked for
 _PREFIX = "session_"
-_SHOWN = 32  # characters of what is no name: no more than a name has, never a secret
+SESSION = Kind(
+    "session",
+    "`code-intel session list --all` lists them.",
+    "An agent begins one with start_session.",
+)
 _DECISIONS: Mapping[str, str] = {
     "refused": "refused",
     "plan_made": "planned",
@@ -91,23 +96,7 @@ def _meant(place: Place, text: str) -> str:
             if name.removeprefix(_PREFIX).startswith(text.removeprefix(_PREFIX))
         )
         found = [name for name in names if text.startswith(name)] or (list(begun) if text else [])
-    if not found:
-        raise NotFoundError(
-            f"No session is called {plain(text)[:_SHOWN]}."
-            if names
-            else "There are no sessions yet.",
-            hint="`code-intel session list --all` lists them."
-            if names
-            else "An agent begins one with start_session.",
-            details={"field": "id"},
-        )
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} sessions begin like this, {found[0]} and {found[1]} among them.",
-            hint="Give more of the name.",
-            details={"field": "id"},
-        )
-    return found[0]
+    return the_one(found, text, SESSION, some=bool(names))
 
 
 def _decided(settings: Settings, name: str) -> list[Line]:
