@@ -264,6 +264,9 @@ def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> s
     """Interrupt a plan when it tells of that, release what is held, and return what it says on stderr."""
     with ExitStack() as stack:
         with hold:
+            ours = signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            )  # a job in the background ignores it
             process = stack.enter_context(
                 subprocess.Popen(
                     [str(BIN / "code-intel"), "plan", *words],
@@ -273,6 +276,7 @@ def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> s
                     encoding="utf-8",
                 )
             )
+            signal.signal(signal.SIGINT, ours)
             assert process.stderr is not None
             while not (heard := process.stderr.readline()).startswith(at):
                 assert heard, "it ended before"
@@ -286,10 +290,11 @@ def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> s
 
 def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
     queries = [word for at in range(10) for word in ("--query", f"fee{at}")]
-    err = interrupted(FEE, *queries, "--confidence", "1", at="1/", hold=nullcontext())
+    words = (*queries, "--confidence", "1", "--max-iterations", "20")
+    err = interrupted(FEE, *words, at="1/", hold=nullcontext())
     (entry,) = keeping.entries(project / ".gistdex")
     assert entry.stop == "stopped"
-    assert 1 <= entry.iterations < 10
+    assert 1 <= entry.iterations < 11
     assert f"Kept: code-intel plan --continue {entry.id[:8]}" in err
 
 
