@@ -32,7 +32,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, Questions, add_options, asked_about, checked
+from benchmarks.labels import HERE, Questions, add_options, asked_about, checked, labelled
 from benchmarks.quality_tables import Built, show, show_ablation, show_paired
 from benchmarks.scoring import DEPTH, Score, ndcg
 from code_intel.config import IndexConfig, load_settings
@@ -147,7 +147,7 @@ def _below(folder: Path, prefix: str, path: str) -> Path:
 
 def _names(hits: Iterable[Hit], prefix: str) -> tuple[str, ...]:
     """Return the files found, named as labels name them: relative to the repository."""
-    return tuple(f"{prefix}/{hit.document}" if prefix else hit.document for hit in hits)
+    return tuple(labelled(hit.document, prefix) for hit in hits)
 
 
 def _say(text: str) -> None:

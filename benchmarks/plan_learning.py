@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, OWN, Repository, add_options, asked_about, checked
+from benchmarks.labels import HERE, OWN, Repository, add_options, asked_about, checked, labelled
 from benchmarks.plan_learning_tables import Asked, Way, show_learning
 from benchmarks.plan_search import Wanted, indexed, planned, searching
 from benchmarks.scoring import DEPTH
@@ -187,7 +187,7 @@ async def _timed(run: Any, place: Repository) -> Way:
 
 def _files(results: Iterable[Result], prefix: str) -> tuple[str, ...]:
     names = dict.fromkeys(each.document for each in results)
-    return tuple(f"{prefix}/{name}" if prefix else name for name in names)[:DEPTH]
+    return tuple(labelled(name, prefix) for name in names)[:DEPTH]
 
 
 def _plan(goal: str) -> Plan:

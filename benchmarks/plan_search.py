@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, Repository, add_options, asked_about, checked
+from benchmarks.labels import HERE, Repository, add_options, asked_about, checked, labelled
 from benchmarks.plan_tables import Outcome, show_plans
 from benchmarks.scoring import DEPTH
 from code_intel.config import IndexConfig, load_settings
@@ -203,7 +203,7 @@ def expectations(path: Path, *, plain: bool = False) -> dict[tuple[str, str], Wa
 def _named(results: Sequence[Result], prefix: str) -> tuple[str, ...]:
     """Return the files, each once, as labels name them: relative to the repository."""
     files = dict.fromkeys(each.document for each in results)
-    return tuple(f"{prefix}/{name}" if prefix else name for name in files)
+    return tuple(labelled(name, prefix) for name in files)
 
 
 def _say(text: str) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from benchmarks.quality_tables import HALVES
-from benchmarks.scoring import DEPTH, Difference, bootstrap, ndcg
+from benchmarks.scoring import DEPTH, Difference, area, bootstrap, ndcg
 
 BANDS = (0.0, 0.3, 0.5, 0.7, 1.01)
 """Edges of the table that says what a plan's score is worth: the statuses', and one between."""
@@ -103,14 +103,6 @@ def gains(
         change = measure(each.plan, each.wanted) - measure(each.single, each.wanted)
         groups[each.repo, each.id].append(change)
     return bootstrap(list(groups.values()))
-
-
-def area(good: Sequence[float], bad: Sequence[float]) -> float | None:
-    """Return how often a good one scores higher than a bad one, equals half: the area under the ROC curve."""
-    if not good or not bad:
-        return None
-    won = sum((one > other) + (one == other) / 2 for one in good for other in bad)
-    return won / (len(good) * len(bad))
 
 
 def show_plans(outcomes: Sequence[Outcome], label: str) -> dict[str, Any]:

@@ -53,6 +53,15 @@ def ndcg(found: Sequence[str], wanted: Iterable[str]) -> float:
     return got / sum(1 / math.log2(i + 2) for i in range(min(DEPTH, len(gains))))
 
 
+def area(good: Iterable[float], bad: Iterable[float]) -> float | None:
+    """Return how often a good one scores higher than a bad one, equals half: the area under the ROC curve."""
+    ones, others = np.array([*good]), np.sort([*bad])
+    if not ones.size or not others.size:
+        return None
+    won = others.searchsorted(ones, "left") + others.searchsorted(ones, "right")
+    return float(won.mean() / 2 / others.size)
+
+
 def bootstrap(groups: Sequence[Sequence[float]]) -> Difference:
     """Return the mean of all values and its 95 % percentile interval; the same each time.
 

@@ -16,8 +16,8 @@ from benchmarks.plan_search import (
     indexed,
     searching,
 )
-from benchmarks.plan_tables import Outcome, area, complete, gains, recall, show_plans
-from benchmarks.scoring import ndcg
+from benchmarks.plan_tables import Outcome, complete, gains, recall, show_plans
+from benchmarks.scoring import area, ndcg
 from code_intel.planning.patterns import compiled
 
 
