@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from code_intel.forest.pages import pages_of
 from code_intel.forest.question import Name, Question
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
@@ -61,7 +62,7 @@ def gather(
 
 def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
     """Return the cosines of the nearest chunks; pages take nobody's place among them."""
-    pages = frozenset(store.pages())
+    pages = frozenset(pages_of(store))
     near = store.vector_hits(vector, limit + len(pages))
     return dict([hit for hit in near if hit[0] not in pages][:limit])
 

@@ -8,6 +8,7 @@ hits that people read, beside the number that was asked for (docs/decisions/0041
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from code_intel.chunking import knowledge_page
 from code_intel.chunking.words import words
@@ -32,6 +33,20 @@ PLACE = 10
 """Files that a page never stands before: in the place of the tenth it cost the answer in one to three of 148 questions."""
 
 
+_KEPT: WeakKeyDictionary[Store, tuple[tuple[int, ...], tuple[int, ...]]] = WeakKeyDictionary()
+
+
+def pages_of(store: Store) -> tuple[int, ...]:
+    """Return the ids of the pages, those indexed last last; looked for once, until anybody writes."""
+    state, kept = store.state(), _KEPT.get(store)
+    if kept is not None and kept[0] == state:
+        return kept[1]
+    found = tuple(sorted(store.pages()))
+    if state is not None:
+        _KEPT[store] = (state, found)
+    return found
+
+
 def best(
     store: Store, question: Question, vector: "NDArray[np.float32] | None", nearest: float
 ) -> ChunkRow | None:
@@ -43,7 +58,7 @@ def best(
         vector: Its embedding, if there is one.
         nearest: The cosine of the nearest source: a page that means as much speaks to the question, whatever its words.
     """
-    pages = store.chunk_rows(sorted(store.pages())[-READ:])
+    pages = store.chunk_rows(pages_of(store)[-READ:])
     cosines = {} if vector is None else _cosines(store, pages, vector)
     merits = []
     for page in pages.values():
