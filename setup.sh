@@ -4,6 +4,7 @@
 #   ./setup.sh [PROJECT] [OPTION]...   set up PROJECT (default: this repository)
 #     --client NAME   write the file of this client: claude (the default), codex, cursor, vscode, gemini or all;
 #                     may be repeated
+#     --commands      enter the server of prompt commands, too (a project with a registry gets it anyway)
 #     --dry-run       show what would change in PROJECT, change nothing
 #     --remove        take back what was written and indexed; your agreements stay
 #   ./setup.sh test [PYTEST ARGUMENT]...   install the test tools too; lint, types, import contracts, tests
@@ -120,7 +121,7 @@ read_line() { # sets project, only and options (for init) from the words of the 
         [ $# -gt 0 ] || fail "--client needs a name." "./setup.sh --help lists the clients."
         options+=(--client "$1")
         shift ;;
-      --client=*) options+=("$word") ;;
+      --client=* | --commands) options+=("$word") ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
       -*) fail "there is no option $word." "./setup.sh --help lists them; a project's name goes behind --." ;;
@@ -177,6 +178,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

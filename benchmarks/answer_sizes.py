@@ -27,21 +27,24 @@ from mcp import Client, types
 
 from code_intel.cli.init import apply, setup
 from code_intel.config import Settings, load_settings
+from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
 from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.shelf import Shelf, open_project
-from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 
 TEXT = 4000
 """Tokens that the text of an answer may take when fifty hits are asked for."""
 TEXT_BY_DEFAULT = 2000
 """Tokens that the text of a search may take when nothing but the question is given."""
+WHOLE = frozenset({"execute", "command_execute"})
+"""Tools whose text is a prompt: half of one is none, so it may be as long as an answer."""
 AGREEMENTS = 2000
 WIDE = "^"
 """A pattern that every line matches."""
 WAYS = re.compile(
-    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|rest is in"
+    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|rest is in|describe has|prints all"
 )
 
 LAST = 4
@@ -63,7 +66,8 @@ class Row(NamedTuple):
     @property
     def problem(self) -> str:
         """What is wrong with the answer, or the empty string."""
-        if self.data > HARD_CAP or self.text > (TEXT_BY_DEFAULT if self.default else TEXT):
+        most = TEXT_BY_DEFAULT if self.default else HARD_CAP if self.tool in WHOLE else TEXT
+        if self.data > HARD_CAP or self.text > most:
             return "over its budget"
         return "cut, and no way to the rest" if self.cut and not self.way else ""
 
@@ -85,7 +89,7 @@ class Caller:
         )
         cut = any(data.get(key) for key in ("truncated", "next_cursor"))
         way = "next_cursor" if data.get("next_cursor") else ""
-        said = WAYS.search("\n".join(text.splitlines()[-LAST:]))
+        said = WAYS.search("\n".join((*text.splitlines()[-LAST:], *data.get("warnings", ()))))
         way = way or (said[0] if said else "")
         asked = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
         size = tokens(json.dumps(data, ensure_ascii=False))
@@ -167,6 +171,18 @@ async def finish(call: Caller, session: str, symbols: list[str], file: str) -> N
     await call("get_outcome_stats")
 
 
+async def ask_commands(call: Caller, prefix: str = "") -> None:
+    """Call the tools of the command registry; on the gateway in a session that is READY from its start."""
+    if prefix:
+        await call("start_session", intent="QUESTION", query="how is a message parsed?")
+    named = {"c1": "message", "c2": "parse", "c3": "header-0"}
+    await call(f"{prefix}search", query="parse the header of a message")
+    await call(f"{prefix}search", query="parse the header of a message", limit=20)
+    await call(f"{prefix}describe", **named)
+    await call(f"{prefix}execute", **named)
+    await call(f"{prefix}reload")
+
+
 async def ask_index(call: Caller, file: str) -> None:
     """Call every tool of an index server."""
     await call("search", query="parse the header of a message", top_k=50)
@@ -188,13 +204,20 @@ async def measure(settings: Settings) -> list[Row]:
     async with AsyncExitStack() as stack:
         gateway = await stack.enter_async_context(connected(build_gateway(settings), "gateway"))
         await ask_gateway(gateway, folder, file)
+        await ask_commands(gateway, "command_")
         rows += gateway.rows
+        alone = await stack.enter_async_context(
+            connected(build_commands_server(settings), "climpt")
+        )
+        await ask_commands(alone)
+        rows += alone.rows
     for shelf in shelves:
         async with connected(build_server(shelf), shelf.index.config.corpus) as call:
             await ask_index(call, file)
             rows += call.rows
     called = {row.tool for row in rows}
-    missing = [t.name for t in (*GATEWAY_TOOLS, *INDEX_TOOLS) if t.name not in called]
+    offered = (*GATEWAY_TOOLS, *INDEX_TOOLS, *COMMAND_TOOLS)
+    missing = [t.name for t in offered if t.name not in called]
     if missing:
         raise SystemExit(f"not measured: {', '.join(missing)}")
     return rows
@@ -235,11 +258,36 @@ def prepare(tree: Path, root: Path, agreements: int = AGREEMENTS) -> Settings:
         front = f"---\nnl_term: parse header {number}\nsymbol: get\n---\n"
         body = f"\n## Evidence\n\n- {'証拠 parses a header ' * 40}\n"
         (folder / f"{number}.md").write_text(front + body, encoding="utf-8")
-    settings = replace(load_settings(root), embedding="off", state_dir=root.parent / "state")
+    write_commands(root)
+    settings = replace(
+        load_settings(root),
+        embedding="off",
+        state_dir=root.parent / "state",
+        command_runner="prompts",
+    )
     for shelf in open_project(settings):
         shelf.index.complete(words_only=True)
         shelf.index.close()
     return settings
+
+
+def write_commands(root: Path, commands: int = 200) -> None:
+    """Give a tree a registry of commands that say as much as they may, and a prompt as long as one may be."""
+    listed = [
+        {
+            "c1": "message",
+            "c2": "parse",
+            "c3": f"header-{number}",
+            "description": "parse the header of a message " * 66,
+            "usage": "before anything else " * 95,
+        }
+        for number in range(commands)
+    ]
+    agent = root / ".agent" / "climpt"
+    prompt = agent / "prompts" / "message" / "parse" / "header-0" / "f_default.md"
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("Parse the header of each message.\n" * 7000, encoding="utf-8")
+    (agent / "registry.json").write_text(json.dumps({"tools": {"commands": listed}}), "utf-8")
 
 
 def main() -> int:

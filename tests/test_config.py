@@ -427,12 +427,20 @@ def test_what_init_writes_is_what_a_project_without_files_has(tmp_path: Path) ->
         )
 
 
-@pytest.mark.parametrize("mark", [".code-intel", ".git", MAP_CONFIG, FOREST_CONFIG])
+@pytest.mark.parametrize(
+    "mark", [".code-intel", ".git", MAP_CONFIG, FOREST_CONFIG, ".agent/climpt"]
+)
 def test_a_project_is_found_from_below(tmp_path: Path, mark: str) -> None:
     below = tmp_path / "p" / "a" / "b"
     below.mkdir(parents=True)
-    (tmp_path / "p" / mark).mkdir()
+    (tmp_path / "p" / mark).mkdir(parents=True)
     assert find_root(below) == tmp_path / "p"
+
+
+def test_a_repository_goes_before_prompt_commands_in_a_folder_of_it(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub" / ".agent" / "climpt").mkdir(parents=True)
+    assert find_root(tmp_path / "sub") == tmp_path
 
 
 def test_a_config_in_our_own_folder_belongs_to_the_project_around_it(tmp_path: Path) -> None:
@@ -453,8 +461,12 @@ def test_what_holds_all_projects_is_none_unless_it_was_set_up(
     home = tmp_path / "home"
     (home / "work" / "src").mkdir(parents=True)
     (tmp_path / "link").symlink_to(home)
-    for mark in (".git", STATE_FOLDER):  # dotfiles in git, and a folder of ours that strayed there
-        (home / mark).mkdir()
+    for mark in (
+        ".git",
+        STATE_FOLDER,
+        ".agent/climpt",
+    ):  # dotfiles, what strayed there, the user's own commands
+        (home / mark).mkdir(parents=True)
         assert find_root(home / "work" / "src") == home / "work" / "src"
     assert one_project(find_root(home)) == home
     (home / STATE_FOLDER).rmdir()

@@ -100,7 +100,11 @@ def test_both_readmes_open_with_the_same_commands() -> None:
 
 @pytest.mark.parametrize(
     ("package", "section"),
-    [("learned", "What the map knows"), ("planning", "What a query plan does")],
+    [
+        ("learned", "What the map knows"),
+        ("planning", "What a query plan does"),
+        ("registry", "How a command is found and run"),
+    ],
 )
 def test_the_architecture_says_what_every_module_is_for(package: str, section: str) -> None:
     told = text("ARCHITECTURE.md").partition(f"## {section}\n")[2].partition("\n## ")[0]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 from code_intel.cli import clients, mcp_json, mcp_toml
 from code_intel.cli.changes import Change, check_writable, content
-from code_intel.cli.clients import SERVERS, Client
+from code_intel.cli.clients import COMMANDS, KNOWN, SERVERS, Client
 from code_intel.errors import ConfigError
 
 
@@ -36,21 +36,27 @@ ODD = "{path} has its servers in a form that cannot be changed safely; it was le
 
 
 def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
-    """Return the entries that `init` writes for a project today."""
+    """Return the entries that `init` may write for a project today."""
     return {
         name: clients.entry(client, name, clients.program(client, name), str(root))
-        for name in SERVERS
+        for name in KNOWN
     }
 
 
-def merge(client: Client, root: Path) -> Change:
+def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
     """Return what puts our entries into a client's file; those that start nothing any more are mended.
+
+    Args:
+        client: Whose file.
+        root: The project.
+        commands: With the server of prompt commands, which goes in where nothing has its name.
 
     Raises:
         ConfigError: The file is not what it should be, or nobody may write it; the hint has what to add.
     """
     path = root / client.file
-    wanted = entries_for(client, root)
+    known = entries_for(client, root)
+    wanted = {n: entry for n, entry in known.items() if commands or n in SERVERS}
     whole = _bytes(client, _whole(client, wanted))
     before = content(path)
     if before is None:
@@ -61,12 +67,12 @@ def merge(client: Client, root: Path) -> Change:
     text, present = read
     stale = [
         name
-        for name in SERVERS
+        for name in KNOWN
         if clients.is_ours(client, name, present.get(name))
         and clients.is_stale(client, name, present[name], str(root))
     ]
-    missing = [name for name in SERVERS if name not in present]
-    new = with_entries(client, text, {n: wanted[n] for n in stale}, {n: wanted[n] for n in missing})
+    missing = [name for name in wanted if name not in present]
+    new = with_entries(client, text, {n: known[n] for n in stale}, {n: known[n] for n in missing})
     if new is None:
         raise _by_hand(ODD, client, path, wanted)
     mended = f"mends {', '.join(stale)}" if stale else ""
@@ -77,8 +83,14 @@ def lost(client: Client, root: Path) -> str:
     """Return where the programs are that a client's file calls by names it does not find; or nothing."""
     read = _read(client, content(root / client.file) or b"")
     present = read[1] if read else {}
-    ours = (n for n in SERVERS if clients.is_ours(client, n, present.get(n)))
+    ours = (n for n in KNOWN if clients.is_ours(client, n, present.get(n)))
     return clients.folder() if any(clients.is_lost(client, present[n]) for n in ours) else ""
+
+
+def foreign_commands(client: Client, root: Path) -> bool:
+    """Whether a client's file has another program under the name of the server of prompt commands."""
+    read = _read(client, content(root / client.file) or b"")
+    return read is not None and clients.is_foreign(COMMANDS, read[1].get(COMMANDS))
 
 
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
@@ -104,12 +116,13 @@ def without(client: Client, path: Path, before: bytes) -> bytes | None:
     """
     if not any(name.encode() in before for name in SERVERS):
         return before  # whatever else it is
-    by_hand = f"Take {', '.join(SERVERS)} out of {client.key} by hand, then call this again."
+    names = f"{', '.join(SERVERS)}, and {COMMANDS} where it starts code-intel"
+    by_hand = f"Take {names}, out of {client.key} by hand, then call this again."
     read = _read(client, before)
     if read is None:
         raise ConfigError(_said(BROKEN, client, path), hint=by_hand)
     text, present = read
-    ours = [name for name in SERVERS if clients.is_ours(client, name, present.get(name))]
+    ours = [name for name in KNOWN if clients.is_ours(client, name, present.get(name))]
     if not ours:
         return before
     if len(ours) == len(present):

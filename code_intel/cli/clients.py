@@ -20,6 +20,8 @@ from code_intel.errors import UsageError
 DESKTOP = "/usr/local/bin:/usr/bin:/bin"
 """Where a program that no shell has started finds others."""
 GATEWAY = "code-intel"
+COMMANDS = "climpt"
+"""The server of prompt commands, by the name that clients know it by (docs/decisions/0044)."""
 
 
 class Server(NamedTuple):
@@ -37,6 +39,11 @@ SERVERS: Mapping[str, Server] = MappingProxyType(
         "devrag-forest": Server("devrag", ("--config",), FOREST_CONFIG),
     }
 )
+"""What every project gets."""
+KNOWN: Mapping[str, Server] = MappingProxyType(
+    {**SERVERS, COMMANDS: Server("code-intel", ("commands",))}
+)
+"""What a project may have; the server of commands where it has a registry, or on request."""
 
 
 class Client(NamedTuple):
@@ -161,7 +168,7 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
 
 def program(client: Client, server: str) -> str:
     """Return the command of a server: bare where the client will find it, else absolute."""
-    bare = SERVERS[server].program
+    bare = KNOWN[server].program
     found = shutil.which(bare, path=client.finds)
     return bare if found and is_of_package(found) else _beside(bare)
 
@@ -185,12 +192,12 @@ def _beside(bare: str) -> str:
 
 def entry(client: Client, server: str, command: str, folder: str) -> dict[str, Any]:
     """Return what a server's entry has, for a project in an absolute `folder`."""
-    _, words, config = SERVERS[server]
+    _, words, config = KNOWN[server]
     variable = client.told if client.told.startswith("$") else ""
     if config:
         words = (*words, f"{variable}/{config}" if variable else config)
     shape: dict[str, Any] = {**client.fixed, "command": command, "args": list(words)}
-    if variable and server == GATEWAY:
+    if variable and not config:
         shape["env"] = {"CODE_INTEL_ROOT": variable}
     return shape | ({"cwd": folder} if client.told == "cwd" else {})
 
@@ -206,10 +213,18 @@ def is_ours(client: Client, server: str, found: object) -> bool:
     placed = command == last or Path(command).is_absolute()
     return (
         placed
-        and last == SERVERS[server].program
+        and last == KNOWN[server].program
         and (not folder or Path(folder).is_absolute())
         and found == entry(client, server, command, folder)
     )
+
+
+def is_foreign(server: str, found: object) -> bool:
+    """Whether an entry by the name of a server starts another program, or is not to be understood."""
+    if not isinstance(found, dict):
+        return found is not None
+    last = PurePath(str(found.get("command", ""))).name.removesuffix(".exe")
+    return (last, found.get("args")) != (KNOWN[server].program, list(KNOWN[server].words))
 
 
 def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""Check every invariant: configurations, databases, agreements, sessions.
+"""Check every invariant: configurations, databases, agreements, sessions, registries of commands.
 
 Exits 1 when something does not work, and says for each finding what to do about it. Changes nothing.
 """
@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from code_intel.cli.commands_check import registry_findings
 from code_intel.cli.output import emit
 from code_intel.cli.plans_kept import KINDS
 from code_intel.cli.project import is_set_up, setting_up
@@ -48,7 +49,11 @@ def run(args: argparse.Namespace) -> int:
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     for_map = LazyEmbedder(settings, corpus="map")
     models = {"map": for_map, "forest": LazyEmbedder(settings, corpus="forest", beside=for_map)}
-    findings = [("embedding", _engines(models)), *_project(settings, models)]
+    findings = [
+        ("embedding", _engines(models)),
+        *_project(settings, models),
+        ("commands", registry_findings(settings)),
+    ]
     rows = [
         {"area": area, "level": f.level, "what": f.what, "remedy": f.remedy}
         for area, found in findings

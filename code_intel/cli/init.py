@@ -35,6 +35,7 @@ from code_intel.config import (
     load_settings,
 )
 from code_intel.errors import CodeIntelError, StorageError
+from code_intel.registry.place import has_registry
 
 WHOLLY_IGNORED = (
     "Git ignores {folder}: nobody else will get your agreements. To share them, let your .gitignore"
@@ -43,6 +44,11 @@ WHOLLY_IGNORED = (
 MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
 LOST = "{file} starts programs by their names, which are not on this PATH: put {folder} on it."
 EARLIER = "This project was set up by an earlier version: `code-intel migrate --dry-run` says what it brings over."
+FOREIGN = (
+    "{file} has another server {name}, which stays as it is; to have `code-intel commands` by that name, take it out"
+    " and call this again."
+)
+NO_REGISTRY = "There is no registry of commands yet: docs/command-registry.md shows one."
 AROUND = "{around} is set up as well: what is started in {root} is about {root} alone."
 
 
@@ -55,6 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help=f"client to set up: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
+    )
+    parser.add_argument(
+        "--commands",
+        action="store_true",
+        help=f"enter the server of prompt commands, too, as {clients.COMMANDS} (default: where there is a registry)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would change, change nothing"
@@ -70,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Plan, then apply or print."""
     root = project_folder(args.project)
     chosen = clients.chosen(args.client)
-    changes = removal(root) if args.remove else setup(root, chosen)
+    changes = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
     kept = _kept(root, changes, remove=args.remove)
     backup = f"{STATE_FOLDER}/{backups.FOLDER}/<time>" if kept else ""
     stays = _stays(root, changes) if args.remove else ""
@@ -79,7 +90,11 @@ def run(args: argparse.Namespace) -> int:
         backup = made.relative_to(root).as_posix() if made else ""
         apply(changes)
         _folders(root, changes, remove=args.remove)
-    notes = _notes(root, () if args.remove else chosen)
+    notes = (
+        []
+        if args.remove
+        else [*_notes(root, chosen), *_on_commands(root, chosen, asked=args.commands)]
+    )
     if stays:
         notes.append(f"What only you can delete stays in {STATE_FOLDER}: {stays}.")
     plans = load_settings(root).plans_dir
@@ -142,8 +157,12 @@ def _folders(root: Path, changes: Sequence[Change], *, remove: bool) -> None:
         durable.remove_folder(folder)  # if it is empty
 
 
-def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
+def setup(
+    root: Path, chosen: Sequence[Client] = CLIENTS[:1], *, commands: bool = False
+) -> list[Change]:
     """Return what `init` does to a project, for the clients named; by default Claude Code.
+
+    The server of prompt commands is entered where the project has a registry, or with `commands`.
 
     Raises:
         ConfigError: A file that is there already cannot be used; nothing has changed.
@@ -156,7 +175,8 @@ def setup(root: Path, chosen: Sequence[Client] = CLIENTS[:1]) -> list[Change]:
         _merge_ignore(root / ".gitignore", settings),
     ]
     checked = [check_writable(change, root) for change in found]
-    return [*checked, *(client_files.merge(client, root) for client in chosen)]
+    commands = commands or has_registry(root)
+    return [*checked, *(client_files.merge(one, root, commands=commands) for one in chosen)]
 
 
 def apply(changes: Sequence[Change]) -> None:
@@ -191,9 +211,7 @@ def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, 
 
 
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
-    """Return what people have to know, or do next; nothing where nobody is set up."""
-    if not chosen:
-        return []
+    """Return what people have to know, or do next."""
     paths = (
         (one.name, clients.misread(one, client_files.entries_for(one, root))) for one in chosen
     )
@@ -209,6 +227,17 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     if not holds_all_projects(around) and any(mark.exists() for mark in marks):
         notes.append(AROUND.format(around=around, root=root))
     return [*notes, EARLIER] if _is_earlier(root) else notes
+
+
+def _on_commands(root: Path, chosen: Sequence[Client], *, asked: bool) -> list[str]:
+    """Return what is to be said of the server of prompt commands."""
+    there = has_registry(root)
+    if not there and not asked:
+        return []
+    name = clients.COMMANDS
+    others = [one for one in chosen if client_files.foreign_commands(one, root)]
+    notes = [FOREIGN.format(file=one.file, name=name) for one in others]
+    return notes if there else [*notes, NO_REGISTRY]
 
 
 def _is_ignored(root: Path) -> bool:

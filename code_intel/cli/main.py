@@ -45,6 +45,9 @@ COMMANDS = (
     Command("context", "code_intel.cli.context", "gather what to read for a goal"),
     Command("plan", "code_intel.cli.plan", "expect, search, compare, refine, until it is enough"),
     Command("plans", "code_intel.cli.plans", "list plans, tell the story of one, tidy up"),
+    Command(
+        "commands", "code_intel.cli.commands", "find, describe and execute prompt commands; serve"
+    ),
     Command("rerank", "code_intel.cli.rerank", "order files by what they are about"),
     Command("deps", "code_intel.cli.deps", "what a file imports, and who imports it"),
     Command("snippets", "code_intel.cli.snippets", "read lines of a file, or a symbol"),

@@ -1,17 +1,14 @@
 """The desk at which a word of `code-intel map` works: the project's own indexes, no session."""
 
 import asyncio
-import sys
-import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from code_intel.cli.output import progress
+from code_intel.cli.output import PATIENCE, patience, progress
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.learned.agreements import make_key
@@ -21,8 +18,6 @@ from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import MapSync
 from code_intel.tools.shelf import open_project
 
-PATIENCE = 1.0
-"""Seconds until a terminal is told that the work goes on, and how often then."""
 Work = Callable[[Desk], Awaitable[Answer]]
 
 
@@ -38,7 +33,7 @@ def at_desk(
         current: Bring the words of the source's index up to date first: what is agreed on must be the code
             as it is now, also in a fresh clone and after an edit that nobody has indexed.
     """
-    with _patience():
+    with patience():
         return asyncio.run(_done(settings, work, readonly=readonly, current=current))
 
 
@@ -99,24 +94,3 @@ def _index_words(desk: Desk) -> None:
                 advance(done, total, "forest: words")
 
         desk.forest.complete(words_only=True, progress=later)
-
-
-@contextmanager
-def _patience() -> Iterator[None]:
-    """Say on stderr how long it has taken, from the first second on and ever more seldom."""
-    done = threading.Event()
-    began = time.monotonic()
-
-    def tell() -> None:
-        wait = PATIENCE
-        while not done.wait(wait):
-            print(f"… {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-            wait *= 2
-
-    teller = threading.Thread(target=tell, name="patience", daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()

@@ -3,12 +3,17 @@
 import argparse
 import json
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from code_intel.redaction import masked, masked_data
-from code_intel.text import visible
+from code_intel.text import visible, visible_json
+
+PATIENCE = 1.0
+"""Seconds until a terminal is told that the work goes on, and how often then."""
 
 
 class Advance(Protocol):
@@ -24,7 +29,7 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     What files are called and say must not steer a terminal either.
     """
     if args.json:
-        print(json.dumps(masked_data(data), ensure_ascii=False), flush=True)
+        print(visible_json(json.dumps(masked_data(data), ensure_ascii=False)), flush=True)
     else:
         print(visible(masked(text), keep="\n\t"), flush=True)
 
@@ -60,6 +65,27 @@ def progress() -> Iterator[Advance]:
             bars.update(tasks[what], completed=done, total=total or None)
 
         yield advance
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Say on stderr how long it has taken, from the first second on and ever more seldom."""
+    done = threading.Event()
+    began = time.monotonic()
+
+    def tell() -> None:
+        wait = PATIENCE
+        while not done.wait(wait):
+            print(f"… {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            wait *= 2
+
+    teller = threading.Thread(target=tell, name="patience", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 _last: dict[str, int] = {}

@@ -5,7 +5,6 @@ then is kept. `--continue ID` goes on with a plan, `--max-iterations 1` lets you
 """
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
 from code_intel.cli.plans_kept import SHORT, meant
 from code_intel.cli.plans_show import expectations
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import add_project, as_project_says, project_of
 from code_intel.cli.tool_call import call
 from code_intel.config import Settings
 from code_intel.errors import UsageError
@@ -200,7 +199,7 @@ def _given(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str
     if args.no_intermediate:
         given["saveIntermediateResults"] = False
     if "db" in given:
-        given["db"] = _within(settings.root, given["db"])
+        given["db"] = as_project_says(settings.root, given["db"])
     if "planId" in given:
         given["planId"] = meant(root, given["planId"])
     given["goal"] = " ".join(args.goal) or _goal_of(root, given.get("planId"))
@@ -230,12 +229,6 @@ def _in_options() -> Iterator[None]:
                 said = [re.sub(rf"\b{re.escape(row.field)}\b", row.flag, text) for text in said]
         message, hint = (text.replace(" and call gistdex_query_plan again", "") for text in said)
         raise UsageError(message, hint=hint, code=error.error, details=error.details) from error
-
-
-def _within(root: Path, path: str) -> str:
-    """Return a path that is said from where one stands as the project says it."""
-    whole = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - links are the tool's to judge
-    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

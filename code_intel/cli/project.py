@@ -42,6 +42,12 @@ def project_folder(text: str) -> Path:
     return root
 
 
+def as_project_says(root: Path, path: str) -> str:
+    """Return a path that is said from where one stands as the project says it."""
+    whole = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - links are the tool's to judge
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
+
+
 def is_set_up(settings: Settings) -> bool:
     """Whether the project has anything of ours."""
     return settings.state.is_dir() or settings.map.path.is_file() or settings.forest.path.is_file()

@@ -35,8 +35,10 @@ MEMORY = (
     "learned_pairs.json",
     "learned_pairs.json.lock",
     ".agreements.lock",
+    "commands.json",
+    "commands.json.lock",
 )
-"""What this machine remembers about agreements, and its locks."""
+"""What this machine remembers about agreements and commands, and its locks."""
 HIDES_REST = "it hides what stays"
 PRECIOUS = ("agreements", "sessions", "logs", "trash", backups.FOLDER)
 """Folders of `.code-intel` that nothing can rebuild."""

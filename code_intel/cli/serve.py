@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from code_intel.config import find_served_root, load_settings, one_project
+from code_intel.config import Settings, find_served_root, load_settings, one_project
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.wire import take_stdout
 
@@ -20,21 +20,49 @@ if TYPE_CHECKING:  # imported as late as its server
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options; the environment and the working folder say which project."""
     add_http(parser)
+    add_writes(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stdin ends, or over HTTP until a signal."""
+
+    def gateway(settings: Settings, *, writes: bool) -> "ToolServer":
+        from code_intel.servers.gateway import build_gateway
+
+        return build_gateway(settings, writes=writes)
+
+    serve_project(args, gateway, "code-intel")
+
+
+def serve_project(
+    args: argparse.Namespace, build: "Callable[..., ToolServer]", program: str
+) -> NoReturn:
+    """Serve the project that the environment or the working folder says, as `add_http` and `add_writes` say.
+
+    Args:
+        args: With those options.
+        build: Given the settings and `writes`, whether clients may have programs run.
+        program: Its name over HTTP.
+
+    Raises:
+        ConfigError: The project is no folder.
+    """
     wire = take_stdout()
     settings = load_settings(one_project(find_served_root()))
     if not settings.root.is_dir():
         raise ConfigError(f"{settings.root} is not a folder.")
+    writes = args.http is None or bool(args.allow_writes)
+    serve(args, lambda: build(settings, writes=writes), wire, program)
 
-    def gateway() -> "ToolServer":
-        from code_intel.servers.gateway import build_gateway
 
-        return build_gateway(settings)
-
-    serve(args, gateway, wire, "code-intel")
+def add_writes(parser: argparse.ArgumentParser) -> None:
+    """Declare what clients may do over HTTP beyond reading."""
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        default=None,
+        help="over HTTP, let clients execute prompt commands, too, which may run programs here",
+    )
 
 
 def add_http(parser: argparse.ArgumentParser) -> None:

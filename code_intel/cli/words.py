@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from code_intel.cli.main import Command
 
 
-def add_words(parser: argparse.ArgumentParser, words: Sequence[Command]) -> None:
-    """Declare the words and their options; the chosen word's module is `args.word_module`."""
+def add_words(
+    parser: argparse.ArgumentParser, words: Sequence[Command], *, required: bool = True
+) -> None:
+    """Declare the words and their options; the chosen word's module is `args.word_module`, None without a word."""
     names = "|".join(word.name for word in words)
-    choices = parser.add_subparsers(dest="word", required=True, metavar=names)
+    parser.set_defaults(word_module=None)
+    choices = parser.add_subparsers(dest="word", required=required, metavar=names)
     for word in words:
         module = importlib.import_module(word.module)
         each = choices.add_parser(word.name, help=word.about, description=module.__doc__)

@@ -10,10 +10,7 @@ from code_intel.config.index_config import (
 )
 from code_intel.config.settings import (
     KNOWLEDGE,
-    SETTINGS,
-    Setting,
     Settings,
-    TokenizationStrategy,
     default_cache,
     default_state,
     find_root,
@@ -22,6 +19,7 @@ from code_intel.config.settings import (
     load_settings,
     one_project,
 )
+from code_intel.config.table import SETTINGS, Setting, TokenizationStrategy
 from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
 __all__ = [

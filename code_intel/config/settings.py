@@ -1,4 +1,4 @@
-"""The settings of `.code-intel/config.toml`, the rows of `SETTINGS`; the only reader of the environment.
+"""The settings of `.code-intel/config.toml`, the rows of `config.table`; the only reader of the environment.
 
 Environment over file over default; flags are over all.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, cast
 
 from code_intel.config.index_config import (
     FOREST_CONFIG,
@@ -19,92 +19,13 @@ from code_intel.config.index_config import (
 )
 from code_intel.config.placing import is_inside, placed, plans_folder
 from code_intel.config.reading import regular, require, unknown_keys
-from code_intel.config.upstreams import UpstreamConfig, read_upstreams
+from code_intel.config.table import SETTINGS, Embedding, Setting, TokenizationStrategy, ToolGroup
+from code_intel.config.upstreams import PASSED_ON, UpstreamConfig, read_upstreams
 from code_intel.errors import ConfigError, UsageError
-
-Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
-TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
-ToolGroup = Literal["code", "meaning", "reports", "plans"]
 
 KNOWLEDGE = "cache/knowledge"
 """Where in `plans_dir` the pages are that query plans write (seed 003 §4)."""
-MOST = 1_000_000
-"""Days, hours or minutes of a setting; beyond it dates overflow."""
 UNSET = "Correct the variable {}, or unset it."
-
-
-class Setting(NamedTuple):
-    """One row of the settings table; `docs/settings.md` has a section for each.
-
-    `choices` are the only values, where there are any, of a list those of its items; `older` is a variable
-    that also sets it. What is not read `in_file` is the machine's to say: the file travels with branches, so
-    that it also names only folders `inside` the project where things are written.
-    """
-
-    name: str
-    default: object
-    about: str
-    choices: tuple[str, ...] = ()
-    older: str = ""
-    in_file: bool = True
-    inside: bool = False
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that overrides the file."""
-        return f"CODE_INTEL_{self.name.upper()}"
-
-
-SETTINGS = (
-    Setting(
-        "embedding",
-        "auto",
-        "`auto`, `faithful` or `sentence-transformers` engines; `off` searches with words only.",
-        choices=get_args(Embedding),
-    ),
-    Setting("embedding_threads", 0, "Threads that embed in the background; 0: up to four."),
-    Setting(
-        "cache_dir",
-        "",
-        "Where vectors are cached for all projects; empty: the user's cache folder.",
-    ),
-    Setting(
-        "state_dir",
-        "",
-        "Where it is kept what sessions have acknowledged; empty: the user's state folder.",
-        in_file=False,
-    ),
-    Setting("expire_days", 30, "Days without confirmed use before an agreement expires; 0: never."),
-    Setting(
-        "trust_git",
-        default=True,
-        about="Agreements merged in git that say `confirmed: true` count as confirmed.",
-    ),
-    Setting(
-        "trunk",
-        "",
-        "Branch whose agreements are merged; empty: the remote's default, else `main`, `master`.",
-        in_file=False,
-    ),
-    Setting("session_hours", 24, "Hours after its last event until a session expires; 0: never."),
-    Setting(
-        "idle_minutes", 5, "Minutes without a question until the model is dropped from memory."
-    ),
-    Setting(
-        "tokenization_strategy",
-        "phrase-aware",
-        "Whether `page-agent` is looked for whole, in parts (`legacy`), or as both (`hybrid`).",
-        choices=get_args(TokenizationStrategy),
-        older="KIRI_TOKENIZATION_STRATEGY",
-    ),
-    Setting(
-        "tool_groups",
-        (),
-        "Groups of tools that the gateway lists beside the core, such as `code`.",
-        choices=get_args(ToolGroup),
-    ),
-    Setting("plans_dir", ".gistdex", "Where query plans and their pages are kept.", inside=True),
-)
 
 
 def default_cache() -> Path:
@@ -126,7 +47,8 @@ class Settings:
     """Everything a process needs to know about one project.
 
     `upstreams` has those that answer elsewhere, by name; `warnings` what is odd in the file; `plans_dir` is
-    absolute once loaded, and the user's own where nobody may write the project.
+    absolute once loaded, and the user's own where nobody may write the project; `passed_on` is what programs
+    that we start may have of our environment.
     """
 
     root: Path
@@ -144,7 +66,11 @@ class Settings:
     tokenization_strategy: TokenizationStrategy = "phrase-aware"
     tool_groups: tuple[ToolGroup, ...] = ()
     plans_dir: Path = Path(".gistdex")
+    command_runner: str = "auto"
+    climpt_module: str = "jsr:@aidevtool/climpt"
+    command_timeout: int = 60
     upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
+    passed_on: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -162,6 +88,8 @@ class Settings:
 
 
 _OUR_MARKS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
+COMMANDS_FOLDER = ".agent/climpt"
+"""Where a project has prompt commands, which may be all that marks one."""
 
 
 def holds_all_projects(folder: Path) -> bool:
@@ -188,8 +116,8 @@ def one_project(root: Path) -> Path:
 def find_root(start: Path | None = None) -> Path:
     """Return the project that `start` (default: where you are) is in.
 
-    The nearest folder upwards with `.code-intel`, a devrag config or `.git`; else `start` itself. What
-    holds all projects, the home folder and the root, is none of those above.
+    The nearest folder upwards with `.code-intel` or a devrag config; else with `.git`; else with `.agent/climpt`, prompt
+    commands; else `start` itself. What holds all projects, the home folder and the root, is none of those above.
 
     Raises:
         UsageError: `start` is no folder.
@@ -198,7 +126,7 @@ def find_root(start: Path | None = None) -> Path:
     if not here.is_dir():
         raise UsageError(f"{here} is not a folder.", details={"field": "project"})
     above = [folder for folder in here.parents if not holds_all_projects(folder)]
-    for marks in (_OUR_MARKS, (".git",)):
+    for marks in (_OUR_MARKS, (".git",), (COMMANDS_FOLDER,)):
         for folder in (here, *above):
             if folder.name != STATE_FOLDER and any((folder / mark).exists() for mark in marks):
                 return folder
@@ -248,6 +176,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         cache_dir=cache_dir,
         state_dir=_folder(root, "state_dir", str(kept)) if kept else default_state(),
         upstreams=MappingProxyType(upstreams),
+        passed_on=MappingProxyType({key: environ[key] for key in PASSED_ON if key in environ}),
         warnings=warnings,
         **cast("dict[str, Any]", values),
     )
@@ -344,6 +273,7 @@ def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
             raise ConfigError(
                 f"{where}: {row.name} is {item!r}; expected one of {expected}.", hint=hint
             )
-    if isinstance(value, int) and not 0 <= value <= MOST:
-        raise ConfigError(f"{where}: {row.name} is {value}; expected 0 to {MOST}.", hint=hint)
+    if isinstance(value, int) and not row.least <= value <= row.most:
+        expected = f"{row.least} to {row.most}"
+        raise ConfigError(f"{where}: {row.name} is {value}; expected {expected}.", hint=hint)
     return value

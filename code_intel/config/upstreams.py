@@ -22,16 +22,19 @@ LONGEST = 3600
 """Seconds of a time limit at the most."""
 MASK = "***"
 
-INHERITED = (
+PASSED_ON = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV", "HF_HOME"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
     *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+    *("DENO_DIR", "DENO_CERT", "DENO_TLS_CA_STORE", "JSR_URL", "NPM_CONFIG_REGISTRY"),
     *("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE"),
-    *("CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING"),
 )
-"""What a child gets of our environment: what programs need to run, no secrets; `env` adds to it."""
+"""What a program may have of our environment: what programs need to run; no secrets, nothing that loads code."""
+
+INHERITED = (*PASSED_ON, "CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING")
+"""What a child gets of it; `env` adds to it."""
 
 
 class Key(NamedTuple):

@@ -82,7 +82,7 @@ def _parts(glob: str) -> tuple[str, ...]:
     parts = [part for part in folders.split("/") if part not in {"", "."}]
     if len(parts) == 1 and not glob.startswith("/"):
         parts.insert(0, "**")
-    every = zip(parts, [*parts[1:], ""], strict=True)
+    every = zip(parts, [*parts[1:], ""], strict=False)  # of `.` there are no parts
     return tuple(part for part, after in every if not part == after == "**")
 
 

@@ -7,17 +7,15 @@ its own, a deadline, and caps on what is read from it; it and its children die w
 import base64
 import json
 import os
-import signal
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 
+from code_intel import processes
 from code_intel.errors import UsageError
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
 from code_intel.redaction import masked
@@ -110,24 +108,18 @@ async def _carried_out(
     if not program:
         raise RipgrepFailure("was not found")
     try:
-        process = await anyio.open_process(
-            [program, *arguments],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = await processes.start([program, *arguments], root)
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
     message = bytearray()
     with anyio.move_on_after(deadline) as scope:
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_hear, process.stderr, message)
+                group.start_soon(processes.hear, process.stderr, message, MAX_MESSAGE)
                 await read(process)
                 group.cancel_scope.cancel()
         finally:
-            await _end(process)
+            await processes.end(process)
     said = message.decode("utf-8", "replace")
     return _End(process.returncode or 0, said, scope.cancelled_caught)
 
@@ -167,24 +159,6 @@ class _Reading:
             return
         await process.wait()
         self.whole = True
-
-
-async def _hear(stream: ByteReceiveStream | None, message: bytearray) -> None:
-    """Read stderr to its end, so that nobody waits for us, and keep its beginning."""
-    assert stream is not None  # noqa: S101 - asked for a pipe
-    async for part in stream:
-        message += part[: MAX_MESSAGE - len(message)]
-
-
-async def _end(process: Process) -> None:
-    """Kill the process and its children, and wait for it."""
-    with anyio.CancelScope(shield=True):
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            elif process.returncode is None:
-                process.kill()
-        await process.aclose()
 
 
 def _refused(file_type: str, pattern: str, end: _End) -> None:

@@ -231,6 +231,8 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.Connection:
+    # sqlite_vec begins with numpy.typing, which does not wait for a thread that is still importing numpy.
+    import numpy  # noqa: F401, ICN001 - see above
     import sqlite_vec
 
     if readonly and _is_still(path):

@@ -3,10 +3,11 @@
 import os
 from typing import NoReturn
 
-from code_intel import git
+from code_intel import git, processes
 
 
 def leave(code: int) -> NoReturn:
     """End the process; worker threads are abandoned, whatever they are doing."""
     git.kill_all()
+    processes.kill_all()
     os._exit(code)

@@ -8,6 +8,7 @@ import anyio
 from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import build_index_server, start_indexers
+from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Report, Tool
 
@@ -21,9 +22,16 @@ INSTRUCTIONS = (
 )
 
 
-def build_gateway(settings: Settings) -> ToolServer:
-    """Return the gateway of a project; nothing is imported or opened before the handshake is over."""
-    return build(name="code-intel", instructions=INSTRUCTIONS, offer=lambda: _offer(settings))
+def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
+    """Return the gateway of a project; nothing is imported or opened before the handshake is over.
+
+    `writes` says whether clients may execute commands, which run programs (`permission`).
+    """
+    return build(
+        name="code-intel",
+        instructions=INSTRUCTIONS,
+        offer=lambda: _offer(settings, writes=writes),
+    )
 
 
 def _told_apart(report: Report) -> tuple[Report, Report]:
@@ -42,10 +50,11 @@ def _told_apart(report: Report) -> tuple[Report, Report]:
     return own, others
 
 
-def _offer(settings: Settings) -> Offer:
+def _offer(settings: Settings, *, writes: bool) -> Offer:
     from code_intel.learned.warming import Warming
     from code_intel.servers.upstream import reporting
     from code_intel.servers.upstreams import Upstreams
+    from code_intel.tools.command_desk import CommandDesk, open_commands
     from code_intel.tools.desk import Desk
     from code_intel.tools.shelf import open_project
     from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
@@ -57,6 +66,13 @@ def _offer(settings: Settings) -> Offer:
         build_index_server("map", lambda: map_shelf),
         build_index_server("forest", lambda: forest_shelf),
     )
+    opened: list[CommandDesk] = []
+
+    def commands() -> CommandDesk:
+        if not opened:
+            opened.append(open_commands(settings, forest_shelf.embedder, forest_shelf.index.cache))
+        return opened[0]
+
     desk = Desk(
         settings=settings,
         upstream=upstreams,
@@ -64,11 +80,13 @@ def _offer(settings: Settings) -> Offer:
         forest=forest_shelf.index,
         embedder=map_shelf.embedder,
         offered=listed,
+        opens_commands=commands,
     )
 
     warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
+        check_permitted(tool, writes=writes)
         own, others = _told_apart(call.report)
         reporting.set(others)  # each call has a task, and so a context, of its own
         asked = replace(desk, connection=call.connection, report=own, warnings=[])
@@ -87,6 +105,8 @@ def _offer(settings: Settings) -> Offer:
 
     def close() -> None:
         warming.close()
+        for used in opened:
+            used.close()
         map_shelf.index.close()
         forest_shelf.index.close()
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from code_intel.errors import UsageError
 from code_intel.records import Corpus, Freshness
+from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
@@ -22,16 +22,12 @@ INSTRUCTIONS = {
 }
 
 
-WRITING = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
-"""Tools that change or take away what is the project's; all others change the index alone."""
-
-
 def build_index_server(
     corpus: Corpus, open_shelf: "Callable[[], Shelf]", *, writes: bool = True
 ) -> ToolServer:
     """Return the server of a shelf, which is opened when it is first needed.
 
-    `writes` says whether clients may use the tools in `WRITING` (docs/decisions/0019).
+    `writes` says whether clients may change what is the project's (`permission`).
     """
 
     def offer() -> Offer:
@@ -40,12 +36,7 @@ def build_index_server(
         shelf = open_shelf()
 
         async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-            if not writes and tool.name in WRITING:
-                raise UsageError(
-                    f"{tool.name} changes what is the project's, which this server lets nobody do.",
-                    hint="Do it where the files are, or have it started with --allow-writes.",
-                    code="writes_not_allowed",
-                )
+            check_permitted(tool, writes=writes)
             return await tool.run(replace(shelf, report=call.report), **arguments)
 
         async def background() -> None:

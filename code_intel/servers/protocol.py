@@ -278,7 +278,7 @@ def _wire(tool: Tool) -> types.Tool:
             read_only_hint=tool.reads,
             destructive_hint=tool.destroys,
             idempotent_hint=tool.repeats,
-            open_world_hint=False,
+            open_world_hint=tool.reaches,
         ),
     )
 

@@ -20,8 +20,9 @@ from mcp import StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
+from code_intel import child_guard
 from code_intel.config import UpstreamConfig
-from code_intel.servers import child_guard
+from code_intel.processes import Guard
 from code_intel.servers.upstream_wire import MAX_MESSAGE, PIECE, Streams, Wire
 from code_intel.servers.upstream_words import LONGEST, Trouble, quoted
 
@@ -33,49 +34,6 @@ KEPT = 2000
 """Bytes of stderr that are kept, to say why it ended."""
 QUEUED = 64
 """Messages that may wait for a child that does not read."""
-
-
-class Guard:
-    """The process that ends our children should we be killed; started with the first child."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def watch(self, group: int) -> None:
-        """End this process group when we are gone."""
-        if self._process is None:
-            command = [sys.executable, "-I", "-S", child_guard.__file__]
-            with suppress(OSError):  # then a child has its stdin's end alone to go by
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    cwd="/",
-                    env={},
-                    start_new_session=True,
-                    bufsize=0,
-                )
-        self._say(f"+{group}\n")
-
-    def forget(self, group: int) -> None:
-        """That group has ended."""
-        self._say(f"-{group}\n")
-
-    def close(self) -> None:
-        """End the process; it has nobody to watch any more."""
-        if self._process is not None:
-            assert self._process.stdin is not None  # noqa: S101 - started with a pipe
-            with suppress(OSError):
-                self._process.stdin.close()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(2 * GRACE)
-            self._process = None
-
-    def _say(self, line: str) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.write(line.encode())
 
 
 @asynccontextmanager

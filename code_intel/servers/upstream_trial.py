@@ -6,9 +6,9 @@ import anyio
 
 from code_intel.config import UpstreamConfig
 from code_intel.errors import UpstreamError
+from code_intel.processes import Guard
 from code_intel.servers.upstream import Upstream
 from code_intel.servers.upstream_answer import answer_of, scrubbed
-from code_intel.servers.upstream_child import Guard
 from code_intel.servers.upstreams import target_of
 
 

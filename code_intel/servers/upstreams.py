@@ -11,10 +11,11 @@ from mcp.server import Server
 
 from code_intel.config import Settings, UpstreamConfig
 from code_intel.errors import UpstreamError
+from code_intel.processes import Guard
 from code_intel.records import SearchAnswer, UpstreamStatus
 from code_intel.servers.upstream import Target, Upstream
 from code_intel.servers.upstream_answer import answer_of, below, placed, scrubbed
-from code_intel.servers.upstream_child import Guard, child
+from code_intel.servers.upstream_child import child
 from code_intel.servers.upstream_report import Report
 from code_intel.servers.upstream_wire import Transport, Wire, watched
 

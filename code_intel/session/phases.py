@@ -124,6 +124,9 @@ UNGATED = (
     "get_outcome_stats",
     "add_agreement",
     "list_agreements",
+    "command_search",
+    "command_describe",
+    "command_reload",
 )
 """Tools that every phase allows: they frame, confirm and report, but find nothing in the code."""
 
@@ -186,6 +189,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "search_smart",
             "search_forest",
             "add_explored_files",
+            "command_execute",
             "revert_to_exploration",
         ),
     }

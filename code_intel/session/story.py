@@ -23,6 +23,8 @@ from code_intel.text import visible
 
 MOST_NAMED = 6
 """Names, files or calls that one line lists."""
+EXECUTING = frozenset({"command_execute"})
+"""Tools that are called for what they do, and find nothing."""
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 Words = tuple[str, str]
@@ -139,13 +141,16 @@ def _calls(calls: Sequence[Call]) -> Words:
         text = _call(call)
         counted[text] = counted.get(text, 0) + 1
     texts = [f"{text} ({times} times)" if times > 1 else text for text, times in counted.items()]
-    return "found", f"{calls[0].tool} {_some(texts, '; ')}"
+    tool = calls[0].tool
+    return "executed" if tool in EXECUTING else "found", f"{tool} {_some(texts, '; ')}"
 
 
 def _call(call: Call) -> str:
     target = plain(call.target)
     if not call.ok:
         return f"{target}: failed"
+    if call.tool in EXECUTING:
+        return target
     if not call.found:
         return f"{target}: nothing"
     where = f" in {_some(map(plain, call.files), most=2)}" if call.files else ""

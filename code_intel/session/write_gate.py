@@ -87,10 +87,11 @@ def _is_outside(target: _Target) -> bool:
 
 def _is_protected(target: _Target) -> bool:
     named = target.lexical if target.lexical.is_relative_to(target.root) else target.real
-    return any(_belongs_to_us(path.relative_to(target.root)) for path in (named, target.real))
+    return any(belongs_to_us(path.relative_to(target.root)) for path in (named, target.real))
 
 
-def _belongs_to_us(inside: Path) -> bool:
+def belongs_to_us(inside: Path) -> bool:
+    """Say whether a path below the root is one that no agent writes, by itself or by a program."""
     parts = [part.casefold() for part in inside.parts]
     if ".git" in parts or parts == [".code-intel"]:
         return True

@@ -15,16 +15,18 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from code_intel.errors import UsageError
 from code_intel.redaction import masked_data
-from code_intel.text import without_hidden
+from code_intel.text import visible, without_hidden
 
 MAX_ITEMS = 1000
+LONGEST_KEY = 60
+"""Characters of a caller's key that a message repeats."""
 MAX_CALL_BYTES = 1 << 20
 MAX_DEPTH = 32
 _BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
@@ -41,17 +43,22 @@ async def silent(done: float, total: float | None, message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool gives back: `data` for programs, `text` (short) for the model."""
+    """What a tool gives back: `data` for programs, `text` (short) for the model.
+
+    A text that `is_exact` is read as it is, such as JSON or a prompt: notes are in the data alone.
+    """
 
     data: Mapping[str, Any]
     text: str
+    is_exact: bool = False
 
     def noting(self, *notes: str) -> "Answer":
         """Return the answer with `notes` among its warnings."""
         if not notes:
             return self
         warnings = [*self.data.get("warnings", ()), *notes]
-        return Answer({**self.data, "warnings": warnings}, "\n".join((self.text, *notes)))
+        text = self.text if self.is_exact else "\n".join((self.text, *notes))
+        return replace(self, data={**self.data, "warnings": warnings}, text=text)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class Tool:
         destroys: True when it may take away what nobody can bring back.
         verbatim: Parameters that reach it as they came; secret values in all others are masked.
         also: Other names that it answers to; it is listed, allowed and recorded by its own alone.
+        reaches: True when it may start what reaches beyond the project, such as a program that uses the network.
     """
 
     run: Callable[..., Awaitable[Answer]]
@@ -75,6 +83,7 @@ class Tool:
     destroys: bool = False
     verbatim: frozenset[str] = frozenset()
     also: tuple[str, ...] = ()
+    reaches: bool = False
 
     @property
     def name(self) -> str:
@@ -217,7 +226,7 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
             )
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            _check_text(f"{name}.{key}", item, depth + 1)
+            _check_text(f"{name}.{visible(str(key)[:LONGEST_KEY])}", item, depth + 1)
     elif isinstance(value, list):
         if len(value) > MAX_ITEMS:
             raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})

@@ -7,9 +7,9 @@ threads; nothing here blocks the event loop.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -29,6 +29,9 @@ from code_intel.session.heads import Place, place_of
 from code_intel.session.state import Session, Step
 from code_intel.tools import deciding
 from code_intel.tools.declaration import Report, silent
+
+if TYPE_CHECKING:  # most sessions execute no command
+    from code_intel.tools.command_desk import CommandDesk
 
 MOST_REMEMBERED = 1000
 """Connections whose last session is known; the longest unused are forgotten first."""
@@ -51,6 +54,7 @@ class Desk:
         lasts: The handle of the last session that each connection started or named.
         report: Takes the progress of a call to who asks.
         warnings: What went wrong beside a call; its answer says so.
+        opens_commands: Opens the project's commands when they are first asked for; None where nobody does.
     """
 
     settings: Settings
@@ -64,6 +68,7 @@ class Desk:
     locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
     report: Report = silent
     warnings: list[str] = field(default_factory=list)
+    opens_commands: "Callable[[], CommandDesk] | None" = None
 
     @property
     def searcher(self) -> Searcher:
@@ -75,6 +80,17 @@ class Desk:
         if self.upstream is None:
             raise NotFoundError("Nobody answers for map and forest here.")
         return self.upstream
+
+    @property
+    def commands(self) -> "CommandDesk":
+        """The project's commands, for who asks now.
+
+        Raises:
+            NotFoundError: Nobody opens them here.
+        """
+        if self.opens_commands is None:
+            raise NotFoundError("Nobody knows of commands here.")
+        return replace(self.opens_commands(), report=self.report, connection=self.connection)
 
     @property
     def root(self) -> Path:

@@ -9,6 +9,11 @@ from code_intel.tools.add_frontmatter import add_frontmatter
 from code_intel.tools.analyze_impact import analyze_impact
 from code_intel.tools.analyze_structure import analyze_structure
 from code_intel.tools.check_write_target import check_write_target
+from code_intel.tools.command_describe import command_describe, describe
+from code_intel.tools.command_execute import command_execute, execute
+from code_intel.tools.command_reload import command_reload, reload
+from code_intel.tools.command_search import command_search
+from code_intel.tools.command_search import search as search_commands
 from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
 from code_intel.tools.context_bundle import context_bundle
 from code_intel.tools.declaration import Tool
@@ -130,7 +135,18 @@ PLANS = Group(
     ),
 )
 
-GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS)
+COMMANDS = Group(
+    "commands",
+    "Prompt commands of the project's registries: find, describe and execute them.",
+    (
+        Tool(command_search, "Find a command"),
+        Tool(command_describe, "What a command takes"),
+        Tool(command_execute, "Execute a command", reads=False, repeats=False, reaches=True),
+        Tool(command_reload, "Read the registry again"),
+    ),
+)
+
+GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMANDS)
 """What the gateway can do; `core` is listed always, the others when the setting tool_groups names them."""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
@@ -156,3 +172,11 @@ INDEX_TOOLS = (
     Tool(sync, "Bring the index up to date", reads=False),
 )
 """What each index server offers."""
+
+COMMAND_TOOLS = (
+    Tool(search_commands, "Find a command"),
+    Tool(describe, "What a command takes"),
+    Tool(execute, "Execute a command", reads=False, repeats=False, reaches=True),
+    Tool(reload, "Read the registry again"),
+)
+"""What the command server offers: the same by the names of seed 001, for clients without a session."""

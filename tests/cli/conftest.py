@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from code_intel.cli.devrag import main
+from code_intel.cli.main import main as code_intel
 from projects import BIN, Project
 from served import make_shop
 
 GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
 NOTES = "# Notes\n\nTimes of the ferry, and its fares.\n"
 Devrag = Callable[..., dict[str, Any]]
+Init = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -83,5 +85,30 @@ def devrag(place: Path, capsys: pytest.CaptureFixture[str]) -> Devrag:
             assert answer["message"]
             assert answer["hint"]
         return answer | {"stderr": err}
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder; the home of whoever calls is empty, too."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def init(project: Path, capsys: pytest.CaptureFixture[str]) -> Init:
+    """Run `init` in this process; return its answer."""
+
+    def run(*arguments: str, code: int = 0, root: Path = project) -> dict[str, Any]:
+        found = code_intel(["init", *arguments, "--json", "--", str(root)])
+        out, err = capsys.readouterr()
+        assert found == code, (out, err)
+        assert "Traceback" not in err
+        return dict(json.loads(out))
 
     return run

@@ -32,30 +32,6 @@ BY_NAME = {client.name: client for client in CLIENTS}
 Init = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    root = tmp_path / "project"
-    root.mkdir()
-    return root
-
-
-@pytest.fixture
-def init(project: Path, capsys: pytest.CaptureFixture[str]) -> Init:
-    """Run `init` in this process; return its answer."""
-
-    def run(*arguments: str, code: int = 0, root: Path = project) -> dict[str, Any]:
-        found = main(["init", *arguments, "--json", "--", str(root)])
-        out, err = capsys.readouterr()
-        assert found == code, (out, err)
-        assert "Traceback" not in err
-        return dict(json.loads(out))
-
-    return run
-
-
 def files(root: Path) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from code_intel.config import Settings, load_settings
-from code_intel.config.settings import Embedding
+from code_intel.config.table import Embedding
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import ENGINES, MISSING, OFF, Engine, LazyEmbedder, located
 from code_intel.errors import EmbeddingError

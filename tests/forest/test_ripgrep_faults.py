@@ -1,7 +1,6 @@
 """A ripgrep that is missing, old, broken, endless or lying: an answer or a typed error, and nobody left."""
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.grep import Matches, Question, find_program, grep
+from left_behind import none_left, noting
 
 pytestmark = pytest.mark.anyio
 
@@ -52,34 +52,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def fake(folder: Path, script: str, name: str = "rg") -> str:
-    """Write a program that notes its process and every child's, and then does as `script` says."""
-    program = folder / name
-    program.write_text(f"#!/bin/sh\necho $$ >> '{folder}/pids'\n{script}\n", encoding="utf-8")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return str(program)
-
-
-def left(folder: Path) -> list[int]:
-    """Return the noted processes that still run."""
-    noted = folder / "pids"
-    pids = map(int, noted.read_text("utf-8").split()) if noted.exists() else ()
-    return [pid for pid in pids if _runs(pid)]
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # killed, and its parent has not heard yet
-
-
-async def none_left(folder: Path) -> bool:
-    with anyio.move_on_after(5):
-        while left(folder):  # noqa: ASYNC110 - the process table sends no events
-            await anyio.sleep(0.01)
-    return not left(folder)
+    return str(noting(folder, script, name))
 
 
 def places(answer: Matches) -> list[tuple[str, int]]:

@@ -15,3 +15,13 @@ def anyio_backend() -> str:
 def shop(indexed_shop: Path, tmp_path: Path) -> Path:
     """A project of its own, words indexed."""
     return Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of somebody who has no registry there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    return home

@@ -93,10 +93,13 @@ def start(root: Path, *command: str) -> "subprocess.Popen[bytes]":
 
 @contextmanager
 def serving(
-    root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)
+    root: Path,
+    *options: str,
+    program: tuple[str, ...] = ("code-intel",),
+    word: tuple[str, ...] = ("serve",),
 ) -> Iterator[Served]:
     """Serve a project over HTTP at a free port; nothing is left of it, and stdout stays empty."""
-    process = start(root, *program, "serve", "--http", "0", *options)
+    process = start(root, *program, *word, "--http", "0", *options)
     assert process.stderr is not None
     served = Served(process, root.parent / "stdout")
     try:

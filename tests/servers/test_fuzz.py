@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import Tool
-from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from projects import Caller
 from served import gateway, index_server
+from servers.command_projects import command_server, stocked
+
+pytestmark = pytest.mark.usefixtures("empty_home")
 
 TEXTS = st.sampled_from(
     [
@@ -112,3 +115,8 @@ def test_no_arguments_make_a_tool_of_the_gateway_fail(shop: Path, era: str) -> N
 @pytest.mark.parametrize("corpus", ["map", "forest"])
 def test_no_arguments_make_a_tool_of_an_index_server_fail(shop: Path, corpus: str) -> None:
     fuzz(INDEX_TOOLS, lambda: index_server(shop, corpus), 25)
+
+
+def test_no_arguments_make_a_tool_of_the_command_server_fail(tmp_path: Path) -> None:
+    stock = stocked(tmp_path / "stock")
+    fuzz(COMMAND_TOOLS, lambda: command_server(stock), 25)

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from mcp import Client
 
-from code_intel.config.settings import ToolGroup
+from code_intel.config.table import ToolGroup
 from code_intel.servers.gateway import build_gateway
 from code_intel.tools.table import CORE, GROUPS, MEANING
 from served import gateway, settings_of

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.http_address import Address, listen
 from code_intel.servers.http_tokens import making, read_tokens
-from code_intel.servers.index_server import WRITING
+from code_intel.servers.permission import WRITING
 from code_intel.tools.table import INDEX_TOOLS
 from projects import BIN, ERAS
 from servers.http_processes import (

@@ -156,6 +156,15 @@ def test_calls_of_one_tool_in_a_row_are_one_line() -> None:
     ]
 
 
+def test_a_command_that_was_executed_is_not_told_as_a_search_that_found_nothing() -> None:
+    writer = Writer().add(
+        steps.called("command_execute", "docs write guide"),
+        steps.called("command_execute", "docs write notes", ok=False),
+    )
+    told = ("executed", "command_execute docs write guide; docs write notes: failed")
+    assert writer.told()[1:] == [told]
+
+
 @pytest.mark.parametrize(
     ("score", "told"),
     [

@@ -242,6 +242,14 @@ def test_deeply_nested_arguments_are_refused_before_any_work(depth: int) -> None
     assert refusal(SAMPLE, words="w", names=nested(depth))["field"] in {"names", "arguments"}
 
 
+def test_a_key_that_nobody_can_see_or_that_never_ends_is_no_part_of_a_message() -> None:
+    tool = next(tool for tool in GATEWAY_TOOLS if tool.name == "command_execute")
+    with pytest.raises(UsageError) as error:
+        tool.arguments({"options": {"\u202e\x1b[2J" + "k" * 100_000: "a\x00b"}})
+    assert error.value.message.startswith(r"options.\u202e\x1b[2Jkkk")
+    assert len(error.value.message) < 200
+
+
 @pytest.mark.covers("rule.argument.bounded")
 def test_a_call_is_measured_in_bytes_as_they_travel() -> None:
     assert SAMPLE.arguments({"words": "あ" * (MAX_CALL_BYTES // 4)})
@@ -284,6 +292,10 @@ GOOD: dict[str, dict[str, Any]] = {
         "expectedResults": {"keywords": ["login"], "minMatches": 2},
         "strategy": {"initialMode": "broad"},
     },
+    "command_search": {"query": "[1]", "queries": ["commit"], "limit": 3},
+    "command_describe": {"c1": "git", "c2": "merge-up", "c3": "base-branch"},
+    "command_execute": {"c1": "git", "c2": "merge-up", "c3": "base-branch", "options": {"file": "a"}},
+    "command_reload": {"agent": "climpt"},
     "search_files": {"pattern": "src/**/*.py", "path": "."},
     "get_symbols": {"path": "src", "kind": "class"},
     "analyze_structure": {"code": "[1]", "language": "python"},

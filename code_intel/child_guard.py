@@ -1,7 +1,7 @@
-"""Ends the process groups of upstreams when the gateway has died without ending them itself.
+"""Ends the process groups of programs when whoever started them has died without ending them itself.
 
-The gateway starts this file with a bare interpreter and keeps the write end of its stdin, where it says
-`+<group>` and `-<group>`. However the gateway dies, the kernel closes that pipe; what is still
+They start this file with a bare interpreter and keep the write end of its stdin, where they say
+`+<group>` and `-<group>`. However they die, the kernel closes that pipe; what is still
 listed then is terminated, and killed if that does not help. Imports nothing of the package.
 """
 
@@ -17,7 +17,7 @@ STEP = 0.02
 
 
 def main() -> None:
-    """Read until the gateway is gone, then end what it has left."""
+    """Read until they are gone, then end what they have left."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     groups: set[int] = set()

@@ -1,0 +1,184 @@
+"""What it is worth to know which command was executed for what: other questions for it, other commands, the same words.
+
+    python -m benchmarks.command_learning [--cache VECTORS] [--data DIR] [--json OUT]
+
+Sets are those of command_search. In each of some rounds half of the commands, drawn anew, are known: one of the
+questions that each answers was what it was executed for. Then all is asked that was not noted, and again what was:
+
+    known      other questions for the commands that are known: what learning is for
+    not known  questions for the other commands: learning can only do harm
+    the same   what was noted, word for word
+    planted    every question, after a file has come that has its very words for some command that is wrong
+    aimed      the same, for the three wrong commands that come first without it: the most harm
+
+Each is asked with and without experience, of words alone and of the fusion. Differences are paired; their 95 % intervals
+are of 10,000 resamples over commands, whose questions are drawn together. An offer is a question for which
+something like it was executed; it is right where the likest of those is the command that answers.
+"""
+
+import json
+import random
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.command_search import Name, Query, Set, arguments, prepared
+from benchmarks.scoring import Difference, bootstrap
+from code_intel.registry.finding import find
+from code_intel.registry.learning import Experience
+from code_intel.registry.meaning import Meanings
+from code_intel.registry.records import DEFAULT_AGENT, Key
+
+ROUNDS = 20
+SEED = 47
+DEEP = 10_000
+LISTED = 3
+
+
+class Asked(NamedTuple):
+    """One question: whose it is, its place without and with experience (0: not found), what was offered."""
+
+    command: Name
+    before: int
+    after: int
+    offered: bool
+    right: bool
+
+
+class Asker:
+    """Asks one set in one way; what is asked without experience is asked once."""
+
+    def __init__(self, of: Set, meanings: Meanings | None) -> None:
+        self.of = of
+        self._meanings = meanings
+        self._plain: dict[str, list[Name]] = {}
+
+    def plain(self, query: Query) -> list[Name]:
+        """Return what is found without experience."""
+        if query.id not in self._plain:
+            self._plain[query.id] = self._found(query, None)
+        return self._plain[query.id]
+
+    def asked(self, query: Query, experience: Experience) -> Asked:
+        """Ask one question with experience and, the first time, without."""
+        plain = self.plain(query)
+        near = experience.near(query.query)
+        right = bool(near) and near[0][0][1:] in query.relevant
+        after = self._found(query, experience) if near else plain
+        return Asked(_first(query), _place(plain, query), _place(after, query), bool(near), right)
+
+    def _found(self, query: Query, experience: Experience | None) -> list[Name]:
+        found = find(
+            self.of.loaded,
+            [query.query],
+            meanings=self._meanings,
+            experience=experience,
+            top_n=DEEP,
+        ).results
+        return [(one.command.c1, one.command.c2, one.command.c3) for one in found]
+
+
+def rounds(asker: Asker) -> Mapping[str, list[Asked]]:
+    """Return what came of all questions of all rounds, by what is known of them."""
+    draw = random.Random(SEED)
+    by_command: dict[Name, list[Query]] = {}
+    for query in asker.of.queries:
+        if query.relevant:
+            by_command.setdefault(_first(query), []).append(query)
+    rows: dict[str, list[Asked]] = {"known": [], "not known": [], "the same": []}
+    names = sorted(by_command)
+    every = [(name, query) for name in names for query in by_command[name]]
+    for _ in range(ROUNDS):
+        known = set(draw.sample(names, len(names) // 2))
+        noted = {name: draw.choice(by_command[name]) for name in sorted(known)}
+        with _experience((name, query.query) for name, query in noted.items()) as experience:
+            for name, query in every:
+                same = noted.get(name) is query
+                kind = "the same" if same else "known" if query.relevant & known else "not known"
+                rows[kind].append(asker.asked(query, experience))
+    wrong = [draw.choice([name for name in names if name not in q.relevant]) for _, q in every]
+    first = [[name for name in asker.plain(q) if name not in q.relevant][:LISTED] for _, q in every]
+    for kind, commands in {"planted": [[name] for name in wrong], "aimed": first}.items():
+        uses = [(n, q.query) for (_, q), some in zip(every, commands, strict=True) for n in some]
+        with _experience(uses) as experience:
+            rows[kind] = [asker.asked(query, experience) for _, query in every]
+    return rows
+
+
+def told(rows: Sequence[Asked]) -> dict[str, Any]:
+    """Return the figures of some questions."""
+    groups: dict[Name, list[Asked]] = {}
+    for row in rows:
+        groups.setdefault(row.command, []).append(row)
+    figures: dict[str, Any] = {"questions": len(rows)}
+    figures["offers"] = sum(row.offered for row in rows)
+    figures["right"] = sum(row.right for row in rows)
+    for measure, of in {"recall@3": _listed, "MRR": _reciprocal}.items():
+        figures[measure] = sum(of(row.before) for row in rows) / len(rows)
+        gained = [[of(row.after) - of(row.before) for row in group] for group in groups.values()]
+        figures[f"{measure} gained"] = bootstrap(gained)
+    return figures
+
+
+def main() -> None:
+    """Command line."""
+    args = arguments(__doc__)
+    figures: list[dict[str, Any]] = []
+    with prepared(args) as (sets, meanings):
+        for of in sets:
+            for way, using in {"words": None, "fusion": meanings}.items():
+                for kind, rows in rounds(Asker(of, using)).items():
+                    figures.append(
+                        {"set": of.name, "way": way, "questions are": kind, **told(rows)}
+                    )
+                    print(_line(figures[-1]), flush=True)
+    if args.json:
+        written = {"argv": sys.argv[1:], "rounds": ROUNDS, "rows": figures}
+        args.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _experience(uses: Iterable[tuple[Name, str]]) -> Iterator[Experience]:
+    """Offer the experience of a project in which these commands were executed for these features."""
+    with TemporaryDirectory() as folder:
+        experience = Experience(Path(folder))
+        for name, feature in uses:
+            assert experience.note(Key(DEFAULT_AGENT, *name), feature)
+        yield experience
+
+
+def _first(query: Query) -> Name:
+    return min(query.relevant)
+
+
+def _place(found: Sequence[Name], query: Query) -> int:
+    """Return the first place of a command that answers, 0 where there is none."""
+    return next((at for at, name in enumerate(found, 1) if name in query.relevant), 0)
+
+
+def _listed(place: int) -> float:
+    return float(0 < place <= LISTED)
+
+
+def _reciprocal(place: int) -> float:
+    return 1 / place if place else 0.0
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    head = f"{row['set']:9}{row['way']:8}{row['questions are']:11}{row['questions']:6} questions"
+    offers = f"{row['offers']:6} offers, {row['right']:5} right"
+    return f"{head}{offers}  " + "  ".join(
+        f"{measure} {row[measure]:.3f} {_shown(row[f'{measure} gained'])}"
+        for measure in ("recall@3", "MRR")
+    )
+
+
+def _shown(gained: Difference) -> str:
+    return f"{gained.mean:+.3f} [{gained.low:+.3f}, {gained.high:+.3f}]"
+
+
+if __name__ == "__main__":
+    main()

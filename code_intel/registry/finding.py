@@ -1,0 +1,233 @@
+"""Which commands fit what somebody wants to do: several rankings of a registry made one (docs/decisions/0045).
+
+| ranking | of | who is in it |
+|---|---|---|
+| words | BM25 as seed 000 has it | who has enough of what the query's words weigh |
+| reading | BM25 by stems, and of Japanese in English | the same |
+| meaning | cosines to the commands' cards | all |
+
+They are fused by rank, as seed 000 fuses queries; what several queries find is fused so once more. What was
+executed before for a feature like this lifts a command a few places. A score says how likely a command is right
+(`score`), and never rises down the list.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.errors import CodeIntelError
+from code_intel.registry import reading, rrf, score
+from code_intel.registry.learning import LIFTED, Experience, Use
+from code_intel.registry.loading import Loaded
+from code_intel.registry.meaning import NO_MODEL, Meanings, Vectors
+from code_intel.registry.records import TOP, Command
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+ENOUGH = 0.4
+"""Share of a query's words from which on a command is ranked by them, where meaning is known, too."""
+ENOUGH_ALONE = 0.1
+"""The same where words are all there is."""
+READ = 0.75
+"""What a share is worth that only a reading has: stems and a dictionary are not the words themselves."""
+DEEPEST = 200
+"""Places of a ranking that count; those behind are worth nothing that anybody would notice."""
+LEARNED = 0.1
+"""What the first place among the commands executed for this very feature is worth beside one ranking's; from
+the seventh place on it leads to the first at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A command that was found.
+
+    Attributes:
+        command: Which.
+        score: How likely it is right, 0 to 1, in seed 001's bands.
+        bm25_score: Seed 000's, the highest over the queries; 0 where it shares no word with any.
+        similarity: What its meaning alone says, 0 to 1; None without vectors.
+        ranks: Its place for each query, from 1; -1 where that query does not find it.
+        learned: What it was executed for before, if that is like this.
+    """
+
+    command: Command
+    score: float
+    bm25_score: float
+    similarity: float | None
+    ranks: tuple[int, ...]
+    learned: Use | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found, best first; `degraded` says in sentences what the ranking had to do without."""
+
+    results: tuple[Finding, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+class _View(NamedTuple):
+    """One query's look at a registry: positions best first, and of each command, shape (commands,), what is known."""
+
+    order: list[int]
+    scores: "Values"
+    bm25: "Values"
+    similarity: "Values | None"
+
+
+def find(
+    loaded: Loaded,
+    queries: Sequence[str],
+    *,
+    meanings: Meanings | None,
+    experience: Experience | None = None,
+    feature: str = "",
+    top_n: int = TOP,
+) -> Findings:
+    """Return the commands of a registry that fit, best first; none where nothing does.
+
+    Args:
+        loaded: The registry.
+        queries: The same need in one or several ways.
+        meanings: None: words only.
+        experience: What the project's commands were executed for.
+        feature: What the session is about; without it, the queries are.
+        top_n: Results at most.
+    """
+    if not loaded.index.commands or not queries:
+        return Findings()
+    vectors = meanings.of(loaded) if meanings is not None else None
+    degraded = [NO_MODEL] if meanings is None else [meanings.why_not(loaded)] * (vectors is None)
+    views = []
+    for query in queries:
+        evidence = None
+        if meanings is not None and vectors is not None:
+            try:
+                evidence = _evidence(vectors, meanings, query)
+            except CodeIntelError as error:
+                degraded.append(f"embedding: {error.message}")
+        views.append(_view(loaded, query, evidence))
+    learned = _learned(loaded, experience, feature or " ".join(queries))
+    results = _together(loaded.index.commands, views, learned, max(0, top_n))
+    return Findings(tuple(results), tuple(dict.fromkeys(filter(None, degraded))))
+
+
+def _evidence(
+    vectors: Vectors, meanings: Meanings, query: str
+) -> tuple[score.Evidence, score.Curve]:
+    """Measure what vectors say of a query.
+
+    Raises:
+        EmbeddingError: The model fails.
+        UsageError: There is nothing in the query to embed.
+    """
+    import numpy as np
+
+    asked = vectors.space.queries(meanings.question(query)[None])[0]
+    # Half a millisecond of work: threads of a BLAS would wait longer for a busy processor.
+    cosines = np.einsum("ij,j->i", vectors.rows, asked.astype(vectors.rows.dtype)).astype(
+        asked.dtype
+    )
+    seen = score.evidence(cosines, vectors.everyday @ asked)
+    return seen, score.curves()[vectors.identity]
+
+
+def _view(loaded: Loaded, query: str, meant: tuple[score.Evidence, score.Curve] | None) -> _View:
+    """Rank a registry for one query."""
+    import numpy as np
+
+    index, read = loaded.index, loaded.reading
+    said = reading.asked(query)
+    bm25 = index.scores(index.terms(query))
+    words = _shares(bm25, index.most(query))
+    ways = [_shares(read.scores(way), sum(map(read.idf, way))) for way in said.ways]
+    readings = np.max(ways, axis=0) if ways else np.zeros_like(words)
+    enough = ENOUGH_ALONE if meant is None else ENOUGH
+    rankings = [
+        _best(np.where(words >= enough, bm25, 0)),
+        _best(np.where(readings >= enough, read.scores(said.terms), 0)),
+    ]
+    if meant is None:
+        # Who shares no word with the query has the share of its reading for a score, having no other.
+        scores, similarity = np.where(bm25 > 0, words, READ * readings), None
+    else:
+        evidence, curve = meant
+        similarity = curve.at(evidence)
+        scores = np.maximum(words, similarity)
+        rankings.append(_best(evidence.cosine + 1.0))
+    order = [at for at, _, _ in rrf.fused(rankings) if scores[at] >= score.FLOOR]
+    return _View(order, scores, bm25, similarity)
+
+
+def _shares(scores: "Values", most: float) -> "Values":
+    """Return BM25 scores as shares of the most there could be; 0 for a query without terms."""
+    import numpy as np
+
+    return np.minimum(1.0, scores / most) if most > 0 else np.zeros_like(scores)
+
+
+def _best(values: "Values") -> list[int]:
+    """Return the positions of the highest values above 0, best first; of equal ones the registry's first."""
+    import numpy as np
+
+    found = np.flatnonzero(values > 0)
+    if len(found) > DEEPEST:
+        least = np.partition(values[found], -DEEPEST)[-DEEPEST]
+        found = found[values[found] >= least]
+    order: list[int] = found[np.argsort(-values[found], kind="stable")][:DEEPEST].tolist()
+    return order
+
+
+def _learned(
+    loaded: Loaded, experience: Experience | None, feature: str
+) -> dict[int, tuple[float, Use]]:
+    """Return what of this registry was executed for features like this one, by position: likeness and use, best first."""
+    near = experience.near(feature) if experience is not None else []
+    here = [row for row in near if row[0] in loaded.positions]
+    return {loaded.positions[key]: (share, use) for key, share, use in here[:LIFTED]}
+
+
+def _together(
+    commands: Sequence[Command],
+    views: Sequence[_View],
+    learned: dict[int, tuple[float, Use]],
+    top_n: int,
+) -> list[Finding]:
+    """Make one ranking of what all queries found, and of what was learned; return its first ones."""
+    fused = rrf.fused([view.order for view in views])
+    ranks = {at: places for at, _, places in fused}
+    worth = {at: value for at, value, _ in fused}
+    for place, (at, (likeness, _)) in enumerate(learned.items(), start=1):
+        worth[at] = worth.get(at, 0.0) + LEARNED * likeness * len(views) / (rrf.K + place)
+    order = sorted(worth, key=lambda at: -worth[at])
+    scores = _scores(views, list(worth), order)
+    nowhere = (rrf.NOT_FOUND,) * len(views)
+    found: list[Finding] = []
+    for at, score_of_it in zip(order[:top_n], scores, strict=False):
+        known = [float(view.similarity[at]) for view in views if view.similarity is not None]
+        found.append(
+            Finding(
+                commands[at],
+                score_of_it,
+                max(float(view.bm25[at]) for view in views),
+                max(known) if known else None,
+                ranks.get(at, nowhere),
+                learned[at][1] if at in learned else None,
+            )
+        )
+    return found
+
+
+def _scores(views: Sequence[_View], without: Sequence[int], order: Sequence[int]) -> list[float]:
+    """Return the score of each place of `order`, never rising, as in `without`, the order without experience.
+
+    Whom experience lifts is said to be as good as those it passes: they do not look worse for it.
+    """
+    own = (max(float(view.scores[at]) for view in views) for at in without)
+    falling = dict(zip(without, accumulate(own, min), strict=True))
+    return [*accumulate((falling[at] for at in reversed(order)), max)][::-1]

@@ -1,0 +1,283 @@
+"""Which command was executed for which feature, and so which fits a feature like it (docs/decisions/0047).
+
+`.code-intel/commands.json` has a row a command and feature: how often, and when last. People may read and change it, a
+repository may have brought it: what it says is data, checked row by row, and all that it can do is lift a command that
+the registry has. Nothing here is worth an error to whoever executes a command, so noting answers whether it was kept.
+"""
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from code_intel import durable
+from code_intel.chunking.lexicon import unread
+from code_intel.config.reading import regular
+from code_intel.errors import BusyError, StorageError
+from code_intel.ignored import FOLDER
+from code_intel.learned.english import Idea, covered, ideas, stems
+from code_intel.learned.pairs import set_aside
+from code_intel.redaction import masked
+from code_intel.registry.records import Key
+from code_intel.text import without_hidden
+
+FILE = "commands.json"
+VERSION = 1
+MOST = 500
+"""Uses that are kept, those of last; a project has some dozens of commands and asks for each in a few ways."""
+MOST_BYTES = 4 << 20
+LONGEST = 300
+"""Characters of a feature, and of a name."""
+READ = 4_000
+"""Characters of a feature that are looked at."""
+MOST_TIMES = 1_000_000
+LEAST = 0.06
+"""Likeness below which two features have words in common by chance; chosen with what it is worth (docs/decisions/0047)."""
+LIFTED = 2
+"""Commands at most that one feature lifts: what is first without them stays among the first three, whoever wrote the file."""
+ALIKE = 0.99
+"""Most that features are alike which are not the same."""
+PATIENCE = 2.0
+"""Seconds that a change waits for another process: whoever executed a command waits for its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A command was executed for a feature.
+
+    Attributes:
+        agent, c1, c2, c3: The command.
+        feature: What it was executed for, in the words of whoever asked.
+        times: How often.
+        last: When last, ISO 8601 with its zone.
+    """
+
+    agent: str
+    c1: str
+    c2: str
+    c3: str
+    feature: str
+    times: int
+    last: str
+
+    @property
+    def key(self) -> Key:
+        """The command's name."""
+        return Key(self.agent, self.c1, self.c2, self.c3)
+
+
+class _Said(NamedTuple):
+    """What a feature is about: the text itself, its ideas in English, and all stems of those."""
+
+    folded: str
+    ideas: tuple[Idea, ...]
+    stems: frozenset[str]
+
+
+class Kept(NamedTuple):
+    """What the file says; `damage` is why it is put aside before it is next written, a `newer` one is left alone."""
+
+    uses: tuple[Use, ...] = ()
+    damage: str = ""
+    newer: bool = False
+
+    @property
+    def note(self) -> str:
+        """Why it says nothing, a sentence; empty where nothing is wrong."""
+        if self.newer:
+            return f"{FILE} was written by a newer version and is left alone."
+        return f"{FILE} cannot be read: {self.damage}." if self.damage else ""
+
+
+class Experience:
+    """The uses of a project's commands; any number of threads and processes may note and ask.
+
+    Args:
+        root: Of the project.
+        now: The time, aware.
+        patience: Seconds that a change waits for another process.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        patience: float = PATIENCE,
+    ) -> None:
+        self.path = root / FOLDER / FILE
+        self._now = now
+        self._patience = patience
+        self._read: tuple[object, Kept] = (None, Kept())
+
+    def note(self, key: Key, feature: str) -> bool:
+        """Keep that a command was executed, successfully, for a feature; return whether it could be kept.
+
+        False for a feature without words, on a read-only project, while another process writes for too long, and where a
+        newer version wrote the file.
+        """
+        told = cleaned(feature)
+        if not told:
+            return False
+
+        def noted(uses: Iterable[Use]) -> list[Use]:
+            others = {(one.key, _folded(one.feature)): one for one in uses}
+            old = others.pop((key, _folded(told)), None)
+            times = min(MOST_TIMES, (old.times if old else 0) + 1)
+            return [Use(*key, told, times, self._stamp()), *others.values()]
+
+        with suppress(StorageError, BusyError):
+            return self._change(noted)
+        return False
+
+    def uses(self) -> list[Use]:
+        """Return what is kept, the latest first; nothing where the file is missing or damaged."""
+        return list(self.kept().uses)
+
+    def near(self, feature: str) -> list[tuple[Key, float, Use]]:
+        """Return the commands that were executed for features like this one, best first, each with its likest use.
+
+        Likeness is 1 for the same feature, else the share of the one's ideas that the other has, by their rarity and
+        whether in Japanese or in English, times the same the other way round; below LEAST nothing is alike.
+        """
+        asked = _said(cleaned(feature))
+        if not asked.folded:
+            return []
+        found: dict[Key, tuple[float, Use]] = {}
+        for use in self.kept().uses:
+            share = _likeness(asked, _said(use.feature))
+            old = found.get(use.key)
+            if share >= LEAST and (old is None or (share, use.times) > (old[0], old[1].times)):
+                found[use.key] = (share, use)
+        rows = [(key, share, use) for key, (share, use) in found.items()]
+        return sorted(rows, key=lambda row: (-row[1], -row[2].times))
+
+    def forget(self, key: Key | None = None, feature: str = "") -> int:
+        """Take out the uses of a command, of a feature, of a command for a feature, or all; return how many.
+
+        Raises:
+            StorageError: The file cannot be written, or a newer version wrote it.
+            BusyError: Another process writes for too long.
+        """
+        about = _folded(cleaned(feature))
+
+        def is_meant(use: Use) -> bool:
+            return key in {None, use.key} and (not about or _folded(use.feature) == about)
+
+        gone = 0
+
+        def without(uses: Iterable[Use]) -> list[Use]:
+            nonlocal gone
+            listed = list(uses)
+            left = [use for use in listed if not is_meant(use)]
+            gone = len(listed) - len(left)
+            return left
+
+        if self.path.exists() and not self._change(without):
+            raise StorageError(
+                f"{FILE} was written by a newer version.", hint="Use the newer code-intel for it."
+            )
+        return gone
+
+    def kept(self) -> Kept:
+        """Return what the file says, read again when it has changed; never raises."""
+        try:
+            at = self.path.lstat()
+        except OSError:
+            return Kept()
+        state = (at.st_mtime_ns, at.st_size, at.st_ino)
+        known, kept = self._read
+        if known != state:
+            kept = _parsed(self.path, self._now())
+            self._read = (state, kept)
+        return kept
+
+    def _change(self, change: Callable[[Iterable[Use]], list[Use]]) -> bool:
+        with durable.locked(self.path.with_name(f"{FILE}.lock"), self._patience):
+            old = _parsed(self.path, self._now()) if self.path.exists() else Kept()
+            if old.newer:
+                return False
+            if old.damage:
+                set_aside(self.path, self._now())
+            new = change(old.uses)[:MOST]
+            if new != [*old.uses]:
+                durable.replace(self.path, _dumped(new))
+        return True
+
+    def _stamp(self) -> str:
+        return self._now().astimezone(UTC).isoformat(timespec="seconds")
+
+
+def cleaned(feature: str) -> str:
+    """Return a feature as it is kept and shown: one line of bounded length, no secrets, nothing that nobody can see."""
+    # Masked before it is cut: half a secret is not known for one.
+    return masked(without_hidden(" ".join(feature[:READ].split())))[:LONGEST].strip()
+
+
+def _parsed(path: Path, now: datetime) -> Kept:
+    """Read the file; a damaged one says why, in words of ours."""
+    try:
+        if path.is_symlink():
+            return Kept(damage="it is a link")
+        document = json.loads(regular(path, MOST_BYTES))
+        rows = document["uses"]
+        if document["version"] > VERSION:
+            return Kept(newer=True)
+        if not isinstance(rows, list):
+            return Kept(damage="uses is no list")
+    except OSError as error:
+        return Kept(damage=error.strerror or str(error))
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return Kept(damage="it is no JSON object with version and uses")
+    found = [use for row in rows[: 2 * MOST] if (use := _use(row, now))]
+    found.sort(key=lambda use: use.last, reverse=True)
+    return Kept(tuple(found[:MOST]))
+
+
+def _use(row: Any, now: datetime) -> Use | None:
+    """Return a row as a use, None for what is none; one of the future is as of now, or it would never be replaced."""
+    try:
+        names = [row[name] for name in ("agent", "c1", "c2", "c3")]
+        feature, times = cleaned(row["feature"]), row["times"]
+        last = min(datetime.fromisoformat(row["last"]).astimezone(UTC), now.astimezone(UTC))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    good = all(isinstance(name, str) and 0 < len(name) <= LONGEST for name in names)
+    if not good or not feature or type(times) is not int or times < 1:
+        return None
+    agent, c1, c2, c3 = names
+    return Use(
+        agent, c1, c2, c3, feature, min(times, MOST_TIMES), last.isoformat(timespec="seconds")
+    )
+
+
+def _dumped(uses: Iterable[Use]) -> bytes:
+    """Return the file's bytes, a use a line, so that people can read and compare it."""
+    rows = ",\n".join(f"  {json.dumps(asdict(use), ensure_ascii=False)}" for use in uses)
+    text = f'{{\n "version": {VERSION},\n "uses": [\n{rows}\n ]\n}}\n'
+    return text.encode("utf-8", "replace")
+
+
+def _folded(feature: str) -> str:
+    return unicodedata.normalize("NFKC", feature).casefold()
+
+
+@lru_cache(maxsize=4 * MOST)
+def _said(feature: str) -> _Said:
+    unknown = (frozenset({run}) for run in unread(feature))
+    said = (*ideas(feature), *unknown)
+    return _Said(_folded(feature), said, stems(said))
+
+
+def _likeness(one: _Said, other: _Said) -> float:
+    """Return how alike two features are, 0 to 1, whichever of them is asked about."""
+    if one.folded == other.folded:
+        return 1.0
+    if one.stems.isdisjoint(other.stems):
+        return 0.0
+    there, back = covered(one.ideas, other.stems), covered(other.ideas, one.stems)
+    return min(ALIKE, there * back)

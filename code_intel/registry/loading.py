@@ -1,0 +1,247 @@
+"""The registries of a project: found, read once a state of their files, checked (seed 000; docs/decisions/0044).
+
+A file that is as it was is not read again; one that is not is, at the next call. Nothing is ever written: who has no
+config has the default one.
+"""
+
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from code_intel.errors import RegistryError
+from code_intel.index.reading import opened_straight
+from code_intel.registry import checking, place, reading
+from code_intel.registry.bm25 import Index
+from code_intel.registry.checking import Malformed
+from code_intel.registry.records import DEFAULT_AGENT, Key, Registry
+
+ALL = "*"
+"""Every agent, for `reload`."""
+MAX_BYTES = 8 * 1024 * 1024
+MAX_CONFIG_BYTES = 256 * 1024
+MOST_KEPT = 4 * MAX_BYTES
+"""Bytes of files that are remembered as read, those read last; each takes some eight times as much memory."""
+DEFAULT: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
+"""What a missing config means (seed 000)."""
+RECENT = 2.0
+"""Seconds: a file changed since may change again within what its disk tells as one time (FAT: 2 s)."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A registry as its file had it; `digest` is of that content."""
+
+    registry: Registry
+    digest: str
+
+    @cached_property
+    def index(self) -> Index:
+        """Its words, counted when they are first asked for."""
+        return Index(self.registry.commands)
+
+    @cached_property
+    def reading(self) -> Index:
+        """The same in stems, and in English (`reading`)."""
+        return reading.index(self.registry.commands)
+
+    @cached_property
+    def positions(self) -> Mapping[Key, int]:
+        """Where in the index each command is."""
+        return {command.key: position for position, command in enumerate(self.index.commands)}
+
+
+class _Stamp(NamedTuple):
+    """What of a file tells that it is another, or has changed."""
+
+    real: Path
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+class _Kept(NamedTuple):
+    path: Path
+    stamp: _Stamp
+    digest: str
+    is_settled: bool
+    value: Any
+
+
+class Registries:
+    """The registries of one project, for any number of threads.
+
+    Args:
+        root: The project.
+        home: Where else registries are looked for; the user's home, unless given.
+        recent: Seconds since its last change, within which a file is read again and compared.
+    """
+
+    def __init__(self, root: Path, home: Path | None = None, *, recent: float = RECENT) -> None:
+        self._within = place.roots(root, home)
+        self._recent = recent
+        self._kept: dict[str, _Kept] = {}
+        self._lock = threading.RLock()
+
+    def agents(self) -> tuple[str, ...]:
+        """Return the names of all agents, in the order of the config.
+
+        Raises:
+            RegistryError: The config cannot be used.
+        """
+        with self._lock:
+            return tuple(self._config())
+
+    def of(self, agent: str = DEFAULT_AGENT) -> Loaded:
+        """Return an agent's registry, as its file is now.
+
+        Raises:
+            RegistryError: There is no such agent, or config or registry cannot be used: names the file and, in
+                `details`, the entry and the field.
+        """
+        with self._lock:
+            path, written = self._place(agent)
+            if path is None:
+                missing = place.candidates(written, self._within)[0]
+                hint = f"Put one there, as docs/command-registry.md shows, or name another in {place.CONFIG}."
+                raise self._error(missing, "File not found", hint)
+
+            def made(data: bytes, digest: str) -> Loaded:
+                return Loaded(checking.registry(checking.parsed(data), agent, path), digest)
+
+            return self._read(agent, path, MAX_BYTES, made)
+
+    def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[Loaded]:
+        """Read an agent's registry again, or those of all agents (`*`), whatever their files look like.
+
+        One after the other, as they are asked for: together they may be more than there is room for.
+
+        Raises:
+            RegistryError: As `of` does, at the first that cannot be used.
+        """
+        with self._lock:
+            self._kept.clear() if agent == ALL else self._kept.pop(agent, None)
+            return map(self.of, self.agents() if agent == ALL else (agent,))
+
+    def _config(self) -> Mapping[str, str]:
+        path = place.first(place.CONFIG, self._within)
+        if path is None:
+            return DEFAULT
+        return self._read(
+            place.CONFIG,
+            path,
+            MAX_CONFIG_BYTES,
+            lambda data, _: checking.registries(checking.parsed(data)),
+        )
+
+    def _place(self, agent: str) -> tuple[Path | None, str]:
+        """Return the file of an agent's registry, if there is one, and what the config calls it."""
+        config = self._config()
+        path = place.first(place.CONFIG, self._within) or self._within[0] / place.CONFIG
+        if agent not in config:
+            known = ", ".join(config) or "none"
+            raise RegistryError(
+                f"There is no such agent; there is: {known}.",
+                hint=f"Name one that is there, or add it to {place.CONFIG}.",
+                details={
+                    "path": place.shown(path, self._within),
+                    "details": f"registries has no such agent; it has: {known}",
+                },
+            )
+        if not place.candidates(config[agent], self._within):
+            raise self._error(
+                path, f"registries.{agent} leads outside the project and the home folder"
+            )
+        return place.first(config[agent], self._within), config[agent]
+
+    def _read(self, key: str, path: Path, most: int, made: Callable[[bytes, str], T]) -> T:
+        """Return what a file is read as, from memory where the file is as it was; what is wrong with it, too."""
+        try:
+            value = self._known(key, path, most, made)
+        except Malformed as error:
+            raise self._error(path, str(error)) from None
+        except OSError as error:
+            raise self._error(path, _said(error)) from None
+        if isinstance(value, Malformed):
+            raise self._error(path, str(value))
+        return value
+
+    def _known(
+        self, key: str, path: Path, most: int, made: Callable[[bytes, str], T]
+    ) -> T | Malformed:
+        real = place.confined(path, self._within)
+        if real is None:
+            raise Malformed("It leads outside the project and the home folder")
+        kept = self._kept.get(key)
+        if kept and kept.path != path:
+            kept = None
+        value: T | Malformed
+        if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116 - of one moment
+            value = kept.value
+            return value
+        data, stamp = _content(real, most)
+        digest = hashlib.sha256(data).hexdigest()
+        value = kept.value if kept and kept.digest == digest else _outcome(made, data, digest)
+        latest = max(stamp.modified, stamp.changed) / 1e9
+        is_settled = abs(time.time() - latest) > self._recent
+        self._kept.pop(key, None)
+        self._kept[key] = _Kept(path, stamp, digest, is_settled, value)
+        while sum(kept.stamp.size for kept in self._kept.values()) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
+        return value
+
+    def _error(self, path: Path, reason: str, hint: str | None = None) -> RegistryError:
+        shown = place.shown(path, self._within)
+        said = place.mentioned(path, self._within, "A registry that the config names")
+        return RegistryError(
+            f"{said} cannot be used: {reason}.",
+            hint=hint,
+            details={"path": shown, "details": reason},
+        )
+
+
+def _outcome(made: Callable[[bytes, str], T], data: bytes, digest: str) -> T | Malformed:
+    try:
+        return made(data, digest)
+    except Malformed as error:
+        return Malformed(str(error))  # without the frames in which it was raised
+
+
+def _content(real: Path, most: int) -> tuple[bytes, _Stamp]:
+    """Return a regular file's bytes, as they were at one moment, and what tells that moment from others."""
+    for _ in range(2):
+        with os.fdopen(opened_straight(str(real)), "rb") as file:
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise Malformed("It is no regular file")
+            if before.st_size > most:
+                raise Malformed(f"It is larger than {most // 1024:,} KiB")
+            data = file.read(most + 1)
+            after = os.fstat(file.fileno())
+        if _stamp(real, before) == _stamp(real, after) and len(data) == after.st_size:
+            return data, _stamp(real, after)
+    raise Malformed("It changed while it was read")
+
+
+def _stamp(real: Path, found: os.stat_result) -> _Stamp:
+    return _Stamp(
+        real, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    )
+
+
+def _said(error: OSError) -> str:
+    """Return what the system says, in the words of seed 001 where it has some."""
+    return (
+        "File not found" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+    )

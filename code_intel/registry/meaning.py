@@ -1,0 +1,317 @@
+"""What commands mean: their vectors, made in the background when they are first needed, and those of questions.
+
+Vectors of commands are kept in the user's cache by text, so a registry that changed a little is soon ready
+again. Until all of a registry's are there it has none: commands without a vector would stand behind those that
+have one (docs/decisions/0045).
+"""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.words import split_identifier
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import CodeIntelError, EmbeddingError
+from code_intel.forest.question import embedded
+from code_intel.learned.calibration import Space, fitted
+from code_intel.registry.loading import Loaded
+from code_intel.registry.records import Command
+from code_intel.registry.score import curves, everyday
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float32]
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 3.0
+"""Seconds that a search waits for a small registry's vectors: once a process, while its model is loaded."""
+WAITED_FOR = 200
+"""Texts without a vector up to which a registry is small; more take longer than anybody waits."""
+BATCH = 64
+BLOCK = 1_024
+"""Vectors that are brought into the space at a time: on the way there they take six times their room."""
+RETRY_SECONDS = 10.0
+"""After which a model that failed is tried again."""
+STOP_SECONDS = 5.0
+TOLD_SECONDS = 0.2
+REGISTRIES = 8
+"""Whose vectors are held at a time."""
+QUESTIONS = 256
+"""Questions whose vectors are held."""
+
+NO_MODEL = "embedding: words only, since there is no model"
+UNCALIBRATED = "embedding: words only, since no score is calibrated for {}"
+LOADING = "embedding: words only, while the model is loaded; search again in a moment"
+PENDING = "embedding: words only, until {:,} more of {:,} commands have their vectors"
+
+
+class Vectors(NamedTuple):
+    """What the commands of a registry mean.
+
+    Attributes:
+        identity: Of the engine that made them.
+        rows: One a command of `Loaded.index.commands`, of length 1 in `space`; shape (commands, dimensions).
+        everyday: Matters that no command is for, likewise.
+        space: Where they are compared with questions.
+    """
+
+    identity: str
+    rows: "Rows"
+    everyday: "Rows"
+    space: Space
+
+
+@dataclass(eq=False)
+class _Job:
+    """A registry whose vectors are wanted.
+
+    Attributes:
+        missing: Texts without a vector; None until the cache has been asked.
+        counted: Set when `missing` is known.
+        over: Set when the vectors are there, or will not be.
+        failed: When, and the reason.
+    """
+
+    identity: str
+    digest: str
+    whose: str
+    texts: tuple[str, ...]
+    known: "dict[str, Rows]" = field(default_factory=dict)
+    missing: int | None = None
+    counted: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
+    failed: tuple[float, str] | None = None
+
+    def is_for(self, identity: str, digest: str, retry: float) -> bool:
+        """Say whether this job is what is wanted, and is not to be tried again."""
+        tried = self.failed is None or time.monotonic() < self.failed[0] + retry
+        return tried and (self.identity, self.digest) == (identity, digest)
+
+    def fail(self, why: str) -> None:
+        """End it without vectors."""
+        self.failed = (time.monotonic(), why)
+        self.end()
+
+    def end(self) -> None:
+        """Let whoever waits go on."""
+        self.counted.set()
+        self.over.set()
+
+
+class Meanings:
+    """The vectors of registries and of questions; safe for threads.
+
+    Args:
+        embedder: The process's; one that makes the forest's passages is quick.
+        cache: The user's.
+        patience: Seconds that a search waits at most; who answers once and ends has more of it than a server.
+        retry: Seconds after which a model that failed is tried again.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        cache: VectorCache,
+        patience: float = PATIENCE,
+        retry: float = RETRY_SECONDS,
+    ) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self._patience = patience
+        self._retry = retry
+        self._lock = threading.Lock()
+        self._ready: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._asked: OrderedDict[tuple[str, str], Rows] = OrderedDict()
+        self._jobs: dict[str, _Job] = {}
+        self._worker: threading.Thread | None = None
+        self._closed = False
+
+    def of(self, loaded: Loaded) -> Vectors | None:
+        """Return the vectors of a registry; None while they are made, or where there can be none (`why_not`)."""
+        job = self._wanted(loaded)
+        if job is not None:
+            until = time.monotonic() + self._patience
+            job.counted.wait(min(1.0, self._patience))
+            if job.missing is not None and job.missing <= WAITED_FOR:
+                job.over.wait(max(0.0, until - time.monotonic()))
+        with self._lock:
+            return self._ready.get((self._embedder.identity, loaded.digest))
+
+    def complete(self, loaded: Loaded, told: Callable[[int, int], None]) -> str:
+        """Wait until a registry has its vectors, or cannot have them; return why not, as `why_not` does.
+
+        `told` learns every now and then how many texts have theirs, of how many.
+        """
+        job = self._wanted(loaded)
+        while job is not None and not job.over.wait(TOLD_SECONDS):
+            total = len(job.texts)
+            told(0 if job.missing is None else total - job.missing, total)
+        return self.why_not(loaded)
+
+    def pending(self, loaded: Loaded) -> int:
+        """Return how many commands of a registry have no vector yet."""
+        with self._lock:
+            if (self._embedder.identity, loaded.digest) in self._ready:
+                return 0
+            job = self._jobs.get(_whose(loaded))
+        left = job.missing if job is not None and job.digest == loaded.digest else None
+        total = len(loaded.index.commands)
+        return total if left is None else min(left, total)
+
+    def why_not(self, loaded: Loaded) -> str:
+        """Say why a registry has no vectors; empty where it has them, or has no commands."""
+        identity, total = self._embedder.identity, len(loaded.index.commands)
+        with self._lock:
+            job = self._jobs.get(_whose(loaded))
+            if (identity, loaded.digest) in self._ready or not total:
+                return ""
+        if not identity:
+            return NO_MODEL
+        if not _calibrated(identity):
+            return UNCALIBRATED.format(identity)
+        if job is not None and job.failed is not None:
+            return f"embedding: {job.failed[1]}"
+        return PENDING.format(left, total) if (left := self.pending(loaded)) else LOADING
+
+    def question(self, query: str) -> "Rows":
+        """Return the vector of a question, shape (dimensions,), of length 1; the last ones are remembered.
+
+        Raises:
+            EmbeddingError: The model fails.
+            UsageError: There is nothing in it to embed.
+        """
+        query = " ".join(query.split())  # a space at its end is another question to a model
+        key = (self._embedder.identity, query)
+        with self._lock:
+            known = self._asked.get(key)
+        if known is not None:
+            return known
+        vector = embedded(self._embedder, query)
+        with self._lock:
+            self._asked[key] = vector
+            while len(self._asked) > QUESTIONS:
+                self._asked.popitem(last=False)
+        return vector
+
+    def close(self) -> None:
+        """End the work; the vectors made so far stay in the cache."""
+        with self._lock:
+            self._closed = True
+            jobs, self._jobs = list(self._jobs.values()), {}
+            worker = self._worker
+        for job in jobs:
+            job.end()
+        if worker is not None:
+            worker.join(STOP_SECONDS)
+
+    def _wanted(self, loaded: Loaded) -> _Job | None:
+        """Return the job that makes a registry's vectors, new if need be; None where there is nothing to do."""
+        identity, whose = self._embedder.identity, _whose(loaded)
+        if not loaded.index.commands or not _calibrated(identity):
+            return None
+        with self._lock:
+            job = self._jobs.get(whose)
+            if self._closed or (identity, loaded.digest) in self._ready:
+                return None
+            if job is not None and job.is_for(identity, loaded.digest, self._retry):
+                return job
+            if job is not None:
+                job.end()  # the registry has changed, or its model, or the model failed a while ago
+            job = _Job(
+                identity, loaded.digest, whose, (*map(card, loaded.index.commands), *everyday())
+            )
+            self._jobs[whose] = job
+            if self._worker is None or not self._worker.is_alive():
+                self._worker = threading.Thread(
+                    target=self._work, name="embed commands", daemon=True
+                )
+                self._worker.start()
+            return job
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._step(job)
+            except CodeIntelError as error:
+                job.fail(error.message)
+            except Exception as error:  # a defect, or no memory: nobody shall wait for it for ever
+                logger.exception("vectors of commands failed")
+                job.fail(f"words only, since {type(error).__name__} came up")
+
+    def _next(self) -> _Job | None:
+        """Return the job with the least to do; with none left, the thread that asks ends."""
+        with self._lock:
+            waiting = [job for job in self._jobs.values() if not job.over.is_set()]
+            if not waiting:
+                self._worker = None
+                return None
+            return min(waiting, key=lambda job: job.missing or 0)
+
+    def _step(self, job: _Job) -> None:
+        """Ask the cache, or make one batch, or have it all."""
+        if job.missing is None:
+            size = self._embedder.dimensions
+            cached = self._cache.get(job.identity, job.texts)
+            job.known = {text: row for text, row in cached.items() if row.shape == (size,)}
+            job.missing = len(set(job.texts) - set(job.known))
+            job.counted.set()
+            return
+        left = [text for text in dict.fromkeys(job.texts) if text not in job.known]
+        if left:
+            made = self._embedder.passages(left[:BATCH])
+            if self._embedder.identity != job.identity:
+                raise EmbeddingError("The model of passages has changed; search again.")
+            new = dict(zip(left[:BATCH], made, strict=True))
+            self._cache.put(job.identity, new)
+            job.known.update(new)
+            job.missing = len(left) - len(new)
+            return
+        self._embedder.queries([job.texts[0]])  # so that the next question waits for no model
+        self._publish(job)
+
+    def _publish(self, job: _Job) -> None:
+        import numpy as np
+
+        calibration = fitted(job.identity)
+        assert calibration is not None  # noqa: S101 - else nothing was begun
+        space, blocks = calibration.space, range(0, len(job.texts), BLOCK)
+        rows = np.concatenate(
+            [
+                space.passages(
+                    np.stack([job.known[text] for text in job.texts[at : at + BLOCK]])
+                ).astype(np.float32)
+                for at in blocks
+            ]
+        )
+        job.known = {}
+        commands = len(rows) - len(everyday())
+        with self._lock:
+            if self._jobs.get(job.whose) is job:
+                vectors = Vectors(job.identity, rows[:commands], rows[commands:], space)
+                self._ready[job.identity, job.digest] = vectors
+                while len(self._ready) > REGISTRIES:
+                    self._ready.popitem(last=False)
+                del self._jobs[job.whose]
+        job.end()
+
+
+def card(command: Command) -> str:
+    """Return the text that a question is compared with: the names in words, then the description."""
+    return f"{split_identifier(command.name).lower()}. {command.description}"
+
+
+def _calibrated(identity: str) -> bool:
+    """Say whether vectors of an engine can be compared and scored."""
+    return identity in curves() and fitted(identity) is not None
+
+
+def _whose(loaded: Loaded) -> str:
+    return f"{loaded.registry.agent}\n{loaded.registry.path}"

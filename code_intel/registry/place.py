@@ -1,0 +1,88 @@
+"""Where registries lie, and what of a disk they may be (seed 000, Registry Loading).
+
+    .agent/climpt/config/registry_config.json    which agents there are, and the registry of each
+    .agent/climpt/registry.json                  the registry of `climpt`, unless the config names another
+    .agent/climpt/prompts/                       beside a registry: the prompts of its commands
+
+Each is looked for in the project, then in the user's home. A repository may carry a config that names any file, or a
+link in its place: what is read is really inside the one or the other.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from code_intel.config.reading import named
+from code_intel.config.settings import COMMANDS_FOLDER
+from code_intel.index.reading import real_path
+from code_intel.text import visible
+
+CONFIG = f"{COMMANDS_FOLDER}/config/registry_config.json"
+REGISTRY = f"{COMMANDS_FOLDER}/registry.json"
+PROMPTS = "prompts"
+
+
+def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
+    """Return what registries are looked for in: the project, then the home of the user, or the one given.
+
+    A home that is the root of a disk, as services have, would confine nothing and is none.
+    """
+    project = root.absolute()
+    told = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser fails without a home
+    if not told.is_absolute() or real_path(told) == Path(told.anchor):
+        return (project,)
+    return project, told
+
+
+def candidates(name: str, within: Sequence[Path]) -> tuple[Path, ...]:
+    """Return what a name means, relative to each folder; what would not be in any of them is left out."""
+    paths = (root / name for root in within)
+    return tuple(path for path in paths if _is_in(Path(os.path.normpath(path)), within))
+
+
+def first(name: str, within: Sequence[Path]) -> Path | None:
+    """Return the first of the candidates that is there; a link to nothing is."""
+    return next(filter(os.path.lexists, candidates(name, within)), None)
+
+
+def confined(path: Path, within: Sequence[Path]) -> Path | None:
+    """Return where a path really is, or None where that is in none of the folders.
+
+    Raises:
+        OSError: It cannot be followed.
+    """
+    real = real_path(path)
+    return real if _is_in(real, [real_path(root) for root in within]) else None
+
+
+def shown(path: Path, within: Sequence[Path]) -> str:
+    """Return a path as messages have it: relative to the project, else `~/…`, else whole."""
+    plain = Path(os.path.normpath(path))
+    for root, prefix in zip(within, ("", "~/"), strict=False):
+        if plain.is_relative_to(root):
+            return visible(prefix + plain.relative_to(root).as_posix())
+    return visible(str(plain))
+
+
+def mentioned(path: Path, within: Sequence[Path], otherwise: str) -> str:
+    """Return a path as a message of ours may have it: as shown, or `otherwise` where it may be a sentence.
+
+    A repository's config names it, and what files say stands in fields of data alone (docs/decisions/0020).
+    """
+    told = shown(path, within)
+    plain = all(named(part) == part for part in told.removeprefix("~/").split("/"))
+    return told if plain else otherwise
+
+
+def has_registry(root: Path) -> bool:
+    """Whether a project has a registry of its own, or a config that names some; the home does not count."""
+    return any(os.path.lexists(root / name) for name in (CONFIG, REGISTRY))
+
+
+def prompts_of(registry_path: Path) -> Path:
+    """Return the folder of the prompts that belong to a registry's commands."""
+    return registry_path.parent / PROMPTS
+
+
+def _is_in(path: Path, folders: Sequence[Path]) -> bool:
+    return any(map(path.is_relative_to, folders))

@@ -1,0 +1,180 @@
+"""One run of a program that is not trusted to be whole, quick, or sparing of words.
+
+It gets an argument vector and no shell, a process group of its own, an environment without secrets, a deadline, and
+is read within bounds; it and its children end with the call (docs/decisions/0046).
+"""
+
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from code_intel import processes
+from code_intel.redaction import masked
+from code_intel.text import visible
+
+MAX_OUTPUT = 256 * 1024
+"""Bytes of stdout that are shown; what is beyond is not read."""
+MAX_MESSAGE = 4096
+"""Bytes of stderr that are shown."""
+HEARD = 4 * MAX_MESSAGE
+"""Bytes of either end of stderr that are kept: secrets are masked before it is cut."""
+FLOOD = 4 << 20
+"""Bytes of stderr after which a program is ended."""
+LAST_WORDS = 0.3
+"""Seconds to read on when a program has ended and what it started holds its outputs open."""
+STEP = 0.05
+"""Seconds until it is asked again whether a program has ended: not every Python tells while outputs are open."""
+TELL = 5.0
+"""Seconds between reports of progress."""
+LEFT_OUT = "\n...\n"
+
+Report = Callable[[float, float | None, str], Awaitable[None]]
+
+
+@dataclass
+class Ends:
+    """The beginning and the end of an output."""
+
+    first: bytearray = field(default_factory=bytearray)
+    last: bytearray = field(default_factory=bytearray)
+    size: int = 0
+
+    def add(self, part: bytes) -> None:
+        """Keep a part of it."""
+        room = HEARD - len(self.first)
+        self.first += part[:room]
+        self.last += part[room:]
+        del self.last[:-HEARD]
+        self.size += len(part)
+
+    def text(self) -> str:
+        """Return both as they are shown: secrets masked, nothing hidden, no longer than `MAX_MESSAGE`."""
+        whole = self.size == len(self.first) + len(self.last)
+        data = self.first + (b"" if whole else LEFT_OUT.encode()) + self.last
+        said = visible(masked(data.decode("utf-8", "replace")), keep="\n\t").strip().encode()
+        if len(said) > MAX_MESSAGE:
+            half = MAX_MESSAGE // 2 - 4
+            said = LEFT_OUT.encode().join((said[:half], said[-half:]))
+        return said.decode("utf-8", "ignore")
+
+
+@dataclass
+class Heard:
+    """What was read of a run.
+
+    Attributes:
+        stdout: One byte more than is shown, at the most.
+        stderr: Both ends of it.
+        code: As the system says it; None where it did not end by itself.
+        late: Whether it took too long.
+        drained: Set once nobody can write any more.
+    """
+
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: Ends = field(default_factory=Ends)
+    code: int | None = None
+    late: bool = False
+    drained: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def cut(self) -> bool:
+        """Whether there was more on stdout than is shown."""
+        return len(self.stdout) > MAX_OUTPUT
+
+    @property
+    def flooded(self) -> bool:
+        """Whether there was more on stderr than anybody writes."""
+        return self.stderr.size > FLOOD
+
+    def take(self, part: bytes) -> None:
+        """Keep a part of stdout."""
+        self.stdout += part[: MAX_OUTPUT + 1 - len(self.stdout)]
+
+    async def read(self, process: Process, enough: Callable[[], None]) -> None:
+        """Read both outputs to their end; call `enough` where no more is wanted."""
+        outputs = ((process.stdout, self.take), (process.stderr, self.stderr.add))
+        async with anyio.create_task_group() as group:
+            for stream, take in outputs:
+                group.start_soon(self._read, stream, take, enough)
+        self.drained.set()
+
+    async def _read(
+        self,
+        stream: ByteReceiveStream | None,
+        take: Callable[[bytes], None],
+        enough: Callable[[], None],
+    ) -> None:
+        assert stream is not None  # noqa: S101 - started with a pipe
+        async for part in stream:
+            take(part)
+            if self.cut or self.flooded:
+                enough()
+
+
+async def run(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    environment: Mapping[str, str],
+    stdin: str | None,
+    seconds: float,
+    report: Report | None = None,
+    every: float = TELL,
+) -> Heard:
+    """Run a program until it has ended, was read far enough, or is late; nothing of it is left behind.
+
+    `report` is told after `every` so many seconds that it goes on.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    process = await processes.start(
+        command,
+        folder,
+        environment=environment,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        guarded=True,
+    )
+    heard = Heard()
+    with anyio.move_on_after(seconds) as scope:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(heard.read, process, group.cancel_scope.cancel)
+                group.start_soon(_feed, process, stdin or "")
+                if report is not None:
+                    group.start_soon(_tell, report, Path(command[0]).name, seconds, every)
+                await _ended(process, heard)
+                group.cancel_scope.cancel()
+        finally:
+            await processes.end(process)
+    heard.late = scope.cancelled_caught
+    return heard
+
+
+async def _ended(process: Process, heard: Heard) -> None:
+    """Wait until the program has ended, and a moment for what it wrote last."""
+    while process.returncode is None:
+        with anyio.move_on_after(STEP):
+            await process.wait()
+    heard.code = process.returncode
+    with anyio.move_on_after(LAST_WORDS):
+        await heard.drained.wait()
+
+
+async def _feed(process: Process, data: str) -> None:
+    if process.stdin is not None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await process.stdin.send(data.encode("utf-8", "replace"))
+        await process.stdin.aclose()
+
+
+async def _tell(report: Report, name: str, seconds: float, every: float) -> None:
+    for step in count(1):
+        await anyio.sleep(every)
+        await report(step * every, seconds, f"{name} is executing the command")

@@ -1,0 +1,52 @@
+"""Another reading of commands and queries, beside seed 000's: by stems, and of Japanese in English, too.
+
+Seed 000's tokens are whole words between white space: `commits` is not `commit`, and Japanese is one word a sentence.
+Here words are the forest's (`chunking.words`: stems, and pairs of characters in Japanese), and to a Japanese text come
+the English words of the dictionary, so that either language finds the other (docs/decisions/0025, 0045).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from code_intel.chunking.lexicon import ALTERNATIVES, english
+from code_intel.chunking.words import STOP_WORDS, query_words, stem, words
+from code_intel.registry.bm25 import Index
+from code_intel.registry.records import Command
+
+LONGEST = 1_000
+"""Characters of a query that are read."""
+_STOPS = frozenset(map(stem, STOP_WORDS))
+
+
+class Asked(NamedTuple):
+    """The terms of a query.
+
+    Attributes:
+        terms: All that are looked for, each once.
+        ways: The same said in one way each, in its own words and in English; to have all of one is enough.
+    """
+
+    terms: tuple[str, ...]
+    ways: tuple[tuple[str, ...], ...]
+
+
+def index(commands: Sequence[Command]) -> Index:
+    """Return the index of a registry in this reading; ask it for `asked(query).terms`."""
+    return Index(commands, tokenize=described)
+
+
+def described(text: str) -> list[str]:
+    """Return the terms of a command's text, repeats kept, stop words left out."""
+    return [term for term in (*words(text), *words(_english(text, 1))) if term not in _STOPS]
+
+
+def asked(query: str) -> Asked:
+    """Read a query; one without words has no terms."""
+    query = query[:LONGEST]
+    own, said = query_words(query), query_words(_english(query, 1))
+    terms = dict.fromkeys((*query_words(_english(query, ALTERNATIVES)), *own))
+    return Asked(tuple(terms), tuple(tuple(way) for way in (own, said) if way))
+
+
+def _english(text: str, alternatives: int) -> str:
+    return " ".join(word for said in english(text) for word in said[:alternatives])

@@ -1,0 +1,113 @@
+"""The nouns of the command registry, as seeds 000 and 001 name them.
+
+A command is named by three identifiers, C3L: its domain `c1` (`climpt-git`), its action `c2` (`group-commit`) and
+its target `c3` (`unstaged-changes`); with the agent that has it, that is its key.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+DEFAULT_AGENT = "climpt"
+IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
+NAME = re.compile(r"\w[\w.-]*")
+"""An edition or adaptation: part of a file's name, in any script."""
+VARIABLE = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]*")
+"""The option that gives a prompt one of its variables."""
+LONGEST_NAME = 100
+"""Characters of each of them."""
+TOP = 3
+"""Results of a search, unless asked for more (seed 000)."""
+
+
+class Key(NamedTuple):
+    """What a command is called."""
+
+    agent: str
+    c1: str
+    c2: str
+    c3: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """What a command says that it takes (seed 001): names of editions and adaptations, and three kinds of input."""
+
+    edition: tuple[str, ...] = ()
+    adaptation: tuple[str, ...] = ()
+    file: bool = False
+    stdin: bool = False
+    destination: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a registry; `usage` and `options` are None where its registry does not say.
+
+    `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them.
+    """
+
+    c1: str
+    c2: str
+    c3: str
+    description: str
+    usage: str | None = None
+    options: CommandOptions | None = None
+    agent: str = DEFAULT_AGENT
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What it is called, and by whom."""
+        return Key(self.agent, self.c1, self.c2, self.c3)
+
+    @property
+    def name(self) -> str:
+        """Its three identifiers, as seed 001 writes them."""
+        return f"{self.c1} {self.c2} {self.c3}"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The commands of one agent, in the order of the file.
+
+    Attributes:
+        agent: Whose.
+        path: The file, absolute.
+        commands: All of them, those with the name of an earlier one included.
+        version: As the file says.
+        description: As the file says.
+        notes: What is odd in it, a sentence each; nothing of it keeps a command from being found.
+    """
+
+    agent: str
+    path: Path
+    commands: tuple[Command, ...]
+    version: str = ""
+    description: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A command found by words; `score` is BM25's: above 0, without an upper bound (seed 000)."""
+
+    c1: str
+    c2: str
+    c3: str
+    description: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RRFResult:
+    """A command found by several queries; `ranks` has its place in each, from 1, or -1 (seed 000)."""
+
+    c1: str
+    c2: str
+    c3: str
+    description: str
+    score: float
+    ranks: tuple[int, ...]

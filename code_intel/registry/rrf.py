@@ -1,0 +1,33 @@
+"""Reciprocal rank fusion: several rankings made one, by places alone, so that their scores need not be comparable (seed 000)."""
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+K = 60
+"""Smooths the first places; the usual value."""
+NOT_FOUND = -1
+
+
+def fused(rankings: Sequence[Sequence[T]], k: int = K) -> list[tuple[T, float, tuple[int, ...]]]:
+    """Return each thing with Σ 1/(k + place) and its place in each ranking, best first.
+
+    Args:
+        rankings: Best first each; of a thing that stands in one twice, its first place counts.
+        k: Smoothing.
+
+    Returns:
+        Places count from 1; NOT_FOUND where a ranking does not have it. Of equal scores the one that the earlier
+        ranking has, or has earlier, comes first.
+    """
+    places: dict[T, list[int]] = {}
+    for number, ranking in enumerate(rankings):
+        for place, thing in enumerate(dict.fromkeys(ranking), start=1):
+            places.setdefault(thing, [NOT_FOUND] * len(rankings))[number] = place
+    scored = [(thing, _worth(ranks, k), tuple(ranks)) for thing, ranks in places.items()]
+    return sorted(scored, key=lambda row: -row[1])
+
+
+def _worth(ranks: Sequence[int], k: int) -> float:
+    return sum(1 / (k + place) for place in ranks if place != NOT_FOUND)

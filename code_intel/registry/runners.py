@@ -1,0 +1,108 @@
+"""Who executes a command: the table of runners, and which of them it is here (seed 000; docs/decisions/0046).
+
+Runners are of the machine. A repository cannot name one, nor bring one: what PATH calls relative to where a program
+runs, and so to the project, is not looked into.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from code_intel.config import Settings
+from code_intel.errors import ConfigError, NotFoundError
+from code_intel.registry.options import Asked, argv
+from code_intel.registry.records import DEFAULT_AGENT, Command
+from code_intel.text import hidden_character, visible
+
+AUTO, CLIMPT, DENO, PROMPTS = "auto", "climpt", "deno", "prompts"
+PERMISSIONS = (
+    *("run", "--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net"),
+    "--no-config",
+)
+"""What Deno lets climpt do, and that the project does not configure it (seed 000)."""
+QUIET: Mapping[str, str] = MappingProxyType(
+    {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
+)
+"""What a program is told beside the environment that is passed on: nobody sees colours or answers questions."""
+
+
+class Runner(NamedTuple):
+    """Who executes: its name, its program (empty: the prompt is rendered here), what goes before climpt's arguments."""
+
+    name: str
+    program: str = ""
+    before: tuple[str, ...] = ()
+
+
+def chosen(settings: Settings) -> Runner:
+    """Return the runner that the settings name, or the first that is here.
+
+    Raises:
+        ConfigError: A setting is none of its values.
+        NotFoundError: The one that is named is not on PATH.
+    """
+    asked = settings.command_runner
+    if asked == PROMPTS:
+        return Runner(PROMPTS)
+    if asked in {CLIMPT, DENO}:
+        return _found(asked, settings) or _missing(asked)
+    if asked == AUTO:
+        return _found(CLIMPT, settings) or _found(DENO, settings) or Runner(PROMPTS)
+    if not Path(asked).is_absolute() or hidden_character(asked):
+        raise _unusable(
+            "command_runner", asked, "auto, climpt, deno, prompts, or a program's absolute path"
+        )
+    return Runner(Path(asked).name, asked)
+
+
+def command_line(runner: Runner, command: Command, asked: Asked) -> list[str]:
+    """Return the argument vector of one execution; the command's identifiers were checked.
+
+    `--config` is the domain for the agent `climpt`, `agent-domain` for any other (seed 000).
+    """
+    own = command.agent == DEFAULT_AGENT
+    config = command.c1 if own else f"{command.agent}-{command.c1}"
+    return [
+        *(runner.program, *runner.before),
+        *(f"--config={config}", command.c2, command.c3),
+        *argv(asked),
+    ]
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Return all that a program gets of an environment."""
+    return {**settings.passed_on, **QUIET}
+
+
+def _found(name: str, settings: Settings) -> Runner | None:
+    paths = settings.passed_on.get("PATH", "").split(os.pathsep)
+    program = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, paths)))
+    if program is None or not Path(program).is_absolute():
+        return None
+    return Runner(name, program, (*PERMISSIONS, _module(settings)) if name == DENO else ())
+
+
+def _module(settings: Settings) -> str:
+    module = settings.climpt_module
+    if not module or module.startswith("-") or hidden_character(module):
+        raise _unusable("climpt_module", module, "a module's name or URL")
+    return module
+
+
+def _missing(name: str) -> Runner:
+    raise NotFoundError(
+        f"There is no {name} on PATH.",
+        hint=f"Install {name}, or set CODE_INTEL_COMMAND_RUNNER to another runner: auto takes what is there.",
+        details={"field": "command_runner"},
+    )
+
+
+def _unusable(field: str, value: str, expected: str) -> ConfigError:
+    return ConfigError(
+        f"{field} is `{visible(value[:200])}`; expected {expected}.",
+        hint=f"Correct the variable CODE_INTEL_{field.upper()}, or unset it.",
+        details={"field": field},
+    )

@@ -1,0 +1,99 @@
+"""What a share of words and a cosine are worth as a score that means what seed 001's bands say, 0 to 1.
+
+| score | seed 001 | here |
+|---|---|---|
+| 0.8 to 1.0 | very high | nine of ten such results are right |
+| 0.5 to 0.8 | medium | more are right than wrong |
+| 0.2 to 0.5 | low | every third is right |
+| below | nearly unrelated | below FLOOR nothing is answered at all |
+
+A cosine alone says little. What counts is how far a command stands out from the others of its registry, and whether
+the question is about anything that a command could be for: one that is close to everyday matters, such as the
+weather or a recipe, is answered less. The curves are fitted by `benchmarks/fit_commands.py`, one an engine, and worth
+nothing for another (docs/decisions/0009, 0045).
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+OTHERS = 5
+"""How many of the closest others a command has to stand out from."""
+FLOOR = 0.03
+"""Score below which a command is not answered."""
+
+
+class Evidence(NamedTuple):
+    """What vectors say of a question and each command, shape (commands,) each.
+
+    Attributes:
+        cosine: In the space of the engine's constants.
+        margin: How much closer a command is than the closest OTHERS.
+        everyday: How close the question is to the closest everyday matter; the same for all.
+    """
+
+    cosine: "Values"
+    margin: "Values"
+    everyday: "Values"
+
+
+class Curve(NamedTuple):
+    """Log-odds of a command being right, by what `Evidence` has."""
+
+    cosine: float
+    margin: float
+    everyday: float
+    bias: float
+
+    def at(self, seen: Evidence) -> "Values":
+        """Return shares, 0 to 1, shape (commands,); 0 for what is no number."""
+        import numpy as np
+
+        odds = sum((weight * value for weight, value in zip(self, seen, strict=False)), self.bias)
+        shares: Values = 1 / (1 + np.exp(-np.clip(np.nan_to_num(odds, nan=-30.0), -30.0, 30.0)))
+        return shares
+
+
+@cache
+def _shipped() -> Mapping[str, Any]:
+    text = resources.files(__package__).joinpath("similarity.json").read_text("utf-8")
+    raw: Mapping[str, Any] = json.loads(text)
+    return raw
+
+
+@cache
+def curves() -> Mapping[str, Curve]:
+    """Return what is shipped, by the identity of the engine that made the commands' vectors; read at the first use."""
+    return {identity: Curve(**curve) for identity, curve in _shipped()["engines"].items()}
+
+
+@cache
+def everyday() -> tuple[str, ...]:
+    """Return matters that no command is for, in both languages, to be embedded as passages."""
+    return tuple(_shipped()["everyday"])
+
+
+def evidence(cosines: "Values", everyday: "Values") -> Evidence:
+    """Measure how far each command stands out.
+
+    Args:
+        cosines: Of a question to the commands, shape (commands,).
+        everyday: Of it to everyday matters, more than OTHERS of them; they are the others of a registry of a few.
+    """
+    import numpy as np
+
+    pool = cosines if len(cosines) > OTHERS else np.concatenate([cosines, everyday])
+    closest = np.sort(
+        np.partition(pool, -OTHERS - 1)[-OTHERS - 1 :]
+    )  # one more than needed, rising
+    among = cosines >= closest[0]
+    others = np.where(among, closest.sum() - cosines, closest[1:].sum()) / OTHERS
+    return Evidence(cosines, cosines - others, np.full_like(cosines, everyday.max()))

@@ -1,0 +1,44 @@
+"""The tokens of a command and of a query (seed 000, トークン化): white-space words, and the parts of compound ones.
+
+Words are split before they are lowered: in lower case there is no camelCase left (docs/decisions/0044). What a
+compound word is made of counts beside the word itself, and so does what its parts are made of.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from code_intel.registry.records import Command
+
+SEPARATORS = "-_"
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s$)")
+"""Where a capital begins a word, or an acronym ends; the s of `PRs` begins none, and `C3L` is one word."""
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of a text in order, repeats kept: `groupCommit` is `group`, `commit`, `groupcommit`.
+
+    Full-width letters and spaces are read as what they look like; punctuation belongs to its word, as in seed 000.
+    """
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return [token for word in text.split() for token in _of_word(word)]
+
+
+def searched(command: Command) -> str:
+    """Return the text that a command is found by: its three names and its description (seed 000, 検索対象テキスト)."""
+    return f"{command.name} {command.description}"
+
+
+@lru_cache(maxsize=1 << 15)
+def _of_word(word: str) -> tuple[str, ...]:
+    """Return what a word is made of, then the word; a word that nothing divides is itself alone."""
+    parts = _parts(word)
+    inner = [token for part in parts for token in _of_word(part)] if parts != [word] else []
+    return (*inner, word.lower())
+
+
+def _parts(word: str) -> list[str]:
+    for separator in SEPARATORS:
+        if separator in word:
+            return [part for part in word.split(separator) if part]
+    return _CAMEL.split(word)

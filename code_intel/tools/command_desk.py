@@ -1,0 +1,102 @@
+"""What the tools of commands work with: a project's registries, what their commands mean, what was executed for what.
+
+The same object stands behind the stand-alone server, the gateway and the terminal, so that all of them find and
+run alike (docs/decisions/0044). Opening it reads nothing and loads nothing.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from code_intel.config import Settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.registry.learning import Experience
+from code_intel.registry.loading import Registries
+from code_intel.registry.meaning import PATIENCE, Meanings
+from code_intel.registry.records import Key
+from code_intel.tools.declaration import Report, silent
+from code_intel.tools.shelf import model_of
+
+MOST_SEARCHES = 20
+"""Searches of one connection that are remembered: what is executed was found by one of the last."""
+MOST_CONNECTIONS = 1000
+"""Connections whose searches are; the longest unused are forgotten first."""
+
+
+@dataclass
+class Answered:
+    """What the last searches of each connection were for, and the commands that they answered with."""
+
+    searches: dict[str, deque[tuple[str, frozenset[Key]]]] = field(default_factory=dict)
+
+    def note(self, connection: str | None, query: str, found: Iterable[Key]) -> None:
+        """Remember a search; where there is no connection nothing belongs together, and nothing is remembered."""
+        if connection is None:
+            return
+        known = self.searches.pop(connection, deque(maxlen=MOST_SEARCHES))
+        known.append((query, frozenset(found)))
+        self.searches[connection] = known
+        while len(self.searches) > MOST_CONNECTIONS:
+            del self.searches[next(iter(self.searches))]
+
+    def query_for(self, connection: str | None, key: Key) -> str:
+        """Return what the last search of a connection was for that a command answered, or nothing."""
+        known = self.searches.get(connection, ()) if connection is not None else ()
+        return next((query for query, found in reversed(known) if key in found), "")
+
+
+@dataclass(frozen=True)
+class CommandDesk:
+    """The commands of one project.
+
+    Attributes:
+        settings: The project's settings.
+        registries: Who has which commands.
+        meanings: Their vectors and those of questions.
+        experience: What was executed for what, here.
+        embedder: The process's model.
+        answered: What each connection's last searches were answered with.
+        report: Takes the progress of a call to who asks.
+        connection: Who asks: the name of a connection, or None where there is none to remember.
+    """
+
+    settings: Settings
+    registries: Registries
+    meanings: Meanings
+    experience: Experience
+    embedder: LazyEmbedder
+    answered: Answered = field(default_factory=Answered)
+    report: Report = silent
+    connection: str | None = ""
+
+    def close(self) -> None:
+        """End what works in the background."""
+        self.meanings.close()
+
+
+def open_commands(
+    settings: Settings,
+    embedder: LazyEmbedder | None = None,
+    cache: VectorCache | None = None,
+    *,
+    patience: float = PATIENCE,
+) -> CommandDesk:
+    """Return the commands of a project.
+
+    Args:
+        settings: The project's settings.
+        embedder: The process's model, where it has one already.
+        cache: The user's vectors, likewise.
+        patience: Seconds that a search waits for the model and for vectors; who asks once waits longer than a server.
+    """
+    if embedder is None or cache is None:
+        _, own, kept = model_of(settings)
+        embedder, cache = embedder or own, cache or kept
+    return CommandDesk(
+        settings,
+        Registries(settings.root),
+        Meanings(embedder, cache, patience),
+        Experience(settings.root),
+        embedder,
+    )

@@ -1,0 +1,381 @@
+"""`code-intel commands` with a word: the registry in the terminal."""
+
+import argparse
+import io
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from code_intel.cli.commands import OF_THE_SERVER, WORDS
+from code_intel.cli.main import main
+from code_intel.cli.serve import add_http, add_writes
+from code_intel.registry.learning import Experience
+from code_intel.registry.records import Key
+from planted import planted
+from standing import stand
+
+REGISTRY: dict[str, Any] = {
+    "version": "2.1",
+    "description": "of the ferry",
+    "tools": {
+        "commands": [
+            {
+                "c1": "climpt-git",
+                "c2": "group-commit",
+                "c3": "unstaged-changes",
+                "description": "Group file changes by semantic proximity and execute multiple commits sequentially",
+            },
+            {
+                "c1": "docs",
+                "c2": "write",
+                "c3": "release-notes",
+                "description": "Write the release notes of a version",
+                "usage": "Before a release.",
+                "options": {
+                    "edition": ["default", "short"],
+                    "file": True,
+                    "stdin": True,
+                    "destination": True,
+                },
+                "uv": [{"audience": "who reads them"}],
+            },
+            {"c1": "docs", "c2": "write", "c3": "guide", "description": "Write a guide"},
+        ]
+    },
+}
+PROMPT = """\
+---
+title: Notes
+---
+For {uv-audience}, to {destination_path}, about {input_text_file}:
+{input_text}
+"""
+NOTES = ("docs", "write", "release-notes")
+
+
+class Said(NamedTuple):
+    out: str
+    err: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a registry, in which this process stands; its prompts are rendered here."""
+    root = tmp_path / "project"
+    put(root, ".agent/climpt/registry.json", json.dumps(REGISTRY))
+    put(root, ".agent/climpt/prompts/docs/write/release-notes/f_default.md", PROMPT)
+    stand(monkeypatch, root)
+    return root
+
+
+@pytest.fixture
+def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one line of `code-intel commands` in this process."""
+    assert project.is_dir()
+
+    def line(*words: str, code: int = 0) -> Said:
+        found = main(["commands", *words])
+        said = Said(*capsys.readouterr())
+        assert found == code, said
+        assert "Traceback" not in said.err
+        return said
+
+    return line
+
+
+def put(root: Path, name: str, text: str) -> Path:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
+
+
+def test_a_search_names_the_best_first_and_exits_1_where_nothing_fits(run: Run) -> None:
+    lines = run("search", "write", "release", "notes").out.splitlines()
+    assert lines[0].endswith("  docs write release-notes")
+    assert 0 <= float(lines[0].split()[0]) <= 1
+    assert lines[1].strip() == "Write the release notes of a version"
+    assert run("search", "quaternion", code=1).out.startswith("No command fits")
+
+
+def test_a_search_answers_programs_with_the_tool_s_rows(run: Run) -> None:
+    data = json.loads(run("search", "write", "--top-k", "2", "--json").out)
+    assert (data["agent"], data["count"]) == ("climpt", 2)
+    assert {"c1", "c2", "c3", "description", "score", "bm25_score"} <= data["results"][0].keys()
+    fused = json.loads(run("--json", "search", "write", "--also", "release").out)
+    best = fused["results"][0]
+    assert (best["c3"], len(best["ranks"])) == ("release-notes", 2)
+
+
+def test_a_search_is_told_what_is_wrong_with_its_words(run: Run) -> None:
+    assert "limit" in run("search", "write", "--top-k", "21", code=2).err
+    assert "queries" in run("search", "a", *("--also", "b") * 5, code=2).err
+    assert json.loads(run("search", "a", "--agent", "nobody", "--json", code=2).out)["details"]
+
+
+def test_describing_says_what_a_command_takes_and_repeats_seed_001s_error(run: Run) -> None:
+    said = run("describe", *NOTES).out
+    assert said.splitlines()[0] == "docs write release-notes"
+    assert "Usage: Before a release." in said
+    assert "--edition: default, short" in said
+    assert "takes --file, --stdin, --destination" in said
+    assert "  --uv audience=…: who reads them" in said
+    assert json.loads(run("describe", *NOTES, "--json").out)["options"]["stdin"] is True
+    error = json.loads(run("describe", "climpt-git", "x", "y", "--json", code=1).out)
+    assert error["error"] == "Command not found"
+    assert [error[name] for name in ("c1", "c2", "c3")] == ["climpt-git", "x", "y"]
+
+
+def test_executing_prints_the_prompt_alone_and_notes_what_is_left_open(run: Run) -> None:
+    said = run(
+        "execute", *NOTES, "--destination", "N.md", "--uv", "audience=sailors", "--stdin", "x"
+    )
+    assert said.out == "For sailors, to N.md, about {input_text_file}:\nx\n"
+    assert "{input_text_file} stays as it is" in said.err
+    data = json.loads(run("execute", *NOTES, "--json").out)
+    assert (data["runner"], data["truncated"]) == ("prompts", False)
+    assert data["prompt"].startswith("For {uv-audience}")
+    assert any("{input_text}" in note for note in data["notes"])
+
+
+def test_a_text_is_read_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo"))
+    assert run("execute", *NOTES, "--stdin", "-").out.endswith(":\none\ntwo\n")
+
+
+def test_paths_are_said_from_where_one_stands(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, "src/a.py", "x = 1\n")
+    (project / ".git").mkdir()
+    monkeypatch.chdir(project / "src")
+    said = run("execute", *NOTES, "--file", "a.py", "--destination", "../N.md")
+    assert ", to N.md, about src/a.py:\nx = 1\n" in said.out
+    for path, said_of_it in (
+        ("../../x", "outside the project"),
+        ("b.py", "src/b.py does not exist"),
+    ):
+        error = run("execute", *NOTES, "--file", path, code=2).err
+        assert said_of_it in error
+        assert "inside the project, said from where you are" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--edition", "long"], "--edition is `long`"),
+        (["--edition", "-x"], "expected one argument"),
+        (["--destination", ".git/hooks/x"], "--destination"),
+        (["--uv", "audience"], "--uv audience is no NAME=VALUE"),
+        (["--uv", "a=1", "--uv", "a=2"], "twice"),
+        (["--uv", "a b=1"], "--uv a b"),
+        (["--adaptation", "a\nb"], "--adaptation"),
+    ],
+    ids=["edition", "dash", "destination", "novalue", "twice", "name", "newline"],
+)
+def test_what_cannot_be_given_is_refused_in_the_words_of_the_terminal(
+    run: Run, project: Path, words: list[str], said: str
+) -> None:
+    before = files(project)
+    error = run("execute", *NOTES, *words, code=2)
+    assert said in error.err
+    assert "options." not in error.err
+    assert files(project) == before
+
+
+def test_a_dry_run_says_what_would_run_and_runs_nothing(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = ".agent/climpt/prompts/docs/write/release-notes"
+    assert run("execute", *NOTES, "--dry-run").out == f"{prompts}/f_default.md\n"
+    missing = run("execute", *NOTES, "--edition", "short", "--dry-run", code=1).err
+    assert f"There is no prompt: {prompts}/f_short.md." in missing
+    put(project, f"{prompts}/f_short.md", "In short.")
+    planned = json.loads(run("execute", *NOTES, "--edition", "short", "--dry-run", "--json").out)
+    assert (planned["runner"], planned["file"]) == ("prompts", f"{prompts}/f_short.md")
+    ran = tmp_path / "ran"
+    program = runner(tmp_path, f"open({str(ran)!r}, 'w')")
+    monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", str(program))
+    line = run("execute", *NOTES, "--uv", "audience=all hands", "--dry-run").out
+    assert shlex.split(line) == [
+        str(program), "--config=docs", "write", "release-notes", "--uv-audience=all hands",
+    ]  # fmt: skip
+    assert json.loads(run("execute", *NOTES, "--dry-run", "--json").out)["argv"][0] == str(program)
+    assert not ran.exists()
+    assert not (project / ".code-intel").exists()
+
+
+def runner(folder: Path, code: str) -> Path:
+    """A program that takes climpt's arguments."""
+    program = put(folder, "stand-in", f"#!{sys.executable}\nimport sys\n{code}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_a_program_that_fails_is_quoted_and_its_error_is_seed_001s(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = runner(tmp_path, "sys.exit('the tide is out')")
+    monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", str(program))
+    said = run("execute", *NOTES, code=1)
+    assert said.out == ""
+    assert said.err.count("the tide is out") == 1
+    error = json.loads(run("execute", *NOTES, "--json", code=1).out)
+    assert (error["error"], error["command"]) == ("Execution failed", " ".join(NOTES))
+    assert error["stderr"] == "the tide is out"
+
+
+def test_what_a_command_was_executed_for_lifts_it_and_can_be_forgotten(
+    run: Run, project: Path
+) -> None:
+    run("execute", *NOTES, "--for", "announce the new timetable")
+    assert json.loads(run("execute", *NOTES, "--for", "x y", "--json").out)["noted_for"] == "x y"
+    found = json.loads(run("search", "announce the new timetable", "--json").out)["results"]
+    assert found[0]["c3"] == "release-notes"
+    assert found[0]["learned"]["feature"] == "announce the new timetable"
+    assert "announce the new timetable" in run("search", "announce the new timetable").out
+    listed = run("list", "--learned").out
+    assert "docs write release-notes" in listed
+    uses = json.loads(run("list", "docs", "--learned", "--json").out)["uses"]
+    assert [use["feature"] for use in uses] == ["x y", "announce the new timetable"]
+    assert run("list", "--forget", "--for", "x y").out == "1 forgotten.\n"
+    assert run("list", "--forget", *NOTES).out == "1 forgotten.\n"
+    run("list", "--forget", *NOTES, code=1)
+    run("list", "--learned", code=1)
+    Experience(project).note(Key("other", "a", "b", "c"), "d")
+    run("list", "--learned", "climpt-git", code=1)
+    assert run("list", "--forget", "--all").out == "1 forgotten.\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--forget"],
+        ["--forget", "docs"],
+        ["--forget", "--all", *NOTES],
+        ["--all"],
+        ["--for", "x"],
+        ["--forget", "--learned"],
+        ["a", "b", "c", "d"],
+    ],
+    ids=range(7),
+)
+def test_nothing_is_forgotten_by_a_line_that_does_not_say_what(
+    run: Run, project: Path, words: list[str]
+) -> None:
+    Experience(project).note(Key("climpt", *NOTES), "d")
+    before = files(project)
+    run("list", *words, code=2)
+    assert files(project) == before
+
+
+def test_a_list_checks_the_registry_of_every_agent_and_exits_2_for_a_broken_one(
+    run: Run, project: Path
+) -> None:
+    assert "climpt: 3 commands in .agent/climpt/registry.json" in run("list").out
+    twice = REGISTRY | {"tools": {"commands": [REGISTRY["tools"]["commands"][1]] * 2}}
+    put(project, "more.json", json.dumps(twice))
+    put(project, "broken.json", '{"tools": {"commands": [{"c1": 1}]}}')
+    config = {"climpt": ".agent/climpt/registry.json", "more": "more.json", "odd": "broken.json"}
+    put(
+        project,
+        ".agent/climpt/config/registry_config.json",
+        json.dumps({"registries": config}),
+    )
+    said = run("list", code=2).out
+    assert "more: 2 commands in more.json" in said
+    assert "Note: tools.commands[1] has the name of tools.commands[0]" in said
+    assert "odd: broken.json: tools.commands[0].c1" in said
+    rows = json.loads(run("list", "--json", code=2).out)["registries"]
+    assert [row["agent"] for row in rows] == ["climpt", "more", "odd"]
+    assert rows[2]["error"] == "Failed to load registry"
+    narrowed = json.loads(run("list", "docs", "write", "--agent", "climpt", "--json").out)
+    assert [each["c3"] for each in narrowed["registries"][0]["commands"]] == [
+        "release-notes",
+        "guide",
+    ]
+    run("list", "nothing", "--agent", "climpt", code=1)
+    told = json.loads(run("reload", "--json").out)
+    assert told | {"degraded": []} == {
+        "success": True, "agent": "climpt", "commandCount": 3, "degraded": [],
+    }  # fmt: skip
+    assert "switched off" in told["degraded"][0]
+    assert run("reload").out.splitlines()[0] == "3 commands of climpt"
+    run("reload", "--agent", "*", code=2)
+
+
+def test_no_half_of_a_secret_is_left_where_a_list_cuts_a_description(
+    run: Run, project: Path
+) -> None:
+    secret = planted()["GitHub classic"].text
+    rows = [
+        {"c1": "a", "c2": "b", "c3": f"c{at}", "description": f"{'x ' * at}{secret} and more"}
+        for at in range(40)
+    ]
+    put(project, ".agent/climpt/registry.json", json.dumps({"tools": {"commands": rows}}))
+    said = run("list").out
+    assert said.count("\n") == 1 + len(rows)
+    assert secret[:12] not in said
+
+
+def test_without_a_registry_the_error_says_where_one_would_be(run: Run, project: Path) -> None:
+    (project / ".agent/climpt/registry.json").unlink()
+    for line in (["search", "x"], ["describe", *NOTES], ["execute", *NOTES], ["reload"]):
+        error = json.loads(run(*line, "--json", code=2).out)
+        assert error["error"] == "Failed to load registry"
+        assert (error["path"], error["details"]) == (
+            ".agent/climpt/registry.json",
+            "File not found",
+        )
+    run("list", code=2)
+
+
+def test_looking_writes_nothing(run: Run, project: Path) -> None:
+    before = files(project)
+    run("search", "write")
+    run("describe", *NOTES)
+    run("execute", *NOTES)
+    run("list")
+    run("list", "--learned", code=1)
+    run("reload")
+    assert files(project) == before
+
+
+def test_what_nobody_can_see_in_a_registry_is_shown(run: Run, project: Path) -> None:
+    text = json.dumps(REGISTRY).replace("Write a guide", "Write \\u202e a\\u001b[31m guide")
+    put(project, ".agent/climpt/registry.json", text)
+    for line in (["search", "guide"], ["describe", "docs", "write", "guide"], ["list"]):
+        said = run(*line).out
+        assert "\x1b" not in said
+        assert "\u202e" not in said
+
+
+def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
+    assert "--http is the server's" in run("--http", "0", "list", code=2).err
+    assert "--allow-writes" in run("--allow-writes", "search", "x", code=2).err
+    parser = argparse.ArgumentParser()
+    add_http(parser)
+    add_writes(parser)
+    assert set(OF_THE_SERVER) == vars(parser.parse_args([])).keys()
+    assert [word.name for word in WORDS] == ["search", "describe", "execute", "reload", "list"]
+
+
+def test_the_home_s_registry_serves_where_the_project_has_none(run: Run, project: Path) -> None:
+    home = Path(os.environ["HOME"]) / ".agent" / "climpt"
+    home.parent.mkdir()
+    (project / ".agent/climpt").rename(home)
+    assert "~/.agent/climpt/registry.json" in run("list").out
+    assert run("execute", *NOTES).out.startswith("For {uv-audience}")

@@ -1,0 +1,80 @@
+"""A project whose commands are executed, and programs that execute them well or badly."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from code_intel.config import Settings, load_settings
+from code_intel.registry.execution import Executed, execute
+from code_intel.registry.records import Command, CommandOptions
+
+GROUP = Command(
+    "climpt-git",
+    "group-commit",
+    "unstaged-changes",
+    "Commit changes in semantic groups",
+    options=CommandOptions(
+        edition=("default", "detailed"),
+        adaptation=("strict",),
+        file=True,
+        stdin=True,
+        destination=True,
+    ),
+)
+BARE = Command("climpt-meta", "build", "frontmatter", "Generate frontmatter")
+"""A command that does not say what it takes."""
+CLOSED = Command("climpt-meta", "create", "instruction", "Create one", options=CommandOptions())
+"""A command that says that it takes nothing."""
+PROMPT = """---
+c1: climpt-git
+title: "{input_text} in the front matter is not read"
+---
+
+# Group the changes
+
+About: {input_text}
+File: {input_text_file}
+To: {destination_path}
+Style: {uv-style}
+"""
+
+
+def write_prompt(root: Path, text: str = PROMPT, name: str = "f_default.md", command: Command = GROUP) -> Path:  # fmt: skip
+    """Write a prompt of a project's registry."""
+    folder = root / ".agent/climpt/prompts" / command.c1 / command.c2 / command.c3
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def project(folder: Path) -> Path:
+    """Make a project with a prompt, and something to give to it."""
+    root = folder / "project"
+    write_prompt(root)
+    (root / "docs").mkdir()
+    (root / "docs" / "todo.md").write_text("write {destination_path}\n", encoding="utf-8")
+    return root
+
+
+def registry_of(root: Path) -> Path:
+    """Return the registry that the prompts are beside; nothing of it is read by an execution."""
+    return root / ".agent/climpt/registry.json"
+
+
+def settings_of(root: Path, runner: Path | str = "prompts", **environ: str) -> Settings:
+    """Return settings with a runner; PATH has the system's programs alone."""
+    told = {"PATH": "/usr/bin:/bin", "CODE_INTEL_COMMAND_RUNNER": str(runner), **environ}
+    return load_settings(root, told)
+
+
+async def executed(
+    root: Path,
+    runner: Path | str = "prompts",
+    options: Mapping[str, Any] | list[str] | None = None,
+    *,
+    command: Command = GROUP,
+    **environ: str,
+) -> Executed:
+    """Execute a command of the project."""
+    settings = settings_of(root, runner, **environ)
+    return await execute(settings, registry_of(root), command, options)

@@ -1,0 +1,85 @@
+"""Registries for tests of ranking, and embedders that behave in a way of their own."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.onnx_engine import IDENTITY
+from code_intel.errors import EmbeddingError
+from code_intel.registry import Command
+from code_intel.registry.loading import Loaded
+from code_intel.registry.meaning import Meanings
+from code_intel.registry.records import Registry
+from doubles import HashEmbedder
+
+
+def loaded_of(commands: Sequence[Command], digest: str = "one", agent: str = "climpt") -> Loaded:
+    """A registry as if its file had been read."""
+    return Loaded(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)), digest)
+
+
+@contextmanager
+def meanings_of(embedder: Embedder, folder: Path, patience: float = 20) -> Iterator[Meanings]:
+    """Offer the vectors of registries, kept in a folder."""
+    with (
+        closing(VectorCache(folder)) as cache,
+        closing(Meanings(embedder, cache, patience)) as all_,
+    ):
+        yield all_
+
+
+def many(count: int) -> list[Command]:
+    """As many commands, no two alike."""
+    return [
+        Command("git", f"do-{at}", f"thing-{at}", f"Do thing number {at}") for at in range(count)
+    ]
+
+
+class Hashed(HashEmbedder):
+    """Hashed words under the name of an engine that has constants."""
+
+    def __init__(self) -> None:
+        super().__init__(identity=IDENTITY)
+        self.passages_of: list[str] = []
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        self.passages_of += texts
+        return super().passages(texts)
+
+
+class Gated(Hashed):
+    """One that makes no passage until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.gate = threading.Event()
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        self.begun.set()
+        assert self.gate.wait(20)
+        return super().passages(texts)
+
+
+class Broken(Hashed):
+    """One whose model fails while `broken`."""
+
+    broken = True
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        if self.broken:
+            raise EmbeddingError("The model is damaged.")
+        return super().passages(texts)
+
+
+class Nonsense(Hashed):
+    """One that answers what is no number, and is not found out."""
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        return np.full((len(texts), self.dimensions), np.nan, dtype=np.float32)

@@ -1,0 +1,204 @@
+"""BM25 against the worked numbers, which a formula written here once more has to give, too."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.registry import Command, search
+from code_intel.registry.bm25 import Index
+from registry.small import SEVEN, THREE
+
+
+def plain_tokens(text: str) -> list[str]:
+    """White-space words, with their parts at `-` and `_`; the small registries have no camelCase."""
+    words = text.lower().split()
+    return words + [
+        part for word in words if "-" in word or "_" in word for part in word.replace("_", "-").split("-")
+    ]  # fmt: skip
+
+
+def plain_scores(commands: Sequence[Command], query: str) -> list[float]:
+    """The formula of seed 000, written down as it stands there."""
+    documents = [plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}") for c in commands]
+    average = sum(map(len, documents)) / len(documents)
+    scores = []
+    for document in documents:
+        score = 0.0
+        for term in plain_tokens(query):
+            df, f = sum(term in other for other in documents), document.count(term)
+            idf = math.log((len(documents) - df + 0.5) / (df + 0.5) + 1)
+            score += idf * f * (1.2 + 1) / (f + 1.2 * (1 - 0.75 + 0.75 * len(document) / average))
+        scores.append(score)
+    return scores
+
+
+def by_position(commands: Sequence[Command], query: str) -> list[float]:
+    found = dict(Index(commands).search(query))
+    return [found.get(position, 0.0) for position in range(len(commands))]
+
+
+def close(numbers: Sequence[float], tolerance: float = 5e-7) -> object:
+    return pytest.approx(list(numbers), abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("query", "scores", "shares"),
+    [
+        ("group commit", (2.183468, 0, 0), (1.0, 0, 0)),
+        ("branch", (0, 1.515326, 0), (0, 1.0, 0)),
+        ("build changes", (1.276819, 0, 1.463924), (0.6509, 0, 0.7463)),
+        ("git", (0.434457, 0.455109, 0), (0.9244, 0.9683, 0)),
+    ],
+)
+def test_three_commands_score_as_worked_out(
+    query: str, scores: tuple[float, ...], shares: tuple[float, ...]
+) -> None:
+    assert plain_scores(THREE, query) == close(scores)
+    assert by_position(THREE, query) == close(scores)
+    most = Index(THREE).most(query)
+    assert [min(1.0, score / most) for score in by_position(THREE, query)] == close(shares, 5e-5)
+
+
+def test_the_weight_of_a_term_is_what_was_worked_out_for_one_command_and_for_two() -> None:
+    index = Index(THREE)
+    assert [index.idf("commit"), index.idf("git")] == close((0.980829, 0.470004))
+    assert [math.log(2.5 / 1.5 + 1), math.log(1.5 / 2.5 + 1)] == close((0.980829, 0.470004))
+    lengths = [len(plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}")) for c in THREE]
+    assert lengths == [10, 9, 6]
+    assert sum(lengths) / 3 == pytest.approx(8.333333)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("create new", {"create": 3.080608, "decide-branch": 2.227075}),
+        (
+            "merge branch",
+            {"merge-up": 2.393879, "find-oldest": 1.881151, "decide-branch": 0.883524, "list-select": 0.509346},
+        ),
+        ("変更をグループ化してコミット", {}),
+    ],
+)  # fmt: skip
+def test_seven_commands_score_as_worked_out(query: str, expected: dict[str, float]) -> None:
+    found = search(SEVEN, query, top_n=7)
+    assert [one.c2 for one in found] == list(expected)
+    assert [one.score for one in found] == close(list(expected.values()))
+    assert plain_scores(SEVEN, query) == close(by_position(SEVEN, query), 1e-12)
+
+
+def test_the_seven_commands_are_as_long_as_worked_out() -> None:
+    lengths = [len(plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}")) for c in SEVEN]
+    assert lengths == [16, 16, 14, 19, 17, 9, 10]
+    assert sum(lengths) / 7 == pytest.approx(14.428571)
+
+
+def test_a_search_answers_three_commands_unless_asked_for_more() -> None:
+    assert len(search(SEVEN, "branch")) == 3
+    assert len(search(SEVEN, "branch", 10)) == 4
+    assert search(SEVEN, "branch", 0) == []
+    assert search(SEVEN, "branch", -1) == []
+
+
+def test_of_commands_with_one_name_the_first_is_found_and_the_others_do_not_count() -> None:
+    again = Command(*SEVEN[0].key[1:], description="merge merge merge")
+    assert search([*SEVEN, again], "merge branch", 9) == search(SEVEN, "merge branch", 9)
+    assert Index([*SEVEN, again]).commands == SEVEN
+
+
+def test_commands_with_equal_scores_keep_the_order_of_the_registry() -> None:
+    said = ["the same words", "same", "words and the same"]
+    commands = [Command("c", "do", f"thing{n:03}", said[n % 3]) for n in range(600)]
+    found = search(commands, "same words", 600)
+    by_score: dict[float, list[str]] = {}
+    for one in found:
+        by_score.setdefault(one.score, []).append(one.c3)
+    assert [len(names) for names in by_score.values()] == [200, 200, 200]
+    assert all(names == sorted(names) for names in by_score.values())
+
+
+def test_a_term_that_the_query_repeats_counts_as_often() -> None:
+    once, twice = (
+        by_position(SEVEN, "merge branch"),
+        by_position(SEVEN, "merge branch merge branch"),
+    )
+    assert twice == close([2 * score for score in once], 1e-12)
+
+
+def test_a_word_that_no_command_has_lowers_the_share_and_not_the_score() -> None:
+    index = Index(SEVEN)
+    assert index.search("merge zebra") == index.search("merge")
+    assert index.most("merge zebra") > index.most("merge") > 0
+    assert index.idf("zebra") == pytest.approx(math.log(7.5 / 0.5 + 1))
+
+
+@pytest.mark.parametrize("query", ["", "   ", "zebra", "変更", "-", "\x00"])
+def test_nothing_fits_is_the_empty_list(query: str) -> None:
+    assert search(SEVEN, query) == []
+
+
+@pytest.mark.parametrize("query", ["", "merge branch"])
+def test_an_empty_registry_finds_nothing_and_divides_by_nothing(query: str) -> None:
+    index = Index([])
+    assert (index.search(query), index.commands) == ([], ())
+    assert math.isfinite(index.most(query))
+
+
+def test_one_command_is_found_by_its_words() -> None:
+    (found,) = search([SEVEN[0]], "branch")
+    assert found.score > 0
+
+
+def test_commands_without_any_word_are_never_found() -> None:
+    blank = [Command("", "", "", ""), Command(" ", "", "", "")]
+    assert search(blank, "anything") == []
+    assert search([*blank, *THREE], "branch")[0].c2 == "decide-branch"
+
+
+def test_case_and_width_of_a_query_do_not_matter() -> None:
+    assert search(SEVEN, "ＭＥＲＧＥ　Branch", 9) == search(SEVEN, "merge branch", 9)
+
+
+def test_camel_case_in_a_command_is_found_by_its_parts() -> None:
+    command = Command("git", "groupCommit", "changes", "one step")
+    assert [one.c2 for one in search([*SEVEN, command], "group")] == ["groupCommit", "group-commit"]
+
+
+def test_other_terms_may_be_indexed_for_another_ranking() -> None:
+    index = Index(SEVEN, lambda text: [letter for letter in text if letter == "5"])
+    ((at, score),) = index.search("5")
+    assert (index.commands[at].c2, score) == ("build", index.scores(["5"])[at])
+
+
+texts = st.lists(
+    st.sampled_from(
+        ["create", "new_file", "merge-up", "branch", "the", "PR", "a", "変更", "fooBar"]
+    ),
+    max_size=6,
+)
+commands = st.lists(
+    st.builds(Command, *[st.sampled_from(["a", "git", "x-y"])] * 3, texts.map(" ".join)), max_size=8
+)
+
+
+@given(commands, texts.map(" ".join))
+def test_scores_are_finite_above_zero_and_fall_and_no_share_is_more_than_the_terms_saturate(
+    registry: list[Command], query: str
+) -> None:
+    index = Index(registry)
+    found = index.search(query)
+    scores = [score for _, score in found]
+    assert all(math.isfinite(score) and score > 0 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert len({position for position, _ in found}) == len(found)
+    assert all(score <= index.most(query) * 2.2 + 1e-9 for score in scores)
+
+
+@given(commands, texts.map(" ".join), st.integers(0, 5))
+def test_the_best_few_are_the_beginning_of_all(
+    registry: list[Command], query: str, few: int
+) -> None:
+    index = Index(registry)
+    assert index.search(query, few) == index.search(query)[:few]

@@ -1,0 +1,170 @@
+"""What a registry says, entry by entry."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.registry import checking
+from code_intel.registry.checking import Malformed
+from code_intel.registry.records import Command, CommandOptions
+from registry_files import ONE, document
+
+PATH = Path("/project/registry.json")
+
+
+def test_every_field_of_the_seed_is_read() -> None:
+    whole = {
+        **ONE,
+        "usage": "climpt-git merge-up base-branch",
+        "options": {
+            "edition": ["default", "bug"],
+            "adaptation": ["detailed"],
+            "file": True,
+            "stdin": False,
+            "destination": True,
+        },
+        "uv": [{"branch": "which"}],
+    }
+    given = document(whole, ONE) | {
+        "tools": {"availableConfigs": ["git"], "commands": [whole, ONE]}
+    }
+    registry = checking.registry(given, "climpt", PATH)
+    assert (registry.version, registry.description, registry.path) == ("1.0.0", "For tests", PATH)
+    assert registry.commands == (
+        Command(
+            c1="climpt-git",
+            c2="merge-up",
+            c3="base-branch",
+            description="Merge up",
+            usage="climpt-git merge-up base-branch",
+            options=CommandOptions(("default", "bug"), ("detailed",), file=True, destination=True),
+            variables=(("uv-branch", "which"),),
+        ),
+        Command("climpt-git", "merge-up", "base-branch", "Merge up"),
+    )
+
+
+@pytest.mark.parametrize(
+    "uv",
+    ["", None, 7, {"branch": "which"}, ["branch"], [{"a b": "x"}], [{"--rm": "x"}], [{"branch": 1}],
+     [{"branch": "a" * 2001}], [{"branch": "\0"}], [{"b" * 100: "x"}]],
+    ids=["empty", "null", "number", "object", "texts", "space", "flag", "type", "long", "nul", "name"],
+)  # fmt: skip
+def test_variables_of_another_form_are_passed_over(uv: Any) -> None:
+    rows = uv if isinstance(uv, list) else []
+    for value in (uv, [*rows, {"kept": "yes"}]):
+        (command,) = checking.registry(document({**ONE, "uv": value}), "climpt", PATH).commands
+        assert command.variables == ((("uv-kept", "yes"),) if value is not uv else ())
+
+
+def test_a_list_of_one_says_what_is_taken_as_older_registries_have_it() -> None:
+    older = {**ONE, "options": {"file": [True], "stdin": [False]}}
+    (command,) = checking.registry(document(older), "climpt", PATH).commands
+    assert command.options == CommandOptions(file=True)
+    for wrong in ([], [True, False], [1], [[True]]):
+        with pytest.raises(
+            Malformed, match=r"tools\.commands\[0\]\.options\.file must be true or false"
+        ):
+            checking.registry(document({**ONE, "options": {"file": wrong}}), "climpt", PATH)
+
+
+def test_an_empty_registry_is_one() -> None:
+    assert checking.registry({"tools": {"commands": []}}, "dev", PATH).commands == ()
+
+
+def test_commands_know_their_agent() -> None:
+    (command,) = checking.registry(document(), "dev", PATH).commands
+    assert command.key == ("dev", "climpt-git", "merge-up", "base-branch")
+
+
+def test_what_is_odd_is_noted_and_is_no_error() -> None:
+    registry = checking.registry(document(ONE, {**ONE, "description": " "}), "climpt", PATH)
+    assert len(registry.commands) == 2
+    assert registry.notes == (
+        "tools.commands[1] has the name of tools.commands[0]; a search finds the first",
+        "tools.commands[1].description is empty; a search has its name alone",
+    )
+    many = checking.registry(document(*[ONE] * 5000), "climpt", PATH)
+    assert many.notes[-1] == "4,989 more of this kind"
+    assert len(many.notes) == checking.MOST_NOTES + 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "-x", "--help; rm", "a b", "a/b", "..", ".a", "a\n", "a\0", "ａ", "é", "x" * 101, "$(a)"],
+    ids=repr,
+)
+@pytest.mark.parametrize("field", ["c1", "c2", "c3"])
+def test_an_identifier_never_is_an_option_a_path_or_a_line(field: str, bad: str) -> None:
+    with pytest.raises(Malformed) as error:
+        checking.registry(document(ONE, {**ONE, field: bad}), "climpt", PATH)
+    assert str(error.value).startswith(f"tools.commands[1].{field} must be an identifier")
+
+
+WRONG: tuple[tuple[str, Any, str], ...] = (
+    ("c1", 5, "c1 must be a text, not a number"),
+    ("c3", None, "c3 must be a text, not null"),
+    ("description", ["a"], "description must be a text, not a list"),
+    ("description", "x" * 2001, "description has 2,001 characters; at most 2,000 are read"),
+    ("description", "\ud800", "description has a character that no text has"),
+    ("usage", True, "usage must be a text, not true or false"),
+    ("options", [], "options must be an object, not a list"),
+    ("options", {"edition": "default"}, "options.edition must be a list, not a text"),
+    ("options", {"edition": [1]}, "options.edition[0] must be a text, not a number"),
+    ("options", {"adaptation": ["詳細", "../b"]}, "options.adaptation[1] must be a name"),
+    ("options", {"edition": [""]}, "options.edition[0] must be a name"),
+    ("options", {"adaptation": ["a"] * 101}, "options.adaptation has 101 entries; at most 100"),
+    ("options", {"file": 1}, "options.file must be true or false, not a number"),
+    ("options", {"stdin": "yes"}, "options.stdin must be true or false, not a text"),
+    ("options", {"destination": None}, "options.destination must be true or false, not null"),
+)
+
+
+@pytest.mark.parametrize(("field", "value", "reason"), WRONG, ids=[row[2] for row in WRONG])
+def test_a_wrong_entry_is_named_with_its_field(field: str, value: Any, reason: str) -> None:
+    with pytest.raises(Malformed) as error:
+        checking.registry(document(ONE, ONE, {**ONE, field: value}), "climpt", PATH)
+    assert str(error.value).startswith(f"tools.commands[2].{reason}")
+
+
+@pytest.mark.parametrize("field", sorted(ONE))
+def test_a_field_that_is_missing_is_named(field: str) -> None:
+    entry = {key: value for key, value in ONE.items() if key != field}
+    with pytest.raises(Malformed) as error:
+        checking.registry(document(entry), "climpt", PATH)
+    assert str(error.value) == f"tools.commands[0].{field} is missing"
+
+
+def test_as_many_commands_as_the_cap_and_no_more() -> None:
+    many = document(*[ONE] * checking.MOST_COMMANDS)
+    assert len(checking.registry(many, "climpt", PATH).commands) == checking.MOST_COMMANDS
+    many["tools"]["commands"].append(ONE)
+    with pytest.raises(Malformed, match="has 20,001 entries; at most 20,000 are read"):
+        checking.registry(many, "climpt", PATH)
+
+
+def test_a_config_names_registries_in_its_order() -> None:
+    config = {"registries": {"z": "z.json", "a": ".agent/a/registry.json"}, "more": 1}
+    assert list(checking.registries(config).items()) == [
+        ("z", "z.json"),
+        ("a", ".agent/a/registry.json"),
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(st.text(st.characters(exclude_categories=())), JSON)
+def test_what_is_no_registry_is_malformed_and_nothing_else(text: str, value: Any) -> None:
+    for raw in (text.encode("utf-8", "surrogatepass"), json.dumps(value).encode()):
+        for read in (lambda made: checking.registry(made, "climpt", PATH), checking.registries):
+            with suppress(Malformed):
+                read(checking.parsed(raw))

@@ -1,0 +1,345 @@
+"""An execution that goes badly: the error of seed 001, soon, and nobody left behind."""
+
+import errno
+import os
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import CodeIntelError, ExecutionError, UsageError
+from code_intel.registry.program import MAX_MESSAGE, MAX_OUTPUT, Ends, run
+from code_intel.registry.records import Command
+from code_intel.text import hidden_character
+from left_behind import none_left
+from left_behind import noting as program
+from registry.executing import GROUP, executed
+
+pytestmark = pytest.mark.anyio
+
+SOON = 10
+"""Seconds; none takes a second by itself."""
+NAME = "climpt-git group-commit unstaged-changes"
+
+
+class Fault(NamedTuple):
+    """What a program does; what the message, stderr and the details then say."""
+
+    script: str
+    message: str
+    stderr: str = ""
+    details: tuple[tuple[str, int], ...] = ()
+
+
+FAULTS = {
+    "an exit code": Fault(
+        "echo 'no such prompt' >&2; exit 3",
+        "climpt ended with exit code 3.",
+        "no such prompt",
+        (("exit_code", 3),),
+    ),
+    "a prompt, and then an exit code": Fault(
+        "echo x; exit 1", "climpt ended with exit code 1.", "", (("exit_code", 1),)
+    ),
+    "exit code 137": Fault(
+        "exit 137", "exit code 137, as SIGKILL ends one", "", (("exit_code", 137),)
+    ),
+    "exit code 255": Fault("exit 255", "with exit code 255.", "", (("exit_code", 255),)),
+    "an end by SIGKILL": Fault("kill -KILL $$", "was ended by SIGKILL", "", (("signal", 9),)),
+    "an end by SIGSEGV": Fault("kill -SEGV $$", "was ended by SIGSEGV", "", (("signal", 11),)),
+    "a hang after some words": Fault(
+        "echo begun; echo 'waiting for a lock' >&2; exec sleep 600",
+        "climpt did not end within 1 seconds.",
+        "waiting for a lock",
+        (("timeout", 1),),
+    ),
+    "stdout is closed": Fault("exec 1>&-; exit 0", "printed no prompt", "", (("exit_code", 0),)),
+    "nothing is printed": Fault(
+        "echo 'Usage: climpt' >&2", "printed no prompt", "Usage: climpt", (("exit_code", 0),)
+    ),
+    "stderr without an end": Fault("exec yes E >&2", "more than 4 MiB on stderr", "E\nE\nE"),
+    "a gigabyte on stderr, without a line end": Fault(
+        "head -c 1000000000 /dev/zero | tr '\\0' E >&2; echo x", "more than 4 MiB", "EEE"
+    ),
+    "garbage on stderr": Fault(
+        "printf 'caf\\351 \\033[31m\\342\\200\\256\\0' >&2; exit 1",
+        "exit code 1",
+        "caf\ufffd \\x1b[31m\\u202e\\x00",
+    ),
+    "a secret on stderr": Fault(
+        "echo 'token = \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\"' >&2; exit 1",
+        "exit code 1",
+        'token = "ghp_x*****',
+    ),
+}
+
+
+def told(error: CodeIntelError) -> dict[str, Any]:
+    """Return what goes over the wire, once the fields of seed 001 were looked at."""
+    wire = error.as_dict()
+    assert wire["error"] == "Execution failed"
+    assert wire["command"] == NAME
+    assert isinstance(wire["stderr"], str)
+    assert len(wire["stderr"].encode()) <= MAX_MESSAGE
+    assert wire["message"].isprintable()
+    assert wire["hint"]
+    return wire
+
+
+@pytest.mark.parametrize("case", FAULTS)
+async def test_a_program_that_fails_is_an_error_with_what_it_said(
+    root: Path, tmp_path: Path, case: str
+) -> None:
+    fault = FAULTS[case]
+    runner = program(tmp_path / "bin", fault.script)
+    began = time.monotonic()
+    with pytest.raises(ExecutionError) as caught:
+        await executed(root, runner, CODE_INTEL_COMMAND_TIMEOUT="1")
+    assert time.monotonic() - began < SOON
+    wire = told(caught.value)
+    assert fault.message in wire["message"]
+    assert fault.stderr in wire["stderr"]
+    assert dict(fault.details).items() <= wire.items()
+    assert wire["runner"] == "climpt"
+    assert await none_left(tmp_path / "bin")
+
+
+NOT_FETCHED = {
+    "error: JSR package manifest for '@aidevtool/climpt' failed to load. Import 'x' failed.": True,
+    "Download https://jsr.io/x\nerror: Import 'https://jsr.io/x' failed: 404 Not Found": True,
+    "error: Could not find version of '@aidevtool/climpt' that matches '^9'": True,
+    'error: Module not found "file:///climpt.ts".': True,
+    "error: Uncaught (in promise) Error: the configuration failed to load": False,
+    "no module: Module not found": False,
+}
+
+
+@pytest.mark.parametrize("stderr", NOT_FETCHED, ids=range(len(NOT_FETCHED)))
+async def test_prompts_are_offered_where_deno_has_no_climpt_and_not_where_climpt_failed(
+    root: Path, tmp_path: Path, stderr: str
+) -> None:
+    deno = program(tmp_path / "bin", f'cat >&2 <<"END"\n{stderr}\nEND\nexit 1', "deno")
+    with pytest.raises(ExecutionError) as caught:
+        await executed(root, "deno", PATH=f"{deno.parent}:/usr/bin:/bin")
+    wire = told(caught.value)
+    assert wire["stderr"] == stderr
+    assert ("CODE_INTEL_COMMAND_RUNNER=prompts" in wire["hint"]) == NOT_FETCHED[stderr]
+
+
+@given(parts=st.lists(st.binary(max_size=6000), max_size=12))
+def test_what_is_shown_of_stderr_is_bounded_visible_and_has_both_of_its_ends(
+    parts: list[bytes],
+) -> None:
+    ends = Ends()
+    for part in (b"first ", *parts, b" last"):
+        ends.add(part)
+    text = ends.text()
+    assert len(text.encode()) <= MAX_MESSAGE
+    assert text.startswith("first")
+    assert text.endswith("last")
+    assert not hidden_character(text.replace("\n", "").replace("\t", ""))
+
+
+HANGS = {
+    "the program": "exec sleep 600",
+    "the program, whatever it is told": "trap '' TERM HUP INT; while :; do sleep 600; done",
+    "its child": "sleep 600 & echo $! >> $PIDS; wait",
+    "its grandchild": "(sh -c 'echo $$ >> \"'$PIDS'\"; exec sleep 600') & wait",
+    "one that closed its stdout": "exec 1>&-; exec sleep 600",
+    "one that closed all it had": "exec 0<&- 1>&- 2>&-; exec sleep 600",
+    "one that does not read its input": "sleep 600",
+}
+
+
+@pytest.mark.parametrize("case", HANGS)
+async def test_whatever_hangs_is_ended_in_time(root: Path, tmp_path: Path, case: str) -> None:
+    runner = program(tmp_path / "bin", HANGS[case])
+    began = time.monotonic()
+    heard = await run(
+        [str(runner)],
+        root,
+        environment={"PATH": "/usr/bin:/bin"},
+        stdin="x" * 200_000 if "input" in case else None,
+        seconds=0.2,
+    )
+    assert 0.2 <= time.monotonic() - began < SOON
+    assert heard.late
+    assert await none_left(tmp_path / "bin")
+
+
+async def test_of_a_long_complaint_both_ends_are_shown(root: Path, tmp_path: Path) -> None:
+    script = "echo first >&2; yes middle | head -c 98000 >&2; echo last >&2; exit 1"
+    with pytest.raises(ExecutionError) as caught:
+        await executed(root, program(tmp_path / "bin", script))
+    stderr = told(caught.value)["stderr"]
+    assert stderr.startswith("first\nmiddle")
+    assert stderr.endswith("middle\nlast")
+    assert "\n...\n" in stderr
+
+
+async def test_a_program_that_says_nothing_of_its_end_is_told_of_in_stderr(
+    root: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ExecutionError) as caught:
+        await executed(root, program(tmp_path / "bin", "exit 3"))
+    assert told(caught.value)["stderr"] == "climpt ended with exit code 3."
+
+
+ENDLESS = {
+    "lines": "exec yes prompt",
+    "a line without an end": "exec tr '\\0' x < /dev/zero",
+    "a gigabyte": "head -c 1000000000 /dev/zero | tr '\\0' x",
+    "from a child": "yes prompt & echo $! >> $PIDS; wait",
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+async def test_a_gigabyte_of_output_is_cut_and_not_read_on(
+    root: Path, tmp_path: Path, case: str
+) -> None:
+    began = time.monotonic()
+    done = await executed(root, program(tmp_path / "bin", ENDLESS[case]))
+    assert time.monotonic() - began < SOON
+    assert done.truncated
+    assert len(done.prompt.encode()) == MAX_OUTPUT
+    assert done.notes == ("It is longer than 256 KiB: its end is missing.",)
+    assert await none_left(tmp_path / "bin")
+
+
+async def test_output_that_is_not_utf8_is_replaced_and_told(root: Path, tmp_path: Path) -> None:
+    done = await executed(root, program(tmp_path / "bin", "printf 'caf\\351\\n\\342\\200'"))
+    assert done.prompt == "caf\ufffd\n\ufffd"
+    assert done.notes == ("It is not UTF-8 throughout.",)
+
+
+@pytest.mark.parametrize("outputs", ["", ">/dev/null 2>&1"], ids=["holding its outputs", "quietly"])
+async def test_what_outlives_its_program_is_ended_and_not_waited_for(
+    root: Path, tmp_path: Path, outputs: str
+) -> None:
+    script = f"sleep 600 {outputs} & echo $! >> $PIDS; echo prompt"
+    began = time.monotonic()
+    assert (await executed(root, program(tmp_path / "bin", script))).prompt == "prompt\n"
+    assert time.monotonic() - began < SOON
+    assert await none_left(tmp_path / "bin")
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/setsid"), reason="needs setsid")  # noqa: PTH110 - at import
+async def test_what_left_the_group_is_not_waited_for(root: Path, tmp_path: Path) -> None:
+    """It is nobody's to end any more; but it does not hold the answer."""
+    gone = tmp_path / "gone"
+    script = f"setsid sh -c 'until [ -e \"{gone}\" ]; do sleep 0.05; done' & echo prompt"
+    began = time.monotonic()
+    try:
+        assert (await executed(root, program(tmp_path / "bin", script))).prompt == "prompt\n"
+        assert time.monotonic() - began < SOON
+    finally:
+        await anyio.Path(gone).write_text("", encoding="utf-8")
+
+
+async def test_a_caller_that_gives_up_leaves_nobody(root: Path, tmp_path: Path) -> None:
+    folder, ready = tmp_path / "bin", tmp_path / "ready"
+    script = f"sleep 600 & echo $! >> $PIDS; echo x > '{ready}'; wait"
+    with anyio.fail_after(SOON):
+        async with anyio.create_task_group() as group:
+            group.start_soon(executed, root, program(folder, script))
+            while not ready.exists():  # noqa: ASYNC110 - a program of the shell's sends no events
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+    assert await none_left(folder)
+
+
+async def test_a_caller_that_gives_up_while_it_begins_leaves_nobody(
+    root: Path, tmp_path: Path
+) -> None:
+    script = "sleep 600 & echo $! >> $PIDS; wait"
+    command, environment = [str(program(tmp_path / "bin", script))], {"PATH": "/usr/bin:/bin"}
+    for milliseconds in range(20):
+        with anyio.move_on_after(milliseconds / 1000):
+            await run(command, root, environment=environment, stdin=None, seconds=30)
+    assert await none_left(tmp_path / "bin")
+
+
+async def not_started(root: Path, runner: Path | str, why: int | str, **told_of: str) -> None:
+    reason = why if isinstance(why, str) else os.strerror(why)
+    with pytest.raises(ExecutionError) as caught:
+        await executed(root, runner, **told_of)  # type: ignore[arg-type]  # the environment
+    wire = told(caught.value)
+    assert reason in wire["stderr"]
+    assert "CODE_INTEL_COMMAND_RUNNER" in wire["hint"]
+
+
+async def test_a_program_that_cannot_be_started_says_why(root: Path, tmp_path: Path) -> None:
+    runner = program(tmp_path / "bin", "echo x")
+    runner.chmod(0o644)
+    await not_started(root, runner, errno.EACCES)
+    runner.unlink()
+    await not_started(root, runner, errno.ENOENT)
+    runner.mkdir()
+    await not_started(root, runner, errno.EACCES)
+    garbage = tmp_path / "bin" / "garbage"
+    garbage.write_bytes(b"\x7fELF nothing")
+    garbage.chmod(0o755)
+    await not_started(root, garbage, errno.ENOEXEC)
+
+
+async def test_a_runner_that_is_named_and_not_there_is_an_execution_that_failed(
+    root: Path,
+) -> None:
+    await not_started(root, "climpt", "There is no climpt on PATH.")
+
+
+async def test_a_project_that_has_gone_is_an_error(root: Path, tmp_path: Path) -> None:
+    runner = program(tmp_path / "bin", "echo x")
+    await anyio.Path(root).rename(tmp_path / "moved")
+    await not_started(root, runner, errno.ENOENT)
+
+
+NAMES: dict[str, Command] = {
+    "an option and a second command": Command("git", "--help; rm", "x", ""),
+    "an option": Command("git", "merge", "--version", ""),
+    "a line end": Command("git", "merge\nrm", "x", ""),
+    "a line end at its end": Command("git", "merge", "x\n", ""),
+    "a NUL": Command("git\0", "merge", "x", ""),
+    "a path": Command("../../etc", "merge", "x", ""),
+    "an agent that is a path": Command("git", "merge", "x", "", agent="a/b"),
+    "a substitution": Command("git", "$(rm)", "x", ""),
+}
+
+
+@pytest.mark.parametrize("runner", ["climpt", "prompts"])
+@pytest.mark.parametrize("case", NAMES)
+async def test_a_name_that_is_more_than_a_name_starts_nothing(
+    root: Path, tmp_path: Path, case: str, runner: str
+) -> None:
+    climpt = program(tmp_path / "bin", "echo x")
+    with pytest.raises(UsageError) as caught:
+        await executed(root, climpt if runner == "climpt" else runner, command=NAMES[case])
+    assert caught.value.details["field"] in {"agent", "c1", "c2", "c3"}
+    assert not (tmp_path / "bin" / "pids").exists()
+
+
+INJECTED: list[dict[str, Any]] = [
+    {"uv-a": "--config=other"},
+    {"uv-a": "x\n--config=other"},
+    {"uv-a\n--config": "other"},
+    {"edition": "-x"},
+    {"env": {"LD_PRELOAD": "x"}},
+    {"PATH": "/evil"},
+    {"--allow-all": ""},
+    {"file": "/etc/passwd"},
+    {"destination": "../../outside"},
+]
+
+
+@pytest.mark.parametrize("options", INJECTED, ids=range(len(INJECTED)))
+async def test_an_option_that_is_more_than_an_option_starts_nothing(
+    root: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await executed(root, program(tmp_path / "bin", "echo x"), options, command=GROUP)
+    assert caught.value.details["field"].startswith("options.")
+    assert not (tmp_path / "bin" / "pids").exists()

@@ -1,0 +1,204 @@
+"""An execution that goes well: what a program is given, what becomes of its output, and who waits for whom."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from code_intel.errors import ExecutionError
+from code_intel.registry.execution import Executed, Planned, planned
+from code_intel.registry.program import MAX_OUTPUT, run
+from code_intel.registry.records import Command
+from left_behind import none_left
+from left_behind import noting as program
+from programs import TESTS
+from registry.executing import (
+    BARE,
+    GROUP,
+    executed,
+    registry_of,
+    settings_of,
+    write_prompt,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_a_program_prints_is_the_prompt_as_it_is(root: Path, tmp_path: Path) -> None:
+    script = "echo Downloading >&2; printf ' \\033[1m# 変更を\\n\\n{input_text} \\n\\n'"
+    done = await executed(root, program(tmp_path / "bin", script, "mine"))
+    prompt = " \x1b[1m# 変更を\n\n{input_text} \n\n"
+    assert done == Executed(prompt, "mine")
+    assert await none_left(tmp_path / "bin")
+
+
+async def test_it_gets_arguments_as_they_are_and_runs_in_the_project(
+    root: Path, tmp_path: Path
+) -> None:
+    script = 'pwd; for argument in "$@"; do echo "[$argument]"; done'
+    options = {"edition": "detailed", "file": "docs/todo.md", "uv-a": "$(id); `id` \"'*"}
+    done = await executed(root, program(tmp_path / "bin", script), options)
+    assert done.prompt.splitlines() == [
+        *(str(root), "[--config=climpt-git]", "[group-commit]", "[unstaged-changes]"),
+        *("[--edition=detailed]", "[--from=docs/todo.md]", "[--uv-a=$(id); `id` \"'*]"),
+    ]
+
+
+@pytest.mark.parametrize("text", [None, "", "変更\n" * 50_000], ids=["none", "empty", "long"])
+async def test_it_reads_what_it_was_given_and_then_the_end(
+    root: Path, tmp_path: Path, text: str | None
+) -> None:
+    runner = program(tmp_path / "bin", "cat | wc -c")
+    done = await executed(root, runner, None if text is None else {"stdin": text})
+    assert int(done.prompt) == len((text or "").encode())
+
+
+async def test_it_need_not_read_what_it_was_given(root: Path, tmp_path: Path) -> None:
+    runner = program(tmp_path / "bin", "exec 0<&-; echo done")
+    assert (await executed(root, runner, {"stdin": "x" * 200_000})).prompt == "done\n"
+
+
+async def test_it_gets_the_part_of_the_environment_that_is_passed_on(
+    root: Path, tmp_path: Path
+) -> None:
+    runner = program(tmp_path / "bin", "env")
+    done = await executed(root, runner, HOME="/x", TOKEN="x", LD_PRELOAD="/nowhere.so")  # noqa: S106 - none
+    names = {line.partition("=")[0] for line in done.prompt.splitlines()}
+    assert {"PATH", "HOME", "NO_COLOR"} <= names
+    assert not names & {"TOKEN", "LD_PRELOAD", "CODE_INTEL_COMMAND_RUNNER"}
+
+
+async def test_the_prompts_beside_the_registry_are_rendered_where_nothing_executes(
+    root: Path,
+) -> None:
+    done = await executed(root, "auto", {"stdin": "all"}, PATH="/nowhere")
+    assert done.runner == "prompts"
+    assert done.prompt.startswith("# Group the changes\n\nAbout: all\n")
+    assert "{uv-style} stays as it is: the option uv-style gives it." in done.notes
+
+
+async def test_what_it_would_do_is_said_and_not_done(root: Path, tmp_path: Path) -> None:
+    runner = program(tmp_path / "bin", "echo x")
+    plan = planned(settings_of(root, runner), registry_of(root), GROUP, ["-e=detailed"])
+    names = ("--config=climpt-git", "group-commit", "unstaged-changes")
+    assert plan == Planned("climpt", (str(runner), *names, "--edition=detailed"))
+    assert not (tmp_path / "bin" / "pids").exists()
+    file = ".agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
+    with pytest.raises(ExecutionError, match=r"There is no prompt: .*frontmatter/f_default\.md"):
+        planned(settings_of(root), registry_of(root), BARE)
+    write_prompt(root, command=BARE)
+    said = planned(settings_of(root), registry_of(root), BARE)
+    assert said == Planned("prompts", prompt=file)
+
+
+async def test_a_prompt_of_the_home_is_named_by_the_home(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(root.parent / "home"))
+    home = root.parent / "home"
+    write_prompt(home, command=BARE)
+    plan = planned(settings_of(root), registry_of(home), BARE)
+    assert plan.prompt == "~/.agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
+
+
+@pytest.mark.parametrize(("size", "truncated"), [(MAX_OUTPUT, False), (MAX_OUTPUT + 1, True)])
+async def test_the_output_is_whole_up_to_its_bound(
+    root: Path, tmp_path: Path, *, size: int, truncated: bool
+) -> None:
+    script = f"head -c {size} /dev/zero | tr '\\0' x"
+    done = await executed(root, program(tmp_path / "bin", script))
+    assert done.prompt == "x" * MAX_OUTPUT
+    assert done.truncated == truncated
+    assert bool(done.notes) == truncated
+
+
+async def test_a_cut_does_not_fall_within_a_character(root: Path, tmp_path: Path) -> None:
+    script = f"printf x; yes あ | tr -d '\\n' | head -c {MAX_OUTPUT * 2}"
+    done = await executed(root, program(tmp_path / "bin", script))
+    assert set(done.prompt) == {"x", "あ"}
+    assert done.notes == ("It is longer than 256 KiB: its end is missing.",)
+
+
+async def test_several_are_executed_at_a_time(root: Path, tmp_path: Path) -> None:
+    """Each waits until all have begun: one after the other they would run into the deadline."""
+    folder = tmp_path / "bin"
+    script = f"while [ $(wc -l < '{folder}/pids') -lt 4 ]; do :; done; echo together"
+    runner = program(folder, script)
+    prompts: list[str] = []
+
+    async def one() -> None:
+        prompts.append((await executed(root, runner, CODE_INTEL_COMMAND_TIMEOUT="30")).prompt)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(one)
+    assert prompts == ["together\n"] * 4
+
+
+async def test_who_waits_is_told_that_it_goes_on(root: Path, tmp_path: Path) -> None:
+    heard: list[tuple[float, float | None, str]] = []
+    go = anyio.Path(tmp_path / "go")
+
+    async def report(done: float, total: float | None, message: str) -> None:
+        heard.append((done, total, message))
+        if len(heard) == 2:
+            await go.write_text("", encoding="utf-8")
+
+    runner = program(tmp_path / "bin", f"until [ -e '{go}' ]; do :; done")
+    await run(
+        [str(runner)], root, environment={}, stdin=None, seconds=30, report=report, every=0.05
+    )
+    assert heard[:2] == [
+        (0.05, 30, "climpt is executing the command"),
+        (0.10, 30, "climpt is executing the command"),
+    ]
+
+
+EXECUTING = """
+import sys
+from pathlib import Path
+import anyio
+from code_intel.registry.program import run
+
+async def report(*progress):
+    print("under way", flush=True)
+
+async def main(root, program):
+    await run([program], Path(root), environment={}, stdin=None, seconds=60, report=report, every=0.05)
+
+anyio.run(main, *sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="process groups")
+async def test_a_command_ends_with_the_server_that_executes_it_however_that_ends(
+    root: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    script = "PATH=/usr/bin:/bin; trap '' TERM; sleep 600 & echo $! >> $PIDS; wait"
+    server = await anyio.open_process(
+        [sys.executable, "-c", EXECUTING, root, program(folder, script)],
+        env={**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"},
+        stdin=subprocess.DEVNULL,
+        stderr=None,
+    )
+    pids = anyio.Path(folder / "pids")
+    async with server:
+        assert server.stdout is not None
+        with anyio.fail_after(30):
+            assert (await server.stdout.receive()).startswith(b"under way")
+            while len((await pids.read_text("utf-8")).split()) < 2:  # noqa: ASYNC110 - files send no events
+                await anyio.sleep(0.01)
+        server.kill()
+    assert await none_left(folder)
+
+
+async def test_an_agent_of_its_own_has_a_config_of_its_own(root: Path, tmp_path: Path) -> None:
+    command = Command("git", "merge", "branch", "Merge", agent="iterator")
+    done = await executed(root, program(tmp_path / "bin", 'echo "$1"'), command=command)
+    assert done.prompt == "--config=iterator-git\n"
+    write_prompt(root, "merge\n", command=command)
+    assert (await executed(root, command=command)).prompt == "merge\n"

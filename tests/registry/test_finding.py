@@ -1,0 +1,366 @@
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.config import load_settings
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.registry import Command, bm25
+from code_intel.registry.finding import LEARNED, find
+from code_intel.registry.learning import Experience
+from code_intel.registry.loading import Loaded
+from code_intel.registry.meaning import NO_MODEL, Meanings
+from code_intel.registry.records import Key
+from registry.meant import Broken, Gated, Hashed, Nonsense, loaded_of, many, meanings_of
+from registry.small import SEVEN
+
+EXAMPLE = (
+    Command("climpt-git", "decide-branch", "working-branch",
+            "Analyze task content and decide whether to create a new branch"),
+    Command("climpt-git", "find-oldest", "descendant-branch", "最古の関連ブランチを検索・マージ"),
+    Command("climpt-git", "group-commit", "unstaged-changes",
+            "Group file changes by semantic proximity and execute multiple commits sequentially"),
+    Command("climpt-git", "list-select", "pr-branch", "PR付きブランチ一覧から次のターゲット選択"),
+    Command("climpt-git", "merge-up", "base-branch", "派生ブランチを親ブランチにマージ"),
+    Command("climpt-meta", "build", "frontmatter", "C3L v0.5 準拠 frontmatter 生成"),
+    Command("climpt-meta", "create", "instruction", "新規 instruction ファイル作成"),
+)  # fmt: skip
+"""Seed 001's registry: two commands in English, as its example has them, and the others as its list has them."""
+VOCABULARY = (
+    "create",
+    "new",
+    "merge",
+    "branch",
+    "commit",
+    "files",
+    "the",
+    "PR",
+    "変更",
+    "ブランチ",
+    "マージ",
+    "天気",
+    "zebra",
+)
+QUERIES = st.lists(
+    st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6).map(" ".join),
+    min_size=1,
+    max_size=3,
+)
+
+
+def names(
+    loaded: Loaded, *queries: str, meanings: Meanings | None = None, top: int = 3
+) -> list[str]:
+    return [one.command.c2 for one in find(loaded, queries, meanings=meanings, top_n=top).results]
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Meanings]:
+    with meanings_of(Hashed(), tmp_path_factory.mktemp("vectors")) as meanings:
+        yield meanings
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("create new", [("create", 3.080608), ("decide-branch", 2.227075)]),
+        ("merge branch", [("merge-up", 2.393879), ("find-oldest", 1.881151), ("decide-branch", 0.883524)]),
+    ],
+)  # fmt: skip
+def test_with_words_only_the_order_and_the_raw_score_are_those_of_bm25(
+    query: str, expected: list[tuple[str, float]]
+) -> None:
+    found = find(loaded_of(SEVEN), [query], meanings=None)
+    assert [one.command.c2 for one in found.results] == [name for name, _ in expected]
+    most = bm25.Index(SEVEN).most(query)
+    for one, (_, raw) in zip(found.results, expected, strict=True):
+        assert math.isclose(one.bm25_score, raw, abs_tol=1e-6)
+        assert math.isclose(one.score, min(1.0, one.bm25_score / most))
+        assert one.similarity is None
+    assert found.degraded == (NO_MODEL,)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("変更をグループ化してコミット", "group-commit"),
+        ("merges", "merge-up"),
+        ("frontmatterを生成", "build"),
+    ],
+)
+def test_without_a_model_japanese_and_other_forms_of_words_are_read(query: str, first: str) -> None:
+    assert names(loaded_of(SEVEN), query)[0] == first
+
+
+@pytest.mark.parametrize("query", ["今日の天気", "zebra", "?!", "🙂", "\u200b"])
+def test_what_has_nothing_to_do_with_any_command_finds_none_by_words(query: str) -> None:
+    assert names(loaded_of(SEVEN), query) == []
+
+
+def test_an_english_query_finds_what_is_described_in_japanese() -> None:
+    assert names(loaded_of(EXAMPLE), "search the oldest branch")[0] == "find-oldest"
+
+
+@given(queries=QUERIES, top=st.integers(0, 9), by=st.sampled_from(["words", "meaning"]))
+def test_scores_are_shares_that_never_rise_and_no_command_comes_twice(
+    hashed: Meanings, queries: list[str], top: int, by: str
+) -> None:
+    loaded = loaded_of([*SEVEN, *SEVEN[:2]])
+    found = find(loaded, queries, meanings=hashed if by == "meaning" else None, top_n=top).results
+    scores = [one.score for one in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < value <= 1 for value in scores)
+    assert len({one.command.key for one in found}) == len(found) <= top
+    for one in found:
+        assert one.bm25_score >= 0
+        assert len(one.ranks) == len(queries)
+        assert (by == "words") == (one.similarity is None)
+        assert any(rank >= 1 for rank in one.ranks)
+
+
+def test_several_queries_are_fused_by_the_places_each_gives(hashed: Meanings) -> None:
+    loaded = loaded_of(SEVEN)
+    queries = ("merge commit", "branch base")
+    for meanings in (None, hashed):
+        alone = [names(loaded, query, meanings=meanings, top=9) for query in queries]
+        found = find(loaded, queries, meanings=meanings, top_n=9).results
+        for one in found:
+            places = tuple(
+                ranking.index(one.command.c2) + 1 if one.command.c2 in ranking else -1
+                for ranking in alone
+            )
+            assert one.ranks == places
+        worth = [sum(1 / (60 + rank) for rank in one.ranks if rank > 0) for one in found]
+        assert worth == sorted(worth, reverse=True)
+    assert -1 in {
+        rank for one in find(loaded, queries, meanings=None).results for rank in one.ranks
+    }
+
+
+def test_the_first_of_commands_with_one_name_is_found() -> None:
+    twice = (
+        Command("git", "merge", "branch", "Merge one"),
+        Command("git", "merge", "branch", "Merge two"),
+    )
+    found = find(loaded_of(twice), ["merge"], meanings=None).results
+    assert [one.command.description for one in found] == ["Merge one"]
+
+
+def test_nothing_is_found_in_nothing(hashed: Meanings) -> None:
+    assert find(loaded_of([]), ["merge"], meanings=hashed).results == ()
+    assert find(loaded_of(SEVEN), [], meanings=hashed).results == ()
+
+
+def test_one_command_alone_is_found(hashed: Meanings) -> None:
+    assert names(loaded_of(SEVEN[4:5], "alone"), "merge up base branch", meanings=hashed) == [
+        "merge-up"
+    ]
+
+
+def test_a_model_that_fails_leaves_words_and_is_told(tmp_path: Path) -> None:
+    with meanings_of(Broken(), tmp_path) as meanings:
+        found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings)
+    assert found.degraded == ("embedding: The model is damaged.",)
+    assert found.results == find(loaded_of(SEVEN), ["merge branch"], meanings=None).results
+
+
+def test_what_is_no_number_ranks_nothing(tmp_path: Path) -> None:
+    with meanings_of(Nonsense(), tmp_path) as meanings:
+        found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings).results
+    assert found[0].command.c2 == "merge-up"
+    assert all(math.isfinite(one.score) and one.similarity == pytest.approx(0) for one in found)
+
+
+def test_a_large_registry_answers_by_words_while_vectors_are_made(tmp_path: Path) -> None:
+    embedder, loaded = Gated(), loaded_of(many(500))
+    with meanings_of(embedder, tmp_path) as meanings:
+        found = find(loaded, ["thing number 77"], meanings=meanings)
+        assert found.results[0].command.c2 == "do-77"
+        assert found.degraded == (
+            "embedding: words only, until 500 more of 500 commands have their vectors",
+        )
+        embedder.gate.set()
+
+
+def learnt(root: Path, name: str, feature: str, agent: str = "climpt") -> Experience:
+    (root / ".code-intel").mkdir(exist_ok=True)
+    experience = Experience(root)
+    command = next(one for one in SEVEN if one.c2 == name)
+    assert experience.note(Key(agent, command.c1, command.c2, command.c3), feature)
+    return experience
+
+
+def test_what_was_executed_for_a_feature_is_lifted_and_nothing_else_changes(tmp_path: Path) -> None:
+    loaded, query = loaded_of(SEVEN), "merge branch"
+    experience = learnt(tmp_path, "decide-branch", query)
+    before = find(loaded, [query], meanings=None, top_n=9).results
+    after = find(loaded, [query], meanings=None, experience=experience, top_n=9).results
+    assert [one.command.c2 for one in before].index("decide-branch") == 2
+    assert after[0].command.c2 == "decide-branch"
+    assert after[0].learned is not None
+    assert (after[0].learned.feature, after[0].learned.times) == (query, 1)
+    assert {one.command.key: (one.bm25_score, one.ranks) for one in after} == {
+        one.command.key: (one.bm25_score, one.ranks) for one in before
+    }
+    assert sum(one.learned is not None for one in after) == 1
+
+
+def test_what_is_lifted_does_not_make_those_that_it_passes_look_worse(tmp_path: Path) -> None:
+    right = Command("git", "merge", "branch", "Merge a branch into its parent safely")
+    partly = Command("git", "list", "names", "Say which parent there is")
+    others = [Command("docs", f"do-{at}", f"thing-{at}", f"Write page {at}") for at in range(6)]
+    loaded, query = loaded_of([right, partly, *others]), "merge branch into parent safely"
+    best, low = find(loaded, [query], meanings=None, top_n=9).results
+    assert low.score < best.score / 3
+    experience = Experience(tmp_path)
+    (tmp_path / ".code-intel").mkdir()
+    assert experience.note(low.command.key, query)
+    for top_n in (1, 2):
+        first, *rest = find(
+            loaded, [query], meanings=None, experience=experience, top_n=top_n
+        ).results
+        assert (first.command, first.score) == (low.command, best.score)
+        assert rest == [best][: top_n - 1]
+
+
+def test_a_command_is_lifted_a_few_places_and_no_more(tmp_path: Path) -> None:
+    commands = [
+        Command("git", f"merge-{at}", "branch", "Merge a branch" + " and more" * at)
+        for at in range(40)
+    ]
+    loaded, query = loaded_of(commands), "merge branch"
+    order = names(loaded, query, top=40)
+    for place in (3, 6, 20, 30):
+        (tmp_path / str(place) / ".code-intel").mkdir(parents=True)
+        experience = Experience(tmp_path / str(place))
+        command = next(one for one in commands if one.c2 == order[place])
+        assert experience.note(command.key, query)
+        found = find(loaded, [query], meanings=None, experience=experience, top_n=40).results
+        now = [one.command.c2 for one in found].index(order[place])
+        assert now <= place
+        assert place - now <= 2 * LEARNED * 60
+        assert (now == 0) == (place <= 6)
+
+
+def test_what_was_learned_of_another_agent_or_of_no_command_here_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    loaded, query = loaded_of(SEVEN), "merge branch"
+    experience = learnt(tmp_path, "decide-branch", query, agent="other")
+    experience.note(Key("climpt", "gone", "gone", "gone"), query)
+    assert (
+        find(loaded, [query], meanings=None, experience=experience).results
+        == find(loaded, [query], meanings=None).results
+    )
+
+
+def test_the_feature_of_a_session_is_what_experience_is_asked_for(tmp_path: Path) -> None:
+    experience = learnt(tmp_path, "decide-branch", "release the payment service")
+    loaded = loaded_of(SEVEN)
+    plain = find(loaded, ["merge branch"], meanings=None, experience=experience).results
+    told = find(
+        loaded,
+        ["merge branch"],
+        meanings=None,
+        experience=experience,
+        feature="release the payment service",
+    ).results
+    assert plain[0].command.c2 == "merge-up"
+    assert told[0].command.c2 == "decide-branch"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Meanings]:
+    folder = tmp_path_factory.mktemp("real")
+    embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
+    with meanings_of(embedder, folder, patience=60) as meanings:
+        yield meanings
+
+
+@pytest.mark.model
+def test_the_example_of_seed_001_comes_true(real: Meanings) -> None:
+    found = find(loaded_of(EXAMPLE), ["変更をグループ化してコミット"], meanings=real, top_n=7)
+    assert found.degraded == ()
+    first, *others = found.results
+    assert (first.command.c2, first.command.c3) == ("group-commit", "unstaged-changes")
+    assert first.score >= 0.8
+    assert first.bm25_score == 0
+    assert all(one.score < 0.5 for one in others)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("put my edits into several commits", "group-commit"),
+        ("branchを切るべきか判断して", "decide-branch"),
+        ("bring my feature branch back into its parent", "merge-up"),
+        ("次に取り組むPRを選びたい", "list-select"),
+        ("write a new instruction", "create"),
+    ],
+)
+def test_a_need_in_either_language_finds_commands_in_either(
+    real: Meanings, query: str, first: str
+) -> None:
+    assert names(loaded_of(EXAMPLE), query, meanings=real)[0] == first
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "query",
+    ["今日の天気", "best pizza in town", "おすすめのラーメン屋", "who won the match yesterday"],
+)
+def test_what_no_command_is_for_scores_next_to_nothing(real: Meanings, query: str) -> None:
+    found = find(loaded_of(EXAMPLE), [query], meanings=real).results
+    assert all(one.score < 0.2 for one in found)
+
+
+DATA = Path(__file__).parents[2] / "benchmarks" / "data" / "commands"
+
+
+@pytest.mark.parametrize("name", ["tuning", "heldout"])
+def test_each_set_of_the_benchmark_asks_for_every_command_in_both_languages(name: str) -> None:
+    registry = json.loads((DATA / name / "commands.json").read_text("utf-8"))
+    lines = (DATA / name / "queries.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    keys = {(one["c1"], one["c2"], one["c3"]) for one in registry["tools"]["commands"]}
+    asked = [tuple(key) for row in rows for key in row["relevant"]]
+    assert len(keys) >= 60
+    assert len(rows) >= 150
+    assert set(asked) == keys
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert {row["lang"] for row in rows} == {"en", "ja"}
+
+
+@pytest.mark.model
+def test_on_queries_nobody_tuned_for_the_fusion_finds_three_times_what_bm25_does(
+    real: Meanings,
+) -> None:
+    rows = [
+        json.loads(line)
+        for line in (DATA / "heldout" / "queries.jsonl").read_text("utf-8").splitlines()
+    ]
+    registry = json.loads((DATA / "heldout" / "commands.json").read_text("utf-8"))
+    commands = [
+        Command(one["c1"], one["c2"], one["c3"], one["description"])
+        for one in registry["tools"]["commands"]
+    ]
+    loaded = loaded_of(commands, "heldout")
+
+    def found(meanings: Meanings | None, index: bm25.Index | None = None) -> int:
+        count = 0
+        for row in rows[::4]:
+            if index is not None:
+                three = [index.commands[at] for at, _ in index.search(row["query"], 3)]
+            else:
+                three = [
+                    one.command for one in find(loaded, [row["query"]], meanings=meanings).results
+                ]
+            count += any([one.c1, one.c2, one.c3] in row["relevant"] for one in three)
+        return count
+
+    assert found(real) >= 3 * found(None, loaded.index) > 0

@@ -1,0 +1,55 @@
+"""What the benchmark of command search counts, and that it refuses labels which name no command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.command_search import MEASURES, SETS, read
+from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
+from code_intel.registry.score import Evidence, everyday
+
+A, B, C, D = (("git", action, "branch") for action in ("add", "bring", "cut", "drop"))
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "expected"),
+    [
+        ([A, B, C], {A}, (1.0, 1.0, 1.0)),
+        ([B, A, C], {A}, (1.0, 0.0, 0.5)),
+        ([B, C, D, A], {A}, (0.0, 0.0, 0.25)),
+        ([A, C, D], {A, B}, (0.5, 1.0, 1.0)),
+        ([], {A}, (0.0, 0.0, 0.0)),
+    ],
+)
+def test_a_ranking_is_worth_what_its_first_places_have(
+    found: list[tuple[str, str, str]],
+    wanted: set[tuple[str, str, str]],
+    expected: tuple[float, float, float],
+) -> None:
+    values = {name: measure(found, frozenset(wanted)) for name, measure in MEASURES.items()}
+    assert values == dict(zip(("recall@3", "recall@1", "MRR"), expected, strict=True))
+
+
+def test_a_label_that_names_no_command_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "commands.json").write_bytes((SETS[0] / "commands.json").read_bytes())
+    row = {"id": "x", "lang": "en", "query": "merge", "relevant": [A]}
+    (tmp_path / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="x: the registry has no"):
+        read(tmp_path)
+
+
+def test_no_everyday_question_of_the_fit_is_an_everyday_matter_of_the_product() -> None:
+    asked = [row.query for row in unrelated()]
+    assert len(set(asked)) == len(asked) >= 60
+    assert not set(asked) & set(everyday())
+
+
+def test_a_fit_finds_the_curve_that_its_data_were_drawn_from() -> None:
+    random = np.random.default_rng(1)
+    seen = Evidence(*random.uniform(-0.5, 0.5, (3, 40_000)))
+    odds = 2 * seen.cosine + 9 * seen.margin - 4 * seen.everyday - 1
+    right = random.random(40_000) < 1 / (1 + np.exp(-odds))
+    curve = fitted(Pairs(seen, right, np.full(40_000, SIZES[0])))
+    assert np.allclose(curve, (2, 9, -4, -1), atol=0.3)

@@ -1,0 +1,266 @@
+"""Registries are read once a state of their files, and never stale."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.errors import RegistryError
+from code_intel.registry import place
+from code_intel.registry.loading import MAX_BYTES, MOST_KEPT, Loaded, Registries
+from code_intel.registry.records import Command
+from registry_files import ONE, configured, document, written
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _command(**changes: Any) -> dict[str, Any]:
+    return {**ONE, **changes}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def _registries(project: Path, recent: float = 0) -> Registries:
+    return Registries(project, project.parent / "home", recent=recent)
+
+
+def _description(loaded: Loaded) -> str:
+    return loaded.registry.commands[0].description
+
+
+def _replaced(path: Path, content: Any, like: os.stat_result) -> None:
+    """Put another file in place, with the times of the one that was there."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(content), encoding="utf-8")
+    os.utime(fresh, ns=(like.st_atime_ns, like.st_mtime_ns))
+    fresh.replace(path)
+
+
+def test_without_a_config_there_is_the_agent_climpt_with_its_registry(project: Path) -> None:
+    registries = _registries(project)
+    assert registries.agents() == ("climpt",)
+    path = written(project, document())
+    loaded = registries.of()
+    assert loaded.registry.commands == (
+        Command("climpt-git", "merge-up", "base-branch", "Merge up"),
+    )
+    assert loaded.registry.path == path
+
+
+def test_several_agents_have_registries_of_their_own_in_the_configs_order(project: Path) -> None:
+    configured(project, dev="dev.json", climpt=place.REGISTRY)
+    written(project, document(_command(description="dev")), "dev.json")
+    written(project, document(_command(description="climpt")))
+    registries = _registries(project)
+    assert registries.agents() == ("dev", "climpt")
+    assert [_description(registries.of(agent)) for agent in ("climpt", "dev")] == ["climpt", "dev"]
+
+
+def test_config_and_registry_are_each_looked_for_in_the_project_and_then_at_home(
+    project: Path,
+) -> None:
+    home = project.parent / "home"
+    configured(home, climpt="mine.json", dev="dev.json")
+    written(home, document(_command(description="at home")), "mine.json")
+    written(home, document(_command(description="at home")), "dev.json")
+    written(project, document(_command(description="in the project")), "mine.json")
+    registries = _registries(project)
+    assert _description(registries.of("climpt")) == "in the project"
+    assert _description(registries.of("dev")) == "at home"
+    configured(project, climpt="mine.json")
+    assert registries.agents() == ("climpt",)
+
+
+def test_reading_writes_nothing(project: Path) -> None:
+    registries = _registries(project)
+    with pytest.raises(RegistryError):
+        registries.of()
+    registries.agents()
+    assert [*project.iterdir(), *(project.parent / "home").iterdir()] == []
+
+
+def test_a_missing_registry_is_told_in_the_words_of_the_seed(project: Path) -> None:
+    with pytest.raises(RegistryError) as error:
+        _registries(project).of()
+    told = error.value.as_dict()
+    assert told.pop("message")
+    assert place.CONFIG in told.pop("hint")
+    assert told == {
+        "error": "Failed to load registry",
+        "path": ".agent/climpt/registry.json",
+        "details": "File not found",
+    }
+
+
+def test_an_agent_that_no_config_names_is_an_error_that_names_those_there_are(
+    project: Path,
+) -> None:
+    configured(project, dev="dev.json", climpt=place.REGISTRY)
+    with pytest.raises(RegistryError) as error:
+        _registries(project).of("nobody")
+    assert error.value.details == {
+        "path": place.CONFIG,
+        "details": "registries has no such agent; it has: dev, climpt",
+    }
+    assert error.value.message == "There is no such agent; there is: dev, climpt."
+
+
+def test_without_a_config_there_is_one_agent_and_no_file_is_blamed(project: Path) -> None:
+    with pytest.raises(RegistryError) as error:
+        _registries(project).of("nobody")
+    assert error.value.message == "There is no such agent; there is: climpt."
+
+
+def test_a_registry_that_is_as_it_was_is_the_same_one(project: Path) -> None:
+    written(project, document())
+    registries = _registries(project)
+    loaded = registries.of()
+    assert registries.of() is loaded
+    assert loaded.index is registries.of().index
+
+
+COUNTED = """
+import sys
+from contextlib import suppress
+from pathlib import Path
+from code_intel.errors import RegistryError
+from code_intel.registry.loading import Registries
+opened = []
+registries = Registries(Path(sys.argv[1]), Path(sys.argv[2]), recent=0)
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+for call, times in ((registries.of, 1), (registries.of, 100), (lambda: list(registries.reload()), 1)):
+    for _ in range(times):
+        with suppress(RegistryError):
+            call()
+    print(sum(str(name).endswith("registry.json") for name in opened))
+    opened.clear()
+"""
+
+
+@pytest.mark.parametrize("content", [document(), b"broken"], ids=["whole", "broken"])
+def test_its_file_is_opened_once_and_once_more_for_reload(project: Path, content: Any) -> None:
+    written(project, content)
+    command = [sys.executable, "-c", COUNTED, str(project), str(project.parent / "home")]
+    out = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert out.split() == ["1", "0", "1"]
+
+
+def test_a_change_is_seen_at_the_next_call_without_reload(project: Path) -> None:
+    path = written(project, document())
+    registries = _registries(project)
+    first = registries.of()
+    path.write_text(json.dumps(document(_command(description="Merge up and push"))), "utf-8")
+    assert _description(registries.of()) == "Merge up and push"
+    assert registries.of().digest != first.digest
+
+
+@pytest.mark.parametrize("recent", [0, 2])
+def test_another_file_of_the_same_size_and_time_is_noticed(project: Path, recent: float) -> None:
+    path = written(project, document(_command(description="Merge up")))
+    registries = _registries(project, recent)
+    assert _description(registries.of()) == "Merge up"
+    _replaced(path, document(_command(description="Merge UP")), path.stat())
+    assert _description(registries.of()) == "Merge UP"
+
+
+def test_a_file_that_was_rewritten_in_its_place_within_one_tick_is_noticed(project: Path) -> None:
+    path = written(project, document(_command(description="Merge up 0")))
+    registries = _registries(project, recent=2)
+    for number in range(20):
+        path.write_text(
+            json.dumps(document(_command(description=f"Merge up {number % 10}"))), "utf-8"
+        )
+        assert _description(registries.of()) == f"Merge up {number % 10}"
+
+
+def test_a_file_that_was_touched_and_says_the_same_is_the_same_registry(project: Path) -> None:
+    path = written(project, document())
+    registries = _registries(project)
+    loaded = registries.of()
+    os.utime(path, (1, 1))
+    assert registries.of() is loaded
+
+
+def test_a_config_that_changes_leads_elsewhere_at_once(project: Path) -> None:
+    written(project, document(_command(description="old")), "old.json")
+    written(project, document(_command(description="new")), "new.json")
+    configured(project, climpt="old.json")
+    registries = _registries(project)
+    assert _description(registries.of()) == "old"
+    configured(project, climpt="new.json")
+    assert _description(registries.of()) == "new"
+    (project / place.CONFIG).unlink()
+    with pytest.raises(RegistryError, match="File not found"):
+        registries.of()
+
+
+def test_a_registry_that_is_gone_is_not_answered_from_memory(project: Path) -> None:
+    path = written(project, document())
+    registries = _registries(project)
+    registries.of()
+    path.unlink()
+    with pytest.raises(RegistryError, match="File not found"):
+        registries.of()
+
+
+def test_a_file_that_is_half_written_is_an_error_until_it_is_whole(project: Path) -> None:
+    path = written(project, document())
+    registries = _registries(project)
+    loaded = registries.of()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(RegistryError, match="Not valid JSON at line 1"):
+        registries.of()
+    path.write_bytes(whole)
+    assert registries.of().registry == loaded.registry
+
+
+def test_reload_answers_what_was_read_of_one_agent_or_of_all(project: Path) -> None:
+    configured(project, climpt=place.REGISTRY, dev="dev.json")
+    written(project, document())
+    written(project, document(), "dev.json")
+    registries = _registries(project)
+    before = registries.of()
+    (again,) = registries.reload()
+    assert again is not before
+    assert again.registry == before.registry
+    assert [each.registry.agent for each in registries.reload("*")] == ["climpt", "dev"]
+
+
+def test_no_more_is_remembered_than_there_is_room_for(project: Path) -> None:
+    large = json.dumps(document()).encode().ljust(MAX_BYTES)
+    agents = [f"a{number}" for number in range(2 * MOST_KEPT // MAX_BYTES)]
+    configured(project, **dict.fromkeys(agents, "large.json"))
+    written(project, large, "large.json")
+    registries = _registries(project)
+    read = [weakref.ref(registries.of(agent)) for agent in agents]
+    gc.collect()
+    alive = [one() is not None for one in read]
+    assert not any(alive[: len(agents) // 2])
+    assert alive[-1]
+    assert sum(alive) >= len(agents) // 2 - 1
+
+
+def test_threads_that_ask_at_once_get_one_registry(project: Path) -> None:
+    written(project, document(*[_command(c2=f"act-{number}") for number in range(2000)]))
+    registries = _registries(project)
+    found: list[Loaded] = []
+    threads = [threading.Thread(target=lambda: found.append(registries.of())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(map(id, found))) == 1

@@ -1,0 +1,182 @@
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from code_intel.config import load_settings
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.errors import UsageError
+from code_intel.registry import Command
+from code_intel.registry.meaning import BATCH, WAITED_FOR, Meanings, card
+from code_intel.registry.score import everyday
+from doubles import HashEmbedder
+from registry.meant import Broken, Gated, Hashed, loaded_of, many, meanings_of
+from registry.small import SEVEN
+
+
+def working() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "embed commands"]
+
+
+def test_a_card_says_the_names_in_words_and_then_the_description() -> None:
+    command = Command("climpt-git", "groupCommit", "unstaged_changes", "変更をまとめる")
+    assert card(command) == "climpt git group commit unstaged changes. 変更をまとめる"
+
+
+def test_each_command_has_a_vector_of_length_one_in_the_order_of_the_index(tmp_path: Path) -> None:
+    with meanings_of(Hashed(), tmp_path) as meanings:
+        loaded = loaded_of([*SEVEN, SEVEN[0]])
+        vectors = meanings.of(loaded)
+        assert vectors is not None
+        assert vectors.rows.shape == (7, 384)
+        assert vectors.everyday.shape == (len(everyday()), 384)
+        assert np.allclose(np.linalg.norm(vectors.rows, axis=1), 1, atol=1e-5)
+        backwards = meanings.of(loaded_of(SEVEN[::-1], "two"))
+        assert backwards is not None
+        assert np.array_equal(backwards.rows, vectors.rows[::-1])
+        assert meanings.why_not(loaded) == ""
+        assert meanings.pending(loaded) == 0
+
+
+def test_vectors_are_made_once_and_only_what_changed_is_made_again(tmp_path: Path) -> None:
+    first, second = Hashed(), Hashed()
+    with meanings_of(first, tmp_path) as meanings:
+        assert meanings.of(loaded_of(SEVEN)) is not None
+        assert meanings.of(loaded_of(SEVEN)) is not None
+    assert len(first.passages_of) == 7 + len(everyday())
+    changed = (*SEVEN[:6], Command("climpt-meta", "create", "instruction", "Another text"))
+    with meanings_of(second, tmp_path) as meanings:
+        assert meanings.of(loaded_of(SEVEN)) is not None
+        assert second.passages_of == []
+        assert meanings.of(loaded_of(changed, "two")) is not None
+    assert second.passages_of == [card(changed[-1])]
+
+
+def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_path: Path) -> None:
+    embedder, loaded = Gated(), loaded_of(many(WAITED_FOR + 100))
+    with meanings_of(embedder, tmp_path) as meanings:
+        assert meanings.of(loaded) is None
+        assert meanings.pending(loaded) == WAITED_FOR + 100
+        assert f"until {WAITED_FOR + 100} more of {WAITED_FOR + 100}" in meanings.why_not(loaded)
+        embedder.gate.set()
+        for thread in working():
+            thread.join(20)
+        assert meanings.of(loaded) is not None
+        assert meanings.pending(loaded) == 0
+        assert max(len(batch) for batch in (embedder.passages_of[:BATCH],)) == BATCH
+
+
+def test_a_small_registry_is_waited_for_but_no_longer_than_patience_lasts(tmp_path: Path) -> None:
+    embedder = Gated()
+    with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
+        assert meanings.of(loaded_of(SEVEN)) is None
+        assert "7 more of 7" in meanings.why_not(loaded_of(SEVEN))
+        embedder.gate.set()
+
+
+def test_a_registry_that_changed_meanwhile_is_made_instead_of_the_old_one(tmp_path: Path) -> None:
+    embedder = Gated()
+    old, new = loaded_of(many(300), "old"), loaded_of(SEVEN, "new")
+    with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
+        assert meanings.of(old) is None
+        assert embedder.begun.wait(20)
+        assert meanings.of(new) is None
+        embedder.gate.set()
+        for thread in working():
+            thread.join(20)
+        assert meanings.of(new) is not None
+        assert len(embedder.passages_of) <= BATCH + 7 + len(everyday())
+
+
+def test_two_agents_do_not_push_each_other_aside(tmp_path: Path) -> None:
+    with meanings_of(Hashed(), tmp_path) as meanings:
+        mine, yours = loaded_of(SEVEN, "a"), loaded_of(many(3), "b", agent="other")
+        assert meanings.of(mine) is not None
+        assert meanings.of(yours) is not None
+
+
+def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
+    embedder, loaded = Gated(), loaded_of(many(3000))
+    with meanings_of(embedder, tmp_path, patience=0) as meanings:
+        assert meanings.of(loaded) is None
+        assert embedder.begun.wait(20)
+        closer = threading.Thread(target=meanings.close)
+        closer.start()
+        embedder.gate.set()
+        closer.join(20)
+        assert working() == []
+        assert 0 < len(embedder.passages_of) < 3000
+        assert meanings.of(loaded) is None
+    with closing(VectorCache(tmp_path)) as cache:
+        made = embedder.passages_of[:BATCH]
+        assert set(cache.get(embedder.identity, made)) == set(made)
+
+
+@pytest.mark.parametrize("retry", [0.0, 60.0])
+def test_a_model_that_fails_is_told_and_tried_again_later(tmp_path: Path, retry: float) -> None:
+    embedder, loaded = Broken(), loaded_of(SEVEN)
+    with closing(Meanings(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
+        assert meanings.of(loaded) is None
+        assert meanings.why_not(loaded) == "embedding: The model is damaged."
+        embedder.broken = False
+        assert (meanings.of(loaded) is None) == (retry > 0)
+        assert bool(meanings.why_not(loaded)) == (retry > 0)
+
+
+class Exhausted(Broken):
+    """One that there is no memory for while it is `broken`."""
+
+    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        if self.broken:
+            raise MemoryError
+        return super().passages(texts)
+
+
+def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
+    embedder, loaded = Exhausted(), loaded_of(many(1000))
+    with closing(Meanings(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
+        why = meanings.complete(loaded, lambda *_: None)
+        assert why == "embedding: words only, since MemoryError came up"
+        embedder.broken = False
+        assert meanings.complete(loaded, lambda *_: None) == ""
+
+
+def test_an_engine_without_constants_is_not_asked(tmp_path: Path) -> None:
+    embedder, loaded = HashEmbedder(identity="somebody-elses"), loaded_of(SEVEN)
+    with meanings_of(embedder, tmp_path) as meanings:
+        assert meanings.of(loaded) is None
+        assert "no score is calibrated for somebody-elses" in meanings.why_not(loaded)
+        assert embedder.embedded == 0
+        assert working() == []
+
+
+def test_embedding_switched_off_is_told(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, {"CODE_INTEL_EMBEDDING": "off"})
+    embedder = LazyEmbedder(settings, corpus="forest")
+    with meanings_of(embedder, tmp_path) as meanings:
+        assert meanings.of(loaded_of(SEVEN)) is None
+        assert "switched off" in meanings.why_not(loaded_of(SEVEN))
+        assert not embedder.loaded
+
+
+def test_an_empty_registry_needs_no_vectors(tmp_path: Path) -> None:
+    with meanings_of(Hashed(), tmp_path) as meanings:
+        assert meanings.of(loaded_of([])) is None
+        assert meanings.why_not(loaded_of([])) == ""
+        assert meanings.pending(loaded_of([])) == 0
+
+
+def test_a_question_is_embedded_once(tmp_path: Path) -> None:
+    embedder = Hashed()
+    with meanings_of(embedder, tmp_path) as meanings:
+        first = meanings.question("merge my branch")
+        assert np.array_equal(meanings.question("merge my branch"), first)
+        assert np.array_equal(meanings.question(" merge  my branch\n"), first)
+        assert embedder.embedded == 1
+        with pytest.raises(UsageError):
+            meanings.question("\u200b")

@@ -1,0 +1,210 @@
+"""What is handed to a command: identifiers and options, refused by name before anything is started."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import UsageError
+from code_intel.registry.options import (
+    LONGEST,
+    LONGEST_INPUT,
+    MOST_VARIABLES,
+    OPTIONS,
+    Asked,
+    argv,
+    check_identifiers,
+    checked,
+)
+from code_intel.registry.records import Command
+from code_intel.text import hidden_character
+from registry.executing import BARE, CLOSED, GROUP
+
+WHOLE = {
+    "edition": "detailed",
+    "adaptation": "strict",
+    "file": "docs/todo.md",
+    "destination": "out/plan.md",
+    "stdin": "the changes",
+    "uv-style": "short; `rm -rf` $(HOME)",
+}
+
+
+def refused(given: Any, root: Path, command: Command = GROUP) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        checked(given, command, root)
+    return caught.value
+
+
+def test_every_option_has_the_flag_of_the_specification(root: Path) -> None:
+    asked = checked(WHOLE, GROUP, root)
+    assert asked.stdin == "the changes"
+    assert argv(asked) == [
+        "--edition=detailed",
+        "--adaptation=strict",
+        "--from=docs/todo.md",
+        "--destination=out/plan.md",
+        "--uv-style=short; `rm -rf` $(HOME)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-e", "-a", "-f", "-d"),
+        ("--edition", "--adaptation", "--from", "--destination"),
+        ("--edition", "-a", "--file", "-o"),
+    ],
+)
+def test_a_list_of_flags_means_the_same_as_the_mapping(root: Path, flags: tuple[str, ...]) -> None:
+    values = ("detailed", "strict", "docs/todo.md", "out/plan.md")
+    listed = [f"{flag}={value}" for flag, value in zip(flags, values, strict=True)]
+    listed.append("--uv-style=a=b")
+    mapping = {**WHOLE, "stdin": None, "uv-style": "a=b"}
+    assert checked(listed, GROUP, root) == checked(mapping, GROUP, root)
+
+
+@pytest.mark.parametrize(
+    "given", [None, {}, [], (), {"edition": None}, {"file": ""}, {"file": False}], ids=repr
+)
+def test_nothing_given_is_nothing_asked(root: Path, given: Any) -> None:
+    assert checked(given, CLOSED, root) == Asked()
+    assert argv(Asked()) == []
+
+
+REFUSED: dict[str, tuple[Any, str, str]] = {
+    "no mapping and no list": ("--edition=x", "options", "must be an object"),
+    "a number": (7, "options", "must be an object"),
+    "an unknown option": ({"editon": "x"}, "options.editon", "is no option"),
+    "an environment": ({"env": {"LD_PRELOAD": "x.so"}}, "options.env", "is no option"),
+    "a variable of the environment": ({"LD_PRELOAD": "x.so"}, "options.LD_PRELOAD", "no option"),
+    "a name with an equals sign": ({"uv-a=b": "c"}, "options.uv-a=b", "is no option"),
+    "a name that is none": ({"uv-": "c"}, "options.uv-", "is no option"),
+    "a key with a line in it": ({"uv-a\nb": "c"}, "options.uv-a\\nb", "is no option"),
+    "true where a path is meant": ({"file": True}, "options.file", "the path of a file"),
+    "no number is false": ({"file": 0}, "options.file", "the path of a file"),
+    "a list of editions": ({"edition": ["x"]}, "options.edition", "the name of an edition"),
+    "an option as a value": ({"uv-a": "--help"}, "options.uv-a", "is `--help`"),
+    "an option as an edition": ({"edition": "--help; rm"}, "options.edition", "`--help; rm`"),
+    "a line end": ({"uv-a": "b\n--c"}, "options.uv-a", "`b\\n--c`"),
+    "a NUL": ({"uv-a": "b\0c"}, "options.uv-a", "`b\\x00c`"),
+    "a lone surrogate": ({"uv-a": "\ud800"}, "options.uv-a", "`\\ud800`"),
+    "a long value": ({"uv-a": "b" * (LONGEST + 1)}, "options.uv-a", "more than 1,000"),
+    "a long text": ({"stdin": "b" * (LONGEST_INPUT + 1)}, "options.stdin", "more than 200,000"),
+    "an edition that it has not": ({"edition": "bug"}, "options.edition", "default, detailed"),
+    "an adaptation that it has not": ({"adaptation": "x"}, "options.adaptation", "has strict"),
+    "an edition that is a path": ({"edition": "../../x"}, "options.edition", "../../x"),
+    "a file that is not there": ({"file": "docs/no.md"}, "options.file", "does not exist"),
+    "a folder": ({"file": "docs"}, "options.file", "which is no file"),
+    "a file elsewhere": ({"file": "../secret"}, "options.file", "outside the project"),
+    "an absolute file elsewhere": ({"file": "/etc/passwd"}, "options.file", "outside the project"),
+    "a file of secrets": ({"file": ".env"}, "options.file", "may hold secrets"),
+    "a link out of the project": ({"file": "link"}, "options.file", "outside the project"),
+    "a place elsewhere": ({"destination": "../x"}, "options.destination", "is no place"),
+    "an absolute place": ({"destination": "/var/x"}, "options.destination", "is no place"),
+    "a place behind a link": ({"destination": "away/x"}, "options.destination", "is no place"),
+    "a place in git": ({"destination": ".git/hooks/x"}, "options.destination", "is no place"),
+    "a place in our state": ({"destination": ".code-intel/x"}, "options.destination", "no place"),
+    "what says which servers there are": (
+        {"destination": "docs/../.mcp.json"},
+        "options.destination",
+        "no place",
+    ),
+    "what says who asks before a write": (
+        {"destination": ".Claude/settings.local.json"},
+        "options.destination",
+        "no place",
+    ),
+    "a word in the list": (["detailed"], "options[0]", "is `detailed`"),
+    "a flag without a value": (["-e=default", "--help"], "options[1]", "is `--help`"),
+    "an unknown flag": (["--config=other"], "options[0]", "is `--config=other`"),
+    "a flag without dashes": (["edition=x"], "options[0]", "is `edition=x`"),
+    "a number in the list": ([7], "options[0]", "is `int`"),
+    "an option twice": (["-e=default", "--edition=default"], "options.edition", "given twice"),
+    "many variables": (
+        {f"uv-v{n}": "x" for n in range(MOST_VARIABLES + 1)},
+        "options",
+        "more than 50 variables",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_to_be_handed_on_is_refused_by_name(root: Path, case: str) -> None:
+    outside = root.parent / "elsewhere"
+    outside.mkdir()
+    (root.parent / "secret").write_text("x", encoding="utf-8")
+    (root / ".env").write_text("x", encoding="utf-8")
+    (root / "link").symlink_to(root.parent / "secret")
+    (root / "away").symlink_to(outside)
+    given, field, says = REFUSED[case]
+    error = refused(given, root)
+    assert error.details["field"] == field
+    assert says in error.message
+    assert error.hint
+
+
+@pytest.mark.parametrize("key", ["file", "destination", "stdin"])
+def test_what_a_command_says_that_it_does_not_take_is_refused(root: Path, key: str) -> None:
+    error = refused({key: WHOLE[key]}, root, CLOSED)
+    assert "climpt-meta create instruction takes none" in error.message
+    assert getattr(checked({key: WHOLE[key]}, BARE, root), key) == WHOLE[key]
+
+
+def test_editions_are_free_where_a_command_lists_none_but_stay_names(root: Path) -> None:
+    assert checked({"edition": "詳細"}, BARE, root).edition == "詳細"
+    assert "no name" in refused({"edition": "a/b"}, root, BARE).message
+
+
+def test_paths_are_told_relative_to_the_project_with_links_resolved(root: Path) -> None:
+    (root / "alias").symlink_to(root / "docs")
+    for path in (root / "docs/todo.md", "alias/todo.md", "./docs/../docs/todo.md"):
+        assert checked({"file": str(path)}, GROUP, root).file == "docs/todo.md"
+    assert checked({"destination": str(root / "alias/new/x.md")}, GROUP, root).destination == (
+        "docs/new/x.md"
+    )
+
+
+IDENTIFIERS = ["--help; rm", "-x", "", "a b", "a\n", "a\nb", "a\0", "../x", "a/b", "a" * 101, "ａ"]
+
+
+@pytest.mark.parametrize("value", IDENTIFIERS, ids=repr)
+@pytest.mark.parametrize("field", ["agent", "c1", "c2", "c3"])
+def test_an_identifier_is_a_name_and_nothing_else(field: str, value: str) -> None:
+    good = {"agent": "climpt", "c1": "climpt-git", "c2": "v0.5_x", "c3": "Unstaged.changes"}
+    check_identifiers(**good)
+    with pytest.raises(UsageError) as caught:
+        check_identifiers(**{**good, field: value})
+    assert caught.value.details == {"field": field}
+
+
+values = st.text(max_size=40) | st.sampled_from(["--help", "-e=x", "docs/todo.md", "default"])
+keys = st.sampled_from([option.key for option in OPTIONS] + ["uv-a", "uv-B-2"]) | st.text(
+    max_size=8
+)
+
+
+def outcome(options: dict[str, str]) -> tuple[Asked, UsageError | None]:
+    try:
+        return checked(options, GROUP, Path(__file__).parent), None
+    except UsageError as error:
+        return Asked(), error
+
+
+@given(options=st.dictionaries(keys, values, max_size=4))
+def test_an_argument_is_one_known_flag_with_its_value_or_nothing_is_handed_on(
+    options: dict[str, str],
+) -> None:
+    asked, error = outcome(options)
+    if error is not None:
+        assert error.details["field"].startswith("options")
+        assert not hidden_character(error.message)
+    known = {option.flags[0] for option in OPTIONS if option.flags}
+    for argument in argv(asked):
+        flag, equals, value = argument.partition("=")
+        assert flag in known or flag[2:] in options
+        assert equals
+        assert value
+        assert not hidden_character(argument)

@@ -1,0 +1,191 @@
+"""A registry's own prompts, rendered here: which file, what is replaced, and what is never read."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import ExecutionError
+from code_intel.registry.options import Asked, checked
+from code_intel.registry.prompts import MAX_PROMPT, Rendered, places, render
+from code_intel.registry.records import Command, CommandOptions
+from registry.executing import BARE, GROUP, write_prompt
+
+SHOWN = ".agent/climpt/prompts"
+
+
+def rendered(root: Path, options: Any = None, command: Command = GROUP) -> Rendered:
+    return render(root / SHOWN, SHOWN, command, checked(options, command, root), root)
+
+
+def test_variables_are_replaced_and_front_matter_is_taken_off(root: Path) -> None:
+    options = {
+        "stdin": "three files",
+        "file": "docs/todo.md",
+        "destination": "out/",
+        "uv-style": "terse",
+    }
+    assert rendered(root, options) == Rendered(
+        "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n"
+    )
+
+
+def test_what_a_value_says_is_never_replaced_again(root: Path) -> None:
+    options = {"stdin": "{destination_path} {uv-style} {input_text}", "uv-style": "{input_text}"}
+    text = rendered(root, options).text
+    assert "About: {destination_path} {uv-style} {input_text}\n" in text
+    assert "Style: {input_text}\n" in text
+
+
+def test_without_a_text_it_is_that_of_the_file(root: Path) -> None:
+    text = rendered(root, {"file": "docs/todo.md"}).text
+    assert "About: write {destination_path}\n" in text
+    assert "File: docs/todo.md\n" in text
+    assert "About: said\n" in rendered(root, {"file": "docs/todo.md", "stdin": "said"}).text
+
+
+def test_a_variable_that_was_not_given_stays_and_is_told(root: Path) -> None:
+    done = rendered(root, {"stdin": "x"})
+    assert "File: {input_text_file}\nTo: {destination_path}\nStyle: {uv-style}\n" in done.text
+    assert done.notes == (
+        "{input_text_file} stays as it is: the option file gives it.",
+        "{destination_path} stays as it is: the option destination gives it.",
+        "{uv-style} stays as it is: the option uv-style gives it.",
+    )
+
+
+def test_what_was_given_and_has_no_place_is_told(root: Path) -> None:
+    write_prompt(root, "Nothing {unknown} is asked.\n", command=BARE)
+    options = {"stdin": "x", "file": "docs/todo.md", "destination": "out", "uv-a": "b"}
+    done = rendered(root, options, BARE)
+    assert done.text == "Nothing {unknown} is asked.\n"
+    assert done.notes == tuple(
+        f"The prompt has no place for {key}." for key in ("stdin", "file", "destination", "uv-a")
+    )
+
+
+EDITIONS = CommandOptions(edition=("detailed", "brief"), adaptation=("strict",))
+PLACES: list[tuple[CommandOptions | None, Asked, list[str]]] = [
+    (None, Asked(), ["default"]),
+    (None, Asked(adaptation="strict"), ["default_strict", "default"]),
+    (None, Asked(edition="brief"), ["brief"]),
+    (EDITIONS, Asked(), ["default", "detailed", "brief"]),
+    (EDITIONS, Asked(edition="brief"), ["brief"]),
+    (EDITIONS, Asked(edition="brief", adaptation="strict"), ["brief_strict", "brief"]),
+    (
+        EDITIONS,
+        Asked(adaptation="strict"),
+        ["default_strict", "default", "detailed_strict", "detailed", "brief_strict", "brief"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "asked", "names"), PLACES)
+def test_files_are_looked_for_in_this_order(
+    options: CommandOptions | None, asked: Asked, names: list[str]
+) -> None:
+    command = Command("a", "b", "c", "d", options=options)
+    assert places(command, asked) == tuple(f"a/b/c/f_{name}.md" for name in names)
+
+
+def test_a_file_in_the_place_of_another_is_told(root: Path) -> None:
+    done = rendered(root, {"adaptation": "strict", "stdin": "x"})
+    folder = "climpt-git/group-commit/unstaged-changes"
+    assert done.notes[0] == (
+        f"There is no {folder}/f_default_strict.md; this is {folder}/f_default.md."
+    )
+    write_prompt(root, "strict\n", "f_default_strict.md")
+    assert rendered(root, {"adaptation": "strict"}) == Rendered("strict\n")
+
+
+def test_an_edition_that_was_asked_for_is_not_replaced_by_another(root: Path) -> None:
+    with pytest.raises(ExecutionError) as caught:
+        rendered(root, {"edition": "detailed"})
+    error = caught.value.as_dict()
+    where = f"{SHOWN}/climpt-git/group-commit/unstaged-changes/f_detailed.md"
+    assert error["error"] == "Execution failed"
+    assert error["command"] == "climpt-git group-commit unstaged-changes"
+    assert error["stderr"] == f"There is no prompt: {where}."
+    assert error["runner"] == "prompts"
+    assert error["hint"].startswith("Write that file, or let climpt execute commands")
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("no front matter\n", "no front matter\n"),
+        ("\n\n  indented\n", "\n\n  indented\n"),
+        ("---\na: b\n---\nbody\n", "body\n"),
+        ("\ufeff---\na: b\n---\nbody\n", "body\n"),
+        ("---\na: !!python/object:os.system x\nb: *c\n---\nbody\n", "body\n"),
+        ("---\n]: not yaml [\n---\nbody\n", "body\n"),
+        ("---\nnever closed\n", "---\nnever closed\n"),
+        ("", ""),
+        ("first\n---\nsecond\n---\n", "first\n---\nsecond\n---\n"),
+    ],
+    ids=range(9),
+)
+def test_front_matter_of_any_kind_is_taken_off_and_not_looked_into(
+    root: Path, text: str, body: str
+) -> None:
+    write_prompt(root, text, command=BARE)
+    assert rendered(root, command=BARE) == Rendered(body)
+
+
+def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
+    write_prompt(root, command=BARE).write_bytes(b"caf\xe9 {input_text}\n")
+    (root / "latin.txt").write_bytes(b"na\xefve")
+    done = rendered(root, {"file": "latin.txt"}, BARE)
+    assert done.text == "caf\ufffd na\ufffdve\n"
+    assert done.notes == (f"{'/'.join(BARE.key[1:])}/f_default.md is not UTF-8 throughout.",)
+
+
+def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: Path) -> None:
+    path = write_prompt(root, "x" * (MAX_PROMPT + 1), command=BARE)
+    with pytest.raises(ExecutionError, match="larger than 256 KiB"):
+        rendered(root, command=BARE)
+    path.write_text("{input_text}" * (MAX_PROMPT // 12), encoding="utf-8")
+    done = rendered(root, {"stdin": "あ" * 200_000}, BARE)
+    assert done.truncated
+    assert set(done.text) == {"あ"}
+    assert MAX_PROMPT - 3 < len(done.text.encode()) <= MAX_PROMPT
+    assert "its end is missing" in done.notes[-1]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "prompts", "fifo", "directory"])
+def test_nothing_is_read_through_a_link_or_from_a_device(root: Path, kind: str) -> None:
+    secret = root.parent / "secret"
+    secret.mkdir()
+    (secret / "f_default.md").write_text("secret\n", encoding="utf-8")
+    path = write_prompt(root, command=BARE)
+    path.unlink()
+    if kind == "file":
+        path.symlink_to(secret / "f_default.md")
+    elif kind == "folder":
+        path.parent.rmdir()
+        path.parent.symlink_to(secret)
+    elif kind == "prompts":
+        (root / SHOWN).rename(root.parent / "moved")
+        (root / SHOWN).symlink_to(root.parent / "moved")
+        write_prompt(root, "secret\n", command=BARE)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(ExecutionError, match="cannot be read") as caught:
+        rendered(root, command=BARE)
+    assert "secret" not in str(caught.value.as_dict())
+
+
+@given(text=st.text(alphabet="{}-_abinputexvsl \n", max_size=60), value=st.text(max_size=20))
+def test_what_is_rendered_has_each_value_as_often_as_its_variable_was_there(
+    tmp_path_factory: pytest.TempPathFactory, text: str, value: str
+) -> None:
+    root = tmp_path_factory.getbasetemp() / "rendering"
+    write_prompt(root, f"a{text}{{input_text}}z", command=BARE)
+    done = rendered(root, {"stdin": value}, BARE)
+    shown = value.encode("utf-8", "replace").decode()
+    assert done.text == f"a{text}{{input_text}}z".replace("{input_text}", shown)

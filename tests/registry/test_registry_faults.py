@@ -1,0 +1,309 @@
+"""Whatever lies where a registry or a config is looked for: it is read, or refused in the words of seed 001."""
+
+import codecs
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.errors import RegistryError
+from code_intel.registry import place
+from code_intel.registry.loading import MAX_BYTES, MAX_CONFIG_BYTES, Registries
+from registry_files import ONE, configured, document, written
+
+PRIVATE = "do-not-repeat-me"
+
+
+def _many(count: int) -> bytes:
+    entry = json.dumps({"c1": "a", "c2": "b", "c3": "c", "description": "d"})
+    return b'{"tools": {"commands": [' + ",".join([entry] * count).encode() + b"]}}"
+
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "Not valid JSON at line 1, column 1: Expecting value"),
+    "no JSON": (PRIVATE.encode(), "Not valid JSON at line 1, column 1: Expecting value"),
+    "cut off": (b'{"tools": {"comm', "Not valid JSON at line 1, column 12: Unterminated string"),
+    "more behind it": (b"{} {}", "Not valid JSON at line 1, column 4: Extra data"),
+    "no UTF-8": (b'{"tools": "\xff"}', "Not valid UTF-8 at byte 11"),
+    "UTF-16": ("{}".encode("utf-16"), "Not valid UTF-8 at byte 0"),
+    "a number that is none": (b'{"version": NaN}', "Not valid JSON: a number is not a number, or infinite"),
+    "infinity": (b"[-Infinity]", "Not valid JSON: a number is not a number, or infinite"),
+    "a number without end": (b"1" * 5000, "Not valid JSON: a number has too many digits"),
+    "too deep": (b"[" * 100_000, "Not valid JSON: it is nested too deep"),
+    "objects too deep": (b'{"a":' * 100_000, "Not valid JSON: it is nested too deep"),
+    "a key twice": (
+        b'{"tools": {"commands": [], "commands": []}}',
+        "Not valid JSON: an object has the key commands twice",
+    ),
+    "a key twice that is no name": (
+        f'{{"{PRIVATE} !": 1, "{PRIVATE} !": 2}}'.encode(),
+        "Not valid JSON: an object has the key (a key that is no name) twice",
+    ),
+    "a list": (b"[]", "The file must be an object, not a list"),
+    "null": (b"null", "The file must be an object, not null"),
+    "no tools": (b"{}", "tools is missing"),
+    "tools are a text": (json.dumps({"tools": PRIVATE}).encode(), "tools must be an object, not a text"),
+    "no commands": (b'{"tools": {}}', "tools.commands is missing"),
+    "commands are an object": (b'{"tools": {"commands": {}}}', "tools.commands must be a list, not an object"),
+    "commands are null": (b'{"tools": {"commands": null}}', "tools.commands must be a list, not null"),
+    "a command is a text": (
+        json.dumps(document(ONE, PRIVATE)).encode(),
+        "tools.commands[1] must be an object, not a text",
+    ),
+    "a version that is a number": (
+        json.dumps(document() | {"version": 1.5}).encode(),
+        "version must be a text, not a number",
+    ),
+    "configs that are a text": (
+        b'{"tools": {"availableConfigs": "git", "commands": []}}',
+        "tools.availableConfigs must be a list, not a text",
+    ),
+    "an option as an identifier": (
+        json.dumps(document({**ONE, "c2": f"--help; rm {PRIVATE}"})).encode(),
+        "tools.commands[0].c2 must be an identifier",
+    ),
+    "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; at most 20,000 are read"),
+    "too large": (b" " * (MAX_BYTES + 1), "It is larger than 8,192 KiB"),
+}  # fmt: skip
+"""What the file has, and how `details` begin."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def _registries(project: Path) -> Registries:
+    return Registries(project, project.parent / "home")
+
+
+def _refused(registries: Registries, path: str, reason: str) -> None:
+    """The error names the path, says why, and repeats nothing of the file."""
+    with pytest.raises(RegistryError) as error:
+        registries.of()
+    told = error.value.as_dict()
+    assert set(told) == {"error", "message", "hint", "path", "details"}
+    assert (told["error"], told["path"]) == ("Failed to load registry", path)
+    assert told["details"].startswith(reason), told["details"]
+    assert PRIVATE not in json.dumps(told)
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_registry_that_cannot_be_used_says_where_and_why(case: str, project: Path) -> None:
+    content, reason = FILES[case]
+    written(project, content)
+    started = time.monotonic()
+    _refused(_registries(project), place.REGISTRY, reason)
+    assert time.monotonic() - started < 5
+
+
+CONFIGS: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "Not valid JSON"),
+    "a list": (b"[]", "The file must be an object"),
+    "no registries": (b"{}", "registries is missing"),
+    "registries are a list": (b'{"registries": ["climpt"]}', "registries must be an object, not a list"),
+    "a path that is a number": (b'{"registries": {"climpt": 5}}', "registries.climpt must be a text, not a number"),
+    "an empty path": (b'{"registries": {"climpt": ""}}', "registries.climpt must be a path, not empty"),
+    "a path with NUL": (b'{"registries": {"climpt": "a\\u0000b"}}', "registries.climpt has a character"),
+    "a path with half a pair": (b'{"registries": {"climpt": "\\ud800"}}', "registries.climpt has a character"),
+    "a path without end": (
+        json.dumps({"registries": {"climpt": "a" * 2001}}).encode(),
+        "registries.climpt has 2,001 characters",
+    ),
+    "an agent that is an option": (
+        b'{"registries": {"--rm -rf": "a.json"}}',
+        "registries.(a key that is no name) must be an agent's name",
+    ),
+    "too many agents": (
+        json.dumps({"registries": {f"a{number}": "a" for number in range(101)}}).encode(),
+        "registries has 101 agents; at most 100 are read",
+    ),
+    "an agent twice": (
+        b'{"registries": {"climpt": "a", "climpt": "b"}}',
+        "Not valid JSON: an object has the key climpt twice",
+    ),
+    "no agent": (b'{"registries": {}}', "registries has no such agent; it has: none"),
+    "../../etc": (
+        b'{"registries": {"climpt": "../../../../../../../../etc/passwd"}}',
+        "registries.climpt leads outside the project and the home folder",
+    ),
+    "an absolute path": (
+        b'{"registries": {"climpt": "/etc/passwd"}}',
+        "registries.climpt leads outside the project and the home folder",
+    ),
+    "too large": (b" " * (MAX_CONFIG_BYTES + 1), "It is larger than 256 KiB"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONFIGS)
+def test_a_config_that_cannot_be_used_is_named_itself(case: str, project: Path) -> None:
+    content, reason = CONFIGS[case]
+    written(project, document())
+    written(project, content, place.CONFIG)
+    _refused(_registries(project), place.CONFIG, reason)
+
+
+def test_an_agent_beside_a_broken_path_can_be_used(project: Path) -> None:
+    written(project, document())
+    configured(project, bad="../../../../etc/passwd", climpt=place.REGISTRY)
+    registries = _registries(project)
+    assert registries.agents() == ("bad", "climpt")
+    assert len(registries.of("climpt").registry.commands) == 1
+    with pytest.raises(RegistryError, match="leads outside"):
+        list(registries.reload("*"))
+
+
+def _linked_outside(path: Path, outside: Path) -> None:
+    outside.write_text(json.dumps(document()), encoding="utf-8")
+    path.symlink_to(outside)
+
+
+def _below_a_link(path: Path, outside: Path) -> None:
+    path.parent.rmdir()
+    outside.mkdir()
+    written(outside, document(), path.name)
+    path.parent.symlink_to(outside)
+
+
+def _looped(path: Path, _: Path) -> None:
+    path.symlink_to(path)
+
+
+PLANTED: dict[str, tuple[Callable[[Path, Path], Any], str]] = {
+    "a link outside": (_linked_outside, "It leads outside the project and the home folder"),
+    "a folder that is a link outside": (_below_a_link, "It leads outside the project and the home folder"),
+    "a link to a device": (lambda path, _: path.symlink_to("/dev/zero"), "It leads outside"),
+    "a link to nothing": (lambda path, _: path.symlink_to("nothing"), "File not found"),
+    "a link to itself": (_looped, "Too many levels of symbolic links"),
+    "a pipe": (lambda path, _: os.mkfifo(path), "It is no regular file"),
+    "a folder": (lambda path, _: path.mkdir(), "Is a directory"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PLANTED)
+@pytest.mark.parametrize("name", [place.REGISTRY, place.CONFIG])
+def test_no_link_leads_outside_and_nothing_but_a_file_is_read(
+    case: str, name: str, project: Path, tmp_path: Path
+) -> None:
+    path = project / name
+    path.parent.mkdir(parents=True)
+    plant, reason = PLANTED[case]
+    plant(path, tmp_path / "outside")
+    _refused(_registries(project), name, reason)
+
+
+def test_a_link_from_the_project_into_the_home_is_followed(project: Path) -> None:
+    written(project.parent / "home", document(), "mine.json")
+    path = project / place.REGISTRY
+    path.parent.mkdir(parents=True)
+    path.symlink_to(project.parent / "home" / "mine.json")
+    assert len(_registries(project).of().registry.commands) == 1
+
+
+def test_what_a_planted_config_points_to_is_not_repeated(project: Path) -> None:
+    home = project.parent / "home"
+    written(home, f"password = {PRIVATE}\n".encode(), ".netrc")
+    written(home, {PRIVATE: {"tools": PRIVATE}, "tools": {PRIVATE: 1}}, "private.json")
+    for name in (".netrc", "private.json"):
+        configured(project, climpt=name)
+        _refused(_registries(project), f"~/{name}", "")
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere_else(
+    project: Path, tmp_path: Path
+) -> None:
+    configured(project, climpt="data/registry.json")
+    folder = written(project, document(ONE), "data/registry.json").parent
+    planted = {**ONE, "description": PRIVATE}
+    outside = written(tmp_path, document(planted), "outside/registry.json").parent
+    is_over = threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            folder.rename(project / "moved")
+            folder.symlink_to(outside)
+            folder.unlink()
+            (project / "moved").rename(folder)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    found: set[str] = set()
+    try:
+        for _ in range(1000):
+            with suppress(RegistryError):
+                found.add(_registries(project).of().registry.commands[0].description)
+    finally:
+        is_over.set()
+        thread.join()
+    assert found <= {"Merge up"}
+    assert _registries(project).of().registry.commands[0].description == "Merge up"
+
+
+def test_a_mark_of_the_byte_order_is_passed_over(project: Path) -> None:
+    written(project, codecs.BOM_UTF8 + json.dumps(document()).encode())
+    assert len(_registries(project).of().registry.commands) == 1
+
+
+def test_a_home_that_cannot_be_told_leaves_the_project(project: Path) -> None:
+    registries = Registries(project, Path("~nobody"))
+    _refused(registries, place.REGISTRY, "File not found")
+    written(project, document())
+    assert len(registries.of().registry.commands) == 1
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+NEAR = st.fixed_dictionaries(
+    {"tools": st.fixed_dictionaries({"commands": st.lists(st.dictionaries(
+        st.sampled_from(["c1", "c2", "c3", "description", "usage", "options", "uv"]),
+        st.sampled_from(["a", "merge-up", "", "-x"]) | JSON,
+    ) | st.just(ONE), max_size=4)})},
+    optional={"version": SCALARS, "description": SCALARS},
+)  # fmt: skip
+
+
+@given(value=JSON | NEAR)
+def test_any_value_is_a_registry_or_an_error_with_its_two_details(
+    value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project = tmp_path_factory.getbasetemp() / "any-value"
+    written(project, value)
+    told: dict[str, Any] = {}
+    try:
+        loaded = Registries(project, project / "home").of()
+    except RegistryError as error:
+        told = error.details
+    else:
+        assert len(loaded.registry.commands) == len(value["tools"]["commands"])
+    assert not told or (set(told) == {"path", "details"} and told["path"] == place.REGISTRY)
+
+
+PARTS = st.sampled_from(["..", ".", "", "/", "~", "home", "project", "etc", "passwd", "a.json"])
+
+
+@given(written_as=st.lists(PARTS, max_size=8).map("/".join) | st.text(max_size=30))
+def test_any_path_of_a_config_is_inside_or_an_error(
+    written_as: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    top = tmp_path_factory.getbasetemp() / "any-path"
+    project = top / "project"
+    configured(project, climpt=written_as)
+    written(project, document(), "a.json")
+    written(top, document({**ONE, "description": "outside"}), "a.json")
+    found = "an error"
+    with suppress(RegistryError):
+        found = Registries(project, top / "home").of().registry.commands[0].description
+    assert found in {"an error", "Merge up"}

@@ -1,0 +1,124 @@
+"""Who executes a command: the setting, what is on PATH, and the exact command line."""
+
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import Settings, load_settings
+from code_intel.errors import ConfigError, NotFoundError
+from code_intel.registry.options import Asked
+from code_intel.registry.records import Command
+from code_intel.registry.runners import Runner, chosen, command_line, environment
+from left_behind import noting as program
+from registry.executing import GROUP
+
+
+def settings(root: Path, path: str = "", **told: str) -> Settings:
+    return load_settings(root, {"PATH": path, **told})
+
+
+@pytest.fixture
+def climpt(tmp_path: Path) -> Path:
+    return program(tmp_path / "one", "exit 0", "climpt")
+
+
+@pytest.fixture
+def deno(tmp_path: Path) -> Path:
+    return program(tmp_path / "two", "exit 0", "deno")
+
+
+def test_the_command_line_of_deno_is_the_specifications(tmp_path: Path, deno: Path) -> None:
+    runner = chosen(settings(tmp_path, str(deno.parent)))
+    asked = Asked(edition="detailed", file="input.md", stdin="never an argument")
+    assert command_line(runner, GROUP, asked) == [
+        *(str(deno), "run"),
+        *("--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net"),
+        *("--no-config", "jsr:@aidevtool/climpt"),
+        *("--config=climpt-git", "group-commit", "unstaged-changes"),
+        *("--edition=detailed", "--from=input.md"),
+    ]
+
+
+def test_the_config_of_another_agent_begins_with_its_name() -> None:
+    command = Command("git", "merge", "branch", "Merge", agent="iterator")
+    line = command_line(Runner("climpt", "/bin/climpt"), command, Asked())
+    assert line == ["/bin/climpt", "--config=iterator-git", "merge", "branch"]
+
+
+def test_climpt_goes_before_deno_and_deno_before_the_prompts(
+    tmp_path: Path, climpt: Path, deno: Path
+) -> None:
+    one, two = str(climpt.parent), str(deno.parent)
+    assert chosen(settings(tmp_path, f"{two}:{one}")) == Runner("climpt", str(climpt))
+    assert chosen(settings(tmp_path, two)).name == "deno"
+    assert chosen(settings(tmp_path, "")) == Runner("prompts")
+
+
+def test_the_setting_names_one(tmp_path: Path, climpt: Path, deno: Path) -> None:
+    path = f"{climpt.parent}:{deno.parent}"
+    for name in ("climpt", "deno", "prompts"):
+        assert chosen(settings(tmp_path, path, CODE_INTEL_COMMAND_RUNNER=name)).name == name
+    own = settings(tmp_path, path, CODE_INTEL_COMMAND_RUNNER="/opt/bin/mine")
+    assert chosen(own) == Runner("mine", "/opt/bin/mine")
+
+
+@pytest.mark.parametrize("name", ["climpt", "deno"])
+def test_one_that_is_not_there_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotFoundError, match=f"There is no {name} on PATH") as caught:
+        chosen(settings(tmp_path, CODE_INTEL_COMMAND_RUNNER=name))
+    assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["", "clmpt", "bin/climpt", "./climpt", "/bin/a\nb"], ids=repr)
+def test_a_value_that_names_no_runner_is_refused_by_its_variable(
+    tmp_path: Path, value: str
+) -> None:
+    with pytest.raises(ConfigError, match="command_runner") as caught:
+        chosen(settings(tmp_path, CODE_INTEL_COMMAND_RUNNER=value))
+    assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["", "--eval=x", "a\nb"], ids=repr)
+def test_a_module_that_is_an_option_is_refused(tmp_path: Path, deno: Path, value: str) -> None:
+    told = settings(tmp_path, str(deno.parent), CODE_INTEL_CLIMPT_MODULE=value)
+    with pytest.raises(ConfigError, match="climpt_module"):
+        chosen(told)
+
+
+@pytest.mark.parametrize("path", [".", "", "bin", "node_modules/.bin:bin:."])
+def test_a_repository_brings_no_runner_of_its_own(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (tmp_path, tmp_path / "bin", tmp_path / "node_modules" / ".bin"):
+        folder.mkdir(parents=True, exist_ok=True)
+        program(folder, "exit 0", "climpt")
+    monkeypatch.chdir(tmp_path)
+    assert chosen(settings(tmp_path, path)) == Runner("prompts")
+
+
+def test_the_file_of_a_project_names_neither_runner_nor_module(tmp_path: Path) -> None:
+    (tmp_path / ".code-intel").mkdir()
+    (tmp_path / ".code-intel" / "config.toml").write_text(
+        'command_runner = "/bin/sh"\nclimpt_module = "file:///evil.ts"\ncommand_timeout = 7\n',
+        encoding="utf-8",
+    )
+    told = settings(tmp_path)
+    assert (told.command_runner, told.climpt_module) == ("auto", "jsr:@aidevtool/climpt")
+    assert told.command_timeout == 7
+    assert ["CODE_INTEL_COMMAND_RUNNER" in note for note in told.warnings] == [True, False]
+
+
+@pytest.mark.parametrize("seconds", ["0", "3601", "-1", "x", "1.5"])
+def test_a_time_limit_is_a_number_of_seconds_within_an_hour(tmp_path: Path, seconds: str) -> None:
+    with pytest.raises(ConfigError, match=r"(?i)command_timeout"):
+        settings(tmp_path, CODE_INTEL_COMMAND_TIMEOUT=seconds)
+
+
+def test_a_program_gets_what_it_needs_to_run_and_no_secret(tmp_path: Path) -> None:
+    kept = {"HOME": "/home/me", "LANG": "C.UTF-8", "DENO_DIR": "/cache", "HTTPS_PROXY": "http://p"}
+    secret = dict.fromkeys(("GITHUB_TOKEN", "CODE_INTEL_HTTP_TOKEN", "DENO_AUTH_TOKENS"), "s3cret")
+    loads = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "DENO_V8_FLAGS", "BASH_ENV")
+    told = settings(tmp_path, "/bin", **kept, **secret, **dict.fromkeys(loads, "x"))
+    quiet = {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
+    assert environment(told) == {"PATH": "/bin", **kept, **quiet}
+    assert "/home/me" not in repr(told)

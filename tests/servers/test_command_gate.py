@@ -1,0 +1,247 @@
+"""Commands on the gateway: found in every phase, executed in READY alone, remembered for what a session is about."""
+
+import gc
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from code_intel.servers.gateway import build_gateway
+from code_intel.session import journal
+from code_intel.tools.command_desk import CommandDesk
+from code_intel.tools.desk import Desk, sessions_of
+from code_intel.tools.table import COMMANDS, CORE
+from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
+from projects import ERAS, Caller
+from servers.command_projects import (
+    DECIDE,
+    GROUP,
+    SEVEN,
+    command_gateway,
+    prompted,
+    rendering,
+    stocked,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
+
+NAMES = tuple(tool.name for tool in COMMANDS.tools)
+FEATURE = "login"
+
+
+@pytest.fixture
+def stock(shop: Path) -> Path:
+    return stocked(shop)
+
+
+async def stays(_call: Caller) -> None:
+    """Do nothing."""
+
+
+JOURNEYS: dict[str, Callable[[Caller], Awaitable[Any]]] = {
+    "EXPLORATION": stays,
+    "SEMANTIC": to_semantic,
+    "VERIFICATION": to_verification,
+}
+
+
+@pytest.mark.covers("rule.commands.ready", "field.command_execute.session_id")
+@pytest.mark.parametrize("phase", JOURNEYS)
+async def test_before_ready_commands_are_found_and_described_but_not_executed(
+    stock: Path, phase: str
+) -> None:
+    async with command_gateway(stock) as call:
+        session = await framed(call)
+        await JOURNEYS[phase](call)
+        error = await call.refused("command_execute", session_id=session, **GROUP)
+        assert (error["error"], error["current_phase"]) == ("phase_blocked", phase)
+        assert "command_execute" not in error["allowed_tools"]
+        assert (await call("command_search", query="commit"))["count"] == 1
+        assert (await call("command_describe", **GROUP))["c2"] == GROUP["c2"]
+        assert (await call("command_reload"))["commandCount"] == len(SEVEN)
+        status = await call("get_session_status", session_id=session)
+    assert status["current_phase"] == phase
+
+
+@pytest.mark.covers("answer.command_execute.prompt", "rule.commands.learned")
+async def test_in_ready_a_command_is_executed_noted_and_remembered_for_the_feature(
+    stock: Path,
+) -> None:
+    prompted(stock, DECIDE, "Decide.\n")
+    async with command_gateway(stock) as call:
+        session = await framed(call)
+        before = await call("command_search", query="branch", limit=7)
+        await to_ready(call)
+        answer = await call("command_execute", session_id=session, **DECIDE)
+        assert (answer["prompt"].strip(), answer["noted_for"]) == ("Decide.", FEATURE)
+        kept = journal.load(sessions_of(rendering(stock)), session)
+        last = kept.calls[-1]
+        assert (last.tool, last.target, last.ok) == (
+            "command_execute",
+            " ".join(DECIDE.values()),
+            True,
+        )
+        assert (last.files, last.symbols, last.counts) == ((), (), False)
+        after = await call("command_search", query="branch", limit=7)
+    places = [
+        [row["c2"] for row in each["results"]].index(DECIDE["c2"]) for each in (before, after)
+    ]
+    assert places[1] <= places[0]
+    rows = [each["results"][place] for each, place in zip((before, after), places, strict=True)]
+    assert rows[0]["bm25_score"] == rows[1]["bm25_score"]
+    assert "learned" not in rows[0]
+    assert (rows[1]["learned"]["feature"], rows[1]["learned"]["times"]) == (FEATURE, 1)
+
+
+async def test_an_execution_that_fails_is_noted_as_one_that_failed_and_teaches_nothing(
+    stock: Path,
+) -> None:
+    async with command_gateway(stock) as call:
+        session = await framed(call)
+        await to_ready(call)
+        error = await call.refused("command_execute", session_id=session, **DECIDE)
+        assert error["error"] == "Execution failed"
+        last = journal.load(sessions_of(rendering(stock)), session).calls[-1]
+        assert (last.tool, last.ok) == ("command_execute", False)
+        found = await call("command_search", query="branch", limit=7)
+    assert not any("learned" in row for row in found["results"])
+
+
+async def test_a_question_is_ready_from_its_start_and_writes_nothing_by_a_command(
+    stock: Path,
+) -> None:
+    async with command_gateway(stock) as call:
+        session = await begin(call, "QUESTION")
+        assert (await call("command_execute", session_id=session, **GROUP))["runner"] == "prompts"
+        gate = await call("check_write_target", session_id=session, file_path="src/auth/service.py")
+    assert gate["error"] == "read_only_intent"
+
+
+@pytest.mark.covers("error.no_active_session")
+@pytest.mark.parametrize("era", ERAS)
+async def test_without_a_session_commands_are_found_but_not_executed(stock: Path, era: str) -> None:
+    async with command_gateway(stock, era) as call:
+        error = await call.refused("command_execute", **GROUP)
+        assert error["error"] == "no_active_session"
+        assert "start_session" in error["hint"]
+        assert (await call("command_search", query="merge branch"))["count"] == 3
+        assert (await call("command_describe", **GROUP))["usage"]
+
+
+@pytest.mark.covers(
+    "field.command_search.session_id",
+    "field.command_describe.session_id",
+    "field.command_reload.session_id",
+)
+async def test_a_session_that_is_none_is_refused_whatever_is_asked(stock: Path) -> None:
+    async with command_gateway(stock) as call:
+        for tool, arguments in (
+            ("command_search", {"query": "commit"}),
+            ("command_describe", GROUP),
+            ("command_reload", {}),
+        ):
+            error = await call.refused(
+                tool, session_id="session_20250101_000000_00000000", **arguments
+            )
+            assert error["error"] == "no_active_session"
+
+
+async def test_commands_are_listed_where_the_setting_says_so_and_named_by_no_refusal_elsewhere(
+    stock: Path,
+) -> None:
+    async with command_gateway(stock) as call:
+        names = {tool.name for tool in (await call.client.list_tools()).tools}
+        assert names.isdisjoint(NAMES)
+        await framed(call)
+        error = await call.refused("submit_verification", verified=[])
+        assert set(error["allowed_tools"]).isdisjoint(NAMES)
+    settings = replace(rendering(stock), tool_groups=("commands",))
+    async with Client(build_gateway(settings), mode=ERAS[0]) as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert listed == [tool.name for tool in (*CORE.tools, *COMMANDS.tools)]
+        call = Caller(client)
+        await framed(call)
+        error = await call.refused("submit_verification", verified=[])
+        assert "command_search" in error["allowed_tools"]
+        assert "command_execute" not in error["allowed_tools"]
+
+
+async def test_who_only_executed_commands_has_explored_nothing(stock: Path) -> None:
+    async with command_gateway(stock) as call:
+        session = await framed(call)
+        await call("command_search", query="login")
+        await call("command_describe", **GROUP)
+        error = await call.refused(
+            "submit_understanding",
+            session_id=session,
+            symbols_identified=["AuthService.login"],
+            files_analyzed=["src/auth/service.py"],
+        )
+        assert error["error"] == "requirements_missing"
+        await look(call)
+        kept = journal.load(sessions_of(rendering(stock)), session)
+    assert not {call.tool for call in kept.calls} & set(NAMES)
+
+
+async def test_a_gateway_opens_commands_when_one_is_first_asked_for_and_shares_its_model(
+    stock: Path,
+) -> None:
+    def opened() -> list[CommandDesk]:
+        gc.collect()
+        return [thing for thing in gc.get_objects() if isinstance(thing, CommandDesk)]
+
+    before = opened()
+    async with command_gateway(stock) as call:
+        await call.client.list_tools()
+        await framed(call)
+        assert len(opened()) == len(before)
+        await call("command_search", query="commit")
+        await call("command_reload")
+        (own,) = [desk for desk in opened() if not any(desk is old for old in before)]
+        (gateway,) = {id(thing.forest): thing for thing in gc.get_objects() if isinstance(thing, Desk)
+                      and thing.root == own.settings.root}.values()  # fmt: skip
+        assert own.embedder is gateway.forest.embedder
+
+
+WAITING = """
+import pathlib, sys, time
+here = pathlib.Path(sys.argv[0]).parent
+(here / "begun").touch()
+while not (here / "go on").exists():
+    time.sleep(0.01)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
+async def test_other_calls_of_a_session_need_not_wait_for_an_execution(stock: Path) -> None:
+    program = stock.parent / "prompter"
+    program.write_text(f"#!{sys.executable}{WAITING}", encoding="utf-8")
+    program.chmod(0o755)
+    settings = replace(rendering(stock), command_runner=str(program))
+    answers: list[dict[str, Any]] = []
+    with anyio.fail_after(60):
+        async with Client(build_gateway(settings), mode=ERAS[0]) as client:
+            call = Caller(client)
+            session = await framed(call)
+            await to_ready(call)
+
+            async def execute() -> None:
+                answers.append(await call("command_execute", session_id=session, **GROUP))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(execute)
+                while not (stock.parent / "begun").exists():
+                    await call("get_session_status", session_id=session)
+                await call("revert_to_exploration", reason="something else")
+                (stock.parent / "go on").touch()
+            assert answers[0]["prompt"].strip() == "done"
+            assert any("not noted" in warning for warning in answers[0]["warnings"])
+            kept = journal.load(sessions_of(settings), session)
+    assert kept.phase == "EXPLORATION"
+    assert "command_execute" not in {each.tool for each in kept.calls}

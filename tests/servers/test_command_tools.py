@@ -1,0 +1,476 @@
+"""The four tools of commands, field by field, as seed 001 has them."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from code_intel.registry import search
+from code_intel.registry.records import Command, Key
+from code_intel.servers.commands import INSTRUCTIONS, build_commands_server
+from code_intel.tools.command_desk import MOST_CONNECTIONS, MOST_SEARCHES, Answered
+from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
+from projects import ERAS, Caller
+from registry_files import configured, document, written
+from servers.command_projects import (
+    DECIDE,
+    GROUP,
+    INSTRUCTION,
+    PROMPT,
+    SEVEN,
+    TAKES,
+    command_gateway,
+    command_server,
+    rendering,
+    stocked,
+    text_of,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
+
+REGISTRY = ".agent/climpt/registry.json"
+MERGE, OLDEST = SEVEN[4], SEVEN[1]
+
+
+def name_of(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["c1"], row["c2"], row["c3"]
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Path:
+    """A project with a registry and nothing else."""
+    return stocked(tmp_path / "stock")
+
+
+@pytest.mark.covers(
+    "tool.command_search",
+    "field.command_search: query agent",
+    "answer.command_search: agent count results degraded",
+    "row.command_hit: c1 c2 c3 description score bm25_score",
+)
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_search_answers_the_bare_list_of_commands_and_tells_the_rest_beside(
+    stock: Path, era: str
+) -> None:
+    commands = [Command(*name_of(one), one["description"]) for one in SEVEN]
+    expected = search(commands, "merge branch")
+    async with command_server(stock, era) as call:
+        answer = await call("search", query="merge branch", agent="climpt")
+        text = await text_of(call, "search", query="merge branch")
+    assert list(answer) == ["agent", "count", "results", "degraded"]
+    assert (answer["agent"], answer["count"]) == ("climpt", 3)
+    assert json.loads(text) == answer["results"]
+    first = answer["results"][0]
+    assert list(first)[:5] == ["c1", "c2", "c3", "description", "score"]
+    assert first["description"] == MERGE["description"]
+    assert [name_of(row) for row in answer["results"]] == [(r.c1, r.c2, r.c3) for r in expected]
+    bm25 = [row["bm25_score"] for row in answer["results"]]
+    assert bm25 == [pytest.approx(one.score, abs=1e-6) for one in expected]
+    scores = [row["score"] for row in answer["results"]]
+    assert 1 >= scores[0] >= scores[1] >= scores[2] >= 0
+    (said,) = answer["degraded"]
+    assert said.startswith("embedding: ")
+
+
+@pytest.mark.covers("field.command_search: queries limit", "row.command_hit.ranks")
+async def test_several_queries_are_brought_together_by_rank_and_each_rank_is_told(
+    stock: Path,
+) -> None:
+    async with command_server(stock) as call:
+        answer = await call("search", queries=["merge commit", "branch base"], limit=7)
+        beside = await call("search", query="merge commit", queries=["branch base"], limit=7)
+        as_text = await call("search", queries='["merge commit", "branch base"]', limit="7")
+        one = await call("search", queries=["merge commit"], limit=1)
+    ranks = {name_of(row): row["ranks"] for row in answer["results"]}
+    assert ranks[name_of(MERGE)][1] == 1
+    assert all(rank > 0 for rank in ranks[name_of(OLDEST)])
+    assert ranks[name_of(GROUP)] == [ranks[name_of(GROUP)][0], -1]
+    assert all(len(places) == 2 for places in ranks.values())
+    assert name_of(answer["results"][0]) == name_of(MERGE)
+    assert beside["results"] == as_text["results"] == answer["results"]
+    assert one["count"] == 1
+    assert "ranks" not in one["results"][0]
+
+
+@pytest.mark.covers(
+    "tool.command_describe",
+    "field.command_describe: c1 c2 c3 agent",
+    "answer.command_describe: c1 c2 c3 description usage options variables",
+    "row.command_options: edition adaptation file stdin destination",
+)
+async def test_a_description_is_the_command_as_its_registry_has_it(tmp_path: Path) -> None:
+    asking = {**INSTRUCTION, "description": "Write one", "uv": [{"name": "its name"}]}
+    async with command_server(stocked(tmp_path, *SEVEN[:-1], asking)) as call:
+        answer = await call("describe", agent="climpt", **GROUP)
+        assert answer == {
+            **GROUP,
+            "description": SEVEN[2]["description"],
+            "usage": "climpt-git group-commit unstaged-changes",
+            "options": {
+                "edition": ["default", "detailed"],
+                "adaptation": ["strict"],
+                "file": True,
+                "stdin": True,
+                "destination": False,
+            },
+        }
+        assert json.loads(await text_of(call, "describe", **GROUP)) == answer
+        silent = await call("describe", **DECIDE)
+        told = await call("describe", **INSTRUCTION)
+    assert silent == {**DECIDE, "description": "Decide whether to create a new branch"}
+    assert told["variables"] == {"uv-name": "its name"}
+
+
+@pytest.mark.parametrize("server", [command_server, command_gateway], ids=["alone", "gateway"])
+async def test_an_argument_that_is_ignored_leaves_json_json_and_a_prompt_a_prompt(
+    stock: Path, server: Any
+) -> None:
+    async with server(stock) as call:
+        prefix = "" if server is command_server else "command_"
+        if prefix:
+            await call("start_session", intent="QUESTION", query="how are changes grouped")
+        told = {}
+        for tool, asked in (("search", {"query": "group"}), ("describe", GROUP), ("reload", {}),
+                            ("execute", GROUP)):  # fmt: skip
+            result = await call.client.call_tool(prefix + tool, {**asked, "topN": 3})
+            assert "topN" in result.structured_content["warnings"][-1]
+            told[tool] = result.content[0].text
+        assert json.loads(told["search"])[0]["c2"] == "group-commit"
+        assert json.loads(told["describe"])["c2"] == "group-commit"
+        assert json.loads(told["reload"])["success"] is True
+        assert told["execute"] == PROMPT
+
+
+@pytest.mark.covers(
+    "answer.command_describe.commands",
+    "row.command: c1 c2 c3 description usage options variables",
+    "rule.commands.order",
+)
+async def test_of_several_commands_of_one_name_all_are_described_and_the_first_is_found(
+    tmp_path: Path,
+) -> None:
+    twins: list[dict[str, Any]] = [
+        {**GROUP, "description": text} for text in ("commit one", "commit another")
+    ]
+    twins[1] |= {"usage": "climpt-git …", "options": TAKES, "uv": [{"how": "the way"}]}
+    stock = stocked(tmp_path, *twins)
+    async with command_server(stock) as call:
+        answer = await call("describe", **GROUP)
+        assert [row["description"] for row in answer["commands"]] == [
+            "commit one",
+            "commit another",
+        ]
+        assert answer["commands"][1]["options"] == TAKES
+        assert answer["commands"][1]["variables"] == {"uv-how": "the way"}
+        found = await call("search", query="another commit")
+        assert [row["description"] for row in found["results"]] == ["commit one"]
+
+
+@pytest.mark.covers(
+    "tool.command_execute",
+    "field.command_execute: c1 c2 c3 agent options",
+    "answer.command_execute: agent c1 c2 c3 runner prompt truncated",
+)
+@pytest.mark.parametrize("era", ERAS)
+async def test_executing_answers_with_the_prompt_and_who_made_it(stock: Path, era: str) -> None:
+    given = {"stdin": "all of them"}
+    async with command_server(stock, era) as call:
+        answer = await call("execute", agent="climpt", options=given, **GROUP)
+        text = await text_of(call, "execute", agent="climpt", options=given, **GROUP)
+    assert answer["prompt"].strip() == PROMPT.replace("{input_text}", "all of them").strip()
+    assert text == answer["prompt"]
+    assert {name: answer[name] for name in ("agent", "c1", "c2", "c3", "runner", "truncated")} == {
+        "agent": "climpt",
+        **GROUP,
+        "runner": "prompts",
+        "truncated": False,
+    }
+
+
+@pytest.mark.covers("answer.command_execute.notes")
+async def test_a_variable_that_was_not_given_stays_and_is_named(stock: Path) -> None:
+    async with command_server(stock) as call:
+        answer = await call("execute", **GROUP)
+        assert "{input_text}" in answer["prompt"]
+        assert "input_text" in str(answer["notes"])
+        assert await text_of(call, "execute", **GROUP) == answer["prompt"]
+        assert "notes" not in await call("execute", options={"stdin": "all"}, **GROUP)
+
+
+async def test_options_may_come_as_an_object_a_list_or_the_json_of_either(stock: Path) -> None:
+    (stock / "notes.md").write_text("notes", encoding="utf-8")
+    mapping, listed = (
+        {"edition": "detailed", "file": "notes.md"},
+        ["-e=detailed", "--from=notes.md"],
+    )
+    async with command_server(stock) as call:
+        forms = [mapping, listed, json.dumps(mapping), json.dumps(listed)]
+        prompts = [(await call("execute", options=form, **GROUP))["prompt"] for form in forms]
+        nothings: tuple[Any, ...] = ({}, [], None)
+        for nothing in nothings:
+            assert "Group commits" in (await call("execute", options=nothing, **GROUP))["prompt"]
+    assert {prompt.strip() for prompt in prompts} == {
+        "# Group commits, step by step\n\nBegin with notes.md."
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({**GROUP, "c2": "--help; rm"}, "c2"),
+        ({**GROUP, "c3": "a\nb"}, "c3"),
+        ({**GROUP, "c1": ""}, "c1"),
+        ({**GROUP, "agent": "../x"}, "agent"),
+        ({"c1": "climpt-git", "c2": "group-commit"}, "c3"),
+        ({**GROUP, "options": {"edition": "--x"}}, "options.edition"),
+        ({**GROUP, "options": {"edition": "other"}}, "options.edition"),
+        ({**GROUP, "options": {"destination": "out.md"}}, "options.destination"),
+        ({**GROUP, "options": {"colour": "red"}}, "options.colour"),
+        ({**GROUP, "options": {"file": "../../etc/passwd"}}, "options.file"),
+        ({**GROUP, "options": ["edition"]}, "options[0]"),
+        ({**GROUP, "options": 7}, "options"),
+    ],
+)
+async def test_a_wrong_argument_of_an_execution_is_named(
+    stock: Path, arguments: dict[str, Any], field: str
+) -> None:
+    async with command_server(stock) as call:
+        error = await call.refused("execute", **arguments)
+    assert (error["field"], error["error"]) in {
+        (field, "invalid_argument"),
+        (field, "path_outside_root"),
+    }
+    assert error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({}, "query"),
+        ({"query": ""}, "query"),
+        ({"query": " \u200b"}, "query"),
+        ({"queries": ["commit", " "]}, "queries[1]"),
+        ({"queries": ["a"] * 6}, "queries"),
+        ({"query": "commit", "limit": 0}, "limit"),
+        ({"query": "commit", "limit": 21}, "limit"),
+        ({"query": "x" * 4001}, "query"),
+    ],
+    ids=["none", "empty", "blank", "blank-one", "six", "no-limit", "too-many", "too-long"],
+)
+async def test_a_wrong_argument_of_a_search_is_named(
+    stock: Path, arguments: dict[str, Any], field: str
+) -> None:
+    async with command_server(stock) as call:
+        error = await call.refused("search", **arguments)
+    assert (error["error"], error["field"]) == ("invalid_argument", field)
+
+
+@pytest.mark.covers("error.Command not found", "error.Command not found: c1 c2 c3")
+@pytest.mark.parametrize("tool", ["describe", "execute"])
+async def test_what_no_registry_has_is_not_found_in_the_words_of_the_seed(
+    stock: Path, tool: str
+) -> None:
+    wanted = {"c1": "climpt-git", "c2": "invalid-command", "c3": "target"}
+    async with command_server(stock) as call:
+        error = await call.refused(tool, **wanted)
+    assert {name: error[name] for name in ("error", "c1", "c2", "c3")} == {
+        "error": "Command not found",
+        **wanted,
+    }
+    assert set(error) == {"error", "message", "hint", "c1", "c2", "c3"}
+
+
+@pytest.mark.covers(
+    "error.Failed to load registry",
+    "error.Failed to load registry: path details",
+)
+async def test_a_registry_that_cannot_be_used_is_named_by_every_tool(tmp_path: Path) -> None:
+    async with command_server(tmp_path) as call:
+        missing = await call.refused("search", query="commit")
+        assert {name: missing[name] for name in ("error", "path", "details")} == {
+            "error": "Failed to load registry",
+            "path": REGISTRY,
+            "details": "File not found",
+        }
+        wrong = {**GROUP, "description": 7}
+        written(tmp_path, document(SEVEN[0], wrong))
+        for tool, arguments in (
+            ("search", {"query": "commit"}),
+            ("describe", GROUP),
+            ("execute", GROUP),
+            ("reload", {}),
+        ):
+            broken = await call.refused(tool, **arguments)
+            assert (broken["error"], broken["path"]) == ("Failed to load registry", REGISTRY)
+            assert "commands[1]" in broken["details"]
+            assert "description" in broken["details"]
+        other = await call.refused("search", query="commit", agent="nobody")
+        assert "climpt" in other["hint"]
+
+
+@pytest.mark.covers("error.Execution failed", "error.Execution failed: command stderr runner")
+async def test_a_command_without_a_prompt_fails_in_the_words_of_the_seed(stock: Path) -> None:
+    async with command_server(stock) as call:
+        error = await call.refused("execute", **DECIDE)
+    assert error["error"] == "Execution failed"
+    assert error["command"] == "climpt-git decide-branch working-branch"
+    assert "decide-branch" in error["stderr"]
+    assert error["runner"] == "prompts"
+
+
+@pytest.mark.covers(
+    "tool.command_reload",
+    "field.command_reload.agent",
+    "answer.command_reload: success agent commandCount",
+    "rule.commands.fresh",
+)
+async def test_a_registry_that_changes_is_read_again_and_reload_counts_its_commands(
+    stock: Path,
+) -> None:
+    async with command_server(stock) as call:
+        assert await call("reload", agent="climpt") == {
+            "success": True,
+            "agent": "climpt",
+            "commandCount": 7,
+        }
+        added = {"c1": "climpt-sea", "c2": "sail", "c3": "ferry", "description": "Sail the ferry"}
+        written(stock, document(*SEVEN, added, added))
+        (found,) = (await call("search", query="ferry"))["results"]
+        assert name_of(found) == name_of(added)
+        again = await call("reload")
+        assert again["commandCount"] == 9
+        assert "climpt" in again["warnings"][0]
+
+
+async def test_each_agent_has_a_registry_of_its_own(stock: Path) -> None:
+    configured(stock, climpt=REGISTRY, sea=".agent/sea/registry.json")
+    sail = {"c1": "sea", "c2": "sail", "c3": "ferry", "description": "Sail the ferry"}
+    written(stock, document(sail), ".agent/sea/registry.json")
+    async with command_server(stock) as call:
+        answer = await call("search", query="ferry", agent="sea")
+        assert (answer["agent"], name_of(answer["results"][0])) == ("sea", name_of(sail))
+        assert (await call("search", query="ferry"))["results"] == []
+        assert (await call("reload", agent="*"))["commandCount"] == 8
+        assert (await call.refused("describe", **GROUP, agent="sea"))["error"] == (
+            "Command not found"
+        )
+
+
+async def test_an_empty_registry_and_a_query_that_nothing_fits_find_nothing(tmp_path: Path) -> None:
+    empty = document()
+    empty["tools"]["commands"] = []
+    written(tmp_path, empty)
+    async with command_server(tmp_path) as call:
+        assert (await call("search", query="commit"))["results"] == []
+        written(tmp_path, document(*SEVEN))
+        assert await text_of(call, "search", query="zzzz qqqq") == "[]"
+
+
+@pytest.mark.covers("row.command_hit.learned", "row.command_use: feature times last")
+async def test_what_this_connection_searched_for_is_what_it_executed_for(stock: Path) -> None:
+    async with command_server(stock) as call:
+        await call("search", query="a new instruction", limit=1)
+        await call("search", query="tidy up the file changes", limit=1)
+        answer = await call("execute", **GROUP)
+        assert answer["noted_for"] == "tidy up the file changes"
+        other = await call("execute", **INSTRUCTION)
+        assert other["noted_for"] == "a new instruction"
+        found = await call("search", query="tidy up the file changes", limit=7)
+    (row,) = [row for row in found["results"] if name_of(row) == name_of(GROUP)]
+    assert row["learned"]["feature"] == "tidy up the file changes"
+    assert row["learned"]["times"] == 1
+    assert row["learned"]["last"].startswith("20")
+
+
+@pytest.mark.covers("rule.commands.same")
+async def test_the_server_of_commands_takes_and_answers_what_the_gateway_does(stock: Path) -> None:
+    for own, theirs in zip(COMMAND_TOOLS, COMMANDS.tools, strict=True):
+        schema = json.loads(json.dumps(theirs.schema))
+        del schema["properties"]["session_id"]
+        assert (f"command_{own.name}", own.schema) == (theirs.name, schema)
+        assert (own.title, own.reads, own.repeats, own.reaches) == (
+            (theirs.title, theirs.reads, theirs.repeats, theirs.reaches)
+        )
+    async with command_server(stock) as call, command_gateway(stock) as other:
+        for tool, arguments in (
+            ("search", {"query": "merge branch", "limit": 7}),
+            ("describe", GROUP),
+            ("reload", {}),
+        ):
+            assert await call(tool, **arguments) == await other(f"command_{tool}", **arguments)
+
+
+async def test_tools_say_what_they_do_to_the_world(stock: Path) -> None:
+    assert len(INSTRUCTIONS.encode()) <= 2048
+    async with command_server(stock) as call:
+        listed = (await call.client.list_tools()).tools
+    assert [tool.name for tool in listed] == ["search", "describe", "execute", "reload"]
+    hints = {tool.name: tool.annotations for tool in listed}
+    assert [bool(hints[name].read_only_hint) for name in hints] == [True, True, False, True]  # type: ignore[union-attr]  # each has some
+    assert [bool(hints[name].open_world_hint) for name in hints] == [False, False, True, False]  # type: ignore[union-attr]
+
+
+@pytest.mark.covers("rule.commands.reading")
+async def test_looking_for_commands_writes_nothing(stock: Path) -> None:
+    def everything() -> list[tuple[str, int]]:
+        return sorted(
+            (os.path.join(folder, name), os.stat(os.path.join(folder, name)).st_mtime_ns)  # noqa: PTH116, PTH118 - a listing
+            for folder, _, names in os.walk(stock)
+            for name in names
+        )
+
+    before = everything()
+    async with command_server(stock) as call:
+        await call("search", query="commit")
+        await call("describe", **GROUP)
+        await call("reload")
+        await call.refused("search", query="commit", agent="nobody")
+    assert everything() == before
+
+
+@pytest.mark.covers("answer.command_execute.noted_for")
+async def test_what_was_never_searched_for_is_noted_for_nothing(stock: Path) -> None:
+    async with command_server(stock) as call:
+        assert "noted_for" not in await call("execute", **GROUP)
+        await call("search", query="merge branch", limit=1)
+        assert "noted_for" not in await call("execute", **GROUP)
+        await call("search", query="commit file changes")
+        assert (await call("execute", **GROUP))["noted_for"] == "commit file changes"
+
+
+def test_the_searches_of_a_thousand_connections_are_remembered_and_of_each_the_last() -> None:
+    answered, key = Answered(), Key("climpt", *GROUP.values())
+    for number in range(MOST_CONNECTIONS + 50):
+        for query in ("first", f"query {number}"):
+            answered.note(f"connection {number}", query, [key])
+    answered.note(None, "nobody", [key])
+    assert len(answered.searches) == MOST_CONNECTIONS
+    assert answered.query_for("connection 0", key) == ""
+    assert answered.query_for("connection 60", key) == "query 60"
+    assert answered.query_for(None, key) == ""
+    for number in range(MOST_SEARCHES + 5):
+        answered.note("connection 60", str(number), [])
+    assert answered.query_for("connection 60", key) == ""
+
+
+@pytest.mark.model
+@pytest.mark.covers("row.command_hit.similarity")
+async def test_the_example_of_the_seed_is_answered_by_meaning(stock: Path) -> None:
+    server = build_commands_server(replace(rendering(stock), embedding="auto"))
+    asked = {"query": "変更をグループ化してコミット", "agent": "climpt"}
+    async with Client(server, mode=ERAS[0]) as client:
+        call = Caller(client, names="command_")
+        with anyio.fail_after(60):
+            answer = await call("search", **asked)
+            while answer["degraded"]:  # the model is loaded in the background
+                answer = await call("search", **asked)
+    first, *others = answer["results"]
+    assert name_of(first) == name_of(GROUP)
+    assert first["score"] >= 0.8
+    assert first["similarity"] > max(row["similarity"] for row in others)
+    assert all(row["score"] < first["score"] for row in others)

@@ -1,0 +1,169 @@
+"""The server of commands as clients start it: over stdio and HTTP, in both protocol eras, light, and guarded."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS
+from projects import ERAS, Caller, Project
+from servers.command_projects import (
+    GROUP,
+    PROMPT,
+    command_server,
+    prompted,
+    stocked,
+    text_of,
+)
+from servers.http_processes import client, serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
+
+SERVER = ("code-intel", "commands")
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Path:
+    return stocked(tmp_path / "stock")
+
+
+def environment(home: Path) -> dict[str, str]:
+    env = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
+    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
+        env.pop(name, None)
+    return env | {"CODE_INTEL_EMBEDDING": "off", "CODE_INTEL_COMMAND_RUNNER": "prompts"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_process_finds_describes_executes_and_reloads_over_stdio(
+    stock: Path, empty_home: Path, era: str
+) -> None:
+    project = Project(stock, environment(empty_home))
+    async with project.connect(*SERVER, era=era) as connected:
+        call = Caller(connected.client, names="command_")
+        (found,) = (await call("search", query="commit file changes", limit=1))["results"]
+        assert {name: found[name] for name in GROUP} == GROUP
+        assert (await call("describe", **GROUP))["usage"]
+        assert await text_of(call, "execute", options={"stdin": "x"}, **GROUP) == PROMPT.replace(
+            "{input_text}", "x"
+        )
+        assert (await call("reload"))["commandCount"] == 7
+        assert (await call.refused("describe", c1="a", c2="b", c3="c"))["error"] == (
+            "Command not found"
+        )
+
+
+PROGRAM = """
+import json, os, sys, time
+end = next((each.partition("=")[2] for each in sys.argv if each.startswith("--uv-end=")), "")
+print("it is over", file=sys.stderr, flush=True)
+if end == "exit":
+    sys.exit(3)
+if end == "signal":
+    os.kill(os.getpid(), 9)
+if end == "never":
+    time.sleep(60)
+print(json.dumps(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
+@pytest.mark.covers("error.Execution failed: command stderr runner exit_code signal timeout")
+async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_told(
+    stock: Path, empty_home: Path
+) -> None:
+    program = stock.parent / "prompter"
+    program.write_text(f"#!{sys.executable}{PROGRAM}", encoding="utf-8")
+    program.chmod(0o755)
+    env = environment(empty_home) | {
+        "CODE_INTEL_COMMAND_RUNNER": str(program),
+        "CODE_INTEL_COMMAND_TIMEOUT": "1",
+    }
+    async with Project(stock, env).connect(*SERVER) as connected:
+        call = Caller(connected.client, names="command_")
+        answer = await call("execute", options={"adaptation": "strict"}, **GROUP)
+        assert json.loads(answer["prompt"]) == [
+            "--config=climpt-git",
+            "group-commit",
+            "unstaged-changes",
+            "--adaptation=strict",
+        ]
+        failed = {
+            end: await call.refused("execute", options={"uv-end": end}, **GROUP)
+            for end in ("exit", "signal", "never")
+        }
+    for error in failed.values():
+        assert error["error"] == "Execution failed"
+        assert error["command"] == " ".join(GROUP.values())
+        assert "it is over" in error["stderr"]
+        assert error["runner"] == answer["runner"] == "prompter"
+    assert failed["exit"]["exit_code"] == 3
+    assert failed["signal"]["signal"] == 9
+    assert failed["never"]["timeout"] == 1
+
+
+async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> None:
+    env = environment(empty_home) | {"PYTHONPROFILEIMPORTTIME": "1"}
+    async with Project(stock, env).connect(*SERVER) as connected:
+        assert connected.client.server_info is not None
+        assert connected.client.server_info.name == "climpt"
+        log = (stock.parent / "stderr.log").read_text(encoding="utf-8")
+    assert "code_intel.servers.commands" in log
+    early = [line.rpartition("|")[2].strip() for line in log.splitlines() if "|" in line]
+    assert not {"numpy", "apsw", "code_intel.tools.table", "code_intel.registry.loading"} & {*early}
+
+
+def test_every_tool_that_may_start_a_program_is_kept_from_who_comes_over_http() -> None:
+    reaching = {tool.name for tool in (*COMMAND_TOOLS, *GATEWAY_TOOLS) if tool.reaches}
+    assert reaching == {"execute", "command_execute"}
+
+
+@pytest.mark.covers("rule.commands.http")
+@pytest.mark.parametrize("program", [SERVER, ("code-intel", "serve")], ids=["commands", "gateway"])
+async def test_over_http_commands_are_found_and_executed_for_nobody(
+    stock: Path, program: tuple[str, ...]
+) -> None:
+    names = "command_" if program == SERVER else ""
+    tool = "command_{}" if not names else "{}"
+    with serving(stock, program=program, word=()) as served:
+        for era in ERAS:
+            async with client(served.port, era) as connected:
+                call = Caller(connected.client, names=names)
+                assert (await call(tool.format("search"), query="merge branch"))["count"] == 3
+                assert (await call(tool.format("describe"), **GROUP))["c1"] == GROUP["c1"]
+                error = await call.refused(tool.format("execute"), **GROUP)
+                assert error["error"] == "writes_not_allowed"
+                assert "--allow-writes" in error["hint"]
+
+
+async def test_over_http_commands_are_executed_where_that_was_allowed_each_for_its_own_search(
+    stock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", "prompts")
+    with serving(stock, "--allow-writes", program=SERVER, word=()) as served:
+        async with client(served.port, ERAS[0]) as one, client(served.port, ERAS[0]) as other:
+            first, second = (Caller(each.client, names="command_") for each in (one, other))
+            await first("search", query="tidy the file changes")
+            assert "noted_for" not in await second("execute", **GROUP)
+            assert (await first("execute", **GROUP))["noted_for"] == "tidy the file changes"
+        async with client(served.port, ERAS[1]) as modern:
+            call = Caller(modern.client, names="command_")
+            await call("search", query="commit the file changes")
+            assert "noted_for" not in await call("execute", **GROUP)
+
+
+@pytest.mark.parametrize(
+    "line", ["look at it.", '"""\\"\\"', "一つずつ見る。"], ids=["en", "signs", "ja"]
+)
+async def test_a_long_prompt_is_cut_at_a_line_and_says_so(stock: Path, line: str) -> None:
+    prompted(stock, GROUP, "".join(f"Step {n}: {line}\n" for n in range(4000)))
+    async with command_server(stock) as call:
+        answer = await call("execute", **GROUP)
+        text = await text_of(call, "execute", **GROUP)
+    assert answer["truncated"]
+    assert text == answer["prompt"]
+    assert text.endswith(f"{line}\n")
+    assert len(text) > 5000
+    assert "code-intel commands execute" in answer["warnings"][-1]

@@ -1,0 +1,46 @@
+"""What the benchmark of executed commands counts."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.command_learning import Asked, Asker, rounds, told
+from benchmarks.command_search import Query, Set
+from code_intel.registry import Command
+from code_intel.registry.loading import Loaded
+from code_intel.registry.records import Registry
+
+SAVE, UNDO = ("git", "commit", "changes"), ("git", "revert", "release")
+COMMANDS = (Command(*SAVE, description="Save work"), Command(*UNDO, description="Roll back"))
+
+
+def test_places_become_recall_and_reciprocal_ranks_and_what_both_gain() -> None:
+    rows = [
+        Asked(SAVE, before=4, after=2, offered=True, right=True),
+        Asked(SAVE, before=1, after=1, offered=False, right=False),
+        Asked(UNDO, before=0, after=0, offered=True, right=False),
+    ]
+    figures = told(rows)
+    assert [figures[name] for name in ("questions", "offers", "right")] == [3, 2, 1]
+    assert figures["recall@3"] == pytest.approx(1 / 3)
+    assert figures["recall@3 gained"].mean == pytest.approx(1 / 3)
+    assert figures["MRR"] == pytest.approx((1 / 4 + 1) / 3)
+    assert figures["MRR gained"].mean == pytest.approx((1 / 2 - 1 / 4) / 3)
+
+
+def test_a_question_is_known_the_same_or_not_known_and_is_asked_with_planted_files_too(
+    tmp_path: Path,
+) -> None:
+    queries = (
+        Query("1", "en", "save work now", frozenset({SAVE})),
+        Query("2", "en", "please save work", frozenset({SAVE})),
+        Query("3", "en", "roll back quickly", frozenset({UNDO})),
+        Query("4", "en", "weather", frozenset()),
+    )
+    loaded = Loaded(Registry("climpt", tmp_path, COMMANDS), "two")
+    rows = rounds(Asker(Set("two", loaded, queries), None))
+    asked = {kind: len(found) for kind, found in rows.items()}
+    assert asked["known"] + asked["not known"] + asked["the same"] == 3 * 20
+    assert (asked["the same"], asked["planted"], asked["aimed"]) == (20, 3, 3)
+    assert all(row.offered and row.right for row in rows["the same"])
+    assert not any(row.right for row in rows["not known"] + rows["planted"])
