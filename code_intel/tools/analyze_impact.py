@@ -25,7 +25,7 @@ from code_intel.tools.answers import BUDGET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.deps_closure import UNFOLLOWED, UNREAD, document_of
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import freshen, up_to_date
 from code_intel.tools.paging import Cursor, Page, by_section, page, start_of
 from code_intel.tools.source_file import called_by_project
 from code_intel.tools.suspicion import flags_of, note_of
@@ -147,9 +147,11 @@ def _targets(desk: Desk, asked: Sequence[str]) -> Targets:
             hint="Name source files of the project; get_session_status says whether it is indexed.",
             details={"field": "target_files", "not_indexed": unknown},
         )
-    found, truncated = importers(graph_of(store, bases(desk.forest.config)), known)
-    if freshen(desk, list(found)[:DEFINED]):
-        found, truncated = importers(graph_of(store, bases(desk.forest.config)), known)
+    found, truncated = up_to_date(
+        desk,
+        lambda: importers(graph_of(store, bases(desk.forest.config)), known),
+        lambda importing: list(importing[0])[:DEFINED],
+    )
     languages = dict.fromkeys(row.language for row in known.values() if not follows(row.language))
     inside = {
         called_by_project(desk, path): node._replace(via=called_by_project(desk, node.via))

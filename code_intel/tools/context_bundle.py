@@ -10,7 +10,6 @@ from code_intel.forest import artifacts as at_hand
 from code_intel.forest.boosts import BoostProfile
 from code_intel.forest.bundle import Bundle, Request, gather_bundle
 from code_intel.forest.profiles import Chosen, choose
-from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.records import Freshness
 from code_intel.session import steps
@@ -20,7 +19,7 @@ from code_intel.tools.answers import BUDGET, CAP, NONE_YET, index_data, index_te
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.forest_shelf import document_name, forest_shelf
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import up_to_date
 from code_intel.tools.packing import Packed, pack
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import note_of
@@ -137,7 +136,8 @@ def _gathered(desk: Desk, request: Request, most: int) -> tuple[Bundle, Freshnes
     desk.forest.poke()
     asked = shelf.question(request.goal)
 
-    def gathered(store: Store) -> tuple[Bundle, tuple[str, ...]]:
+    def gathered() -> tuple[Bundle, tuple[str, ...]]:
+        store = desk.forest.store
         with store.snapshot():  # the vectors in use may be swapped at any moment
             comparable = shelf.comparable(asked)
             bundle = gather_bundle(
@@ -145,9 +145,9 @@ def _gathered(desk: Desk, request: Request, most: int) -> tuple[Bundle, Freshnes
             )
         return bundle, comparable.degraded
 
-    bundle, degraded = gathered(desk.forest.store)
-    if freshen(desk, [each.path for each in bundle.files[:most]]):
-        bundle, degraded = gathered(desk.forest.store)
+    bundle, degraded = up_to_date(
+        desk, gathered, lambda found: (each.path for each in found[0].files[:most])
+    )
     return bundle, shelf.freshness(degraded)
 
 

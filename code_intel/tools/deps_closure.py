@@ -26,7 +26,7 @@ from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import freshen, up_to_date
 from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.suspicion import flags_of
 
@@ -115,10 +115,7 @@ def _followed(
             hint="Name a source file of the project; get_session_status says whether it is indexed.",
             details={"field": "path"},
         )
-    found = follow()
-    if freshen(desk, [node.path for node in found.nodes[:LOOKED_AT]]):
-        found = follow()
-    return name, found
+    return name, up_to_date(desk, follow, lambda found: (n.path for n in found.nodes[:LOOKED_AT]))
 
 
 def document_of(desk: Desk, path: str) -> str:

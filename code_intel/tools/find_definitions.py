@@ -1,5 +1,6 @@
 """Tool `find_definitions`."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from code_intel.session import steps
 from code_intel.tools.answers import definition_data, definition_line, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import freshen, up_to_date
 from code_intel.tools.languages import language_named
 from code_intel.tools.paging import Cursor, files_shown, page, start_of
 
@@ -51,10 +52,7 @@ async def find_definitions(
     asked = (symbol, path, language, exact_match)
     start = start_of(cursor, *asked)
     async with desk.perhaps(session_id, "find_definitions") as held:
-        every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
-        near = every[start : start + LIMIT]
-        if await thread(freshen, desk, await _suspects(desk, symbol, near)):
-            every = await thread(_definitions, desk, symbol, path, language, exact=exact_match)
+        every = await _up_to_date(desk, symbol, path, language, start, exact=exact_match)
         index = await thread(desk.forest.freshness)
         part = page(every, start, definition_data, *asked, most=LIMIT)
         found = every[part.start : part.end]
@@ -81,10 +79,26 @@ async def find_definitions(
     return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
 
 
-async def _suspects(desk: Desk, symbol: str, found: list[Definition]) -> list[str]:
-    """Return the files that may have changed since they were indexed: those found, or those that say the word."""
-    if found:
-        return list(dict.fromkeys(d.file for d in found))
+async def _up_to_date(
+    desk: Desk, symbol: str, path: str, language: str, start: int, *, exact: bool
+) -> list[Definition]:
+    """Return the definitions as the files are now: those shown, or those that say the word where none is known."""
+
+    def definitions() -> list[Definition]:
+        return _definitions(desk, symbol, path, language, exact=exact)
+
+    def shown(found: list[Definition]) -> Iterable[str]:
+        return dict.fromkeys(d.file for d in found[start : start + LIMIT])
+
+    if found := await thread(up_to_date, desk, definitions, shown):
+        return found
+    # Looking for the word takes long enough for the index's own scan to take a file in before `freshen` does.
+    await thread(freshen, desk, await _saying(desk, symbol))
+    return await thread(definitions)
+
+
+async def _saying(desk: Desk, symbol: str) -> list[str]:
+    """Return the files that say a symbol's name, whether the index knows them or not."""
     name = spelling(symbol).rpartition(".")[2]
     if not name:
         return []

@@ -1,10 +1,10 @@
 """Bring single documents up to date at once: the agreement just written, the source just changed."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from code_intel.embedding.lazy import OFF
 from code_intel.errors import CodeIntelError
@@ -12,6 +12,8 @@ from code_intel.index.report import SyncReport
 from code_intel.index.sync import sync_document
 from code_intel.index.walk import locate
 from code_intel.tools.desk import Desk, thread
+
+Found = TypeVar("Found")
 
 
 class MapSync(NamedTuple):
@@ -62,19 +64,29 @@ async def refresh_source(desk: Desk, files: Iterable[str]) -> None:
     await thread(freshen, desk, files)
 
 
-def freshen(desk: Desk, files: Iterable[str], *, exactly: bool = False) -> bool:
+def up_to_date(
+    desk: Desk, ask: Callable[[], Found], files: Callable[[Found], Iterable[str]]
+) -> Found:
+    """Ask the index, and again where files of the answer were not on disk as the index knew them; blocks.
+
+    Another process, or the index's own scan, may take a file in just after it was asked, and then nothing is
+    left to do here: so what was written meanwhile decides, not who wrote it.
+    """
+    before = desk.forest.store.state()
+    found = ask()
+    freshen(desk, files(found))
+    return found if desk.forest.store.state() == before else ask()
+
+
+def freshen(desk: Desk, files: Iterable[str], *, exactly: bool = False) -> None:
     """Index again those source files that are not on disk as the index knows them; blocks.
 
     Args:
         desk: Of the project.
         files: Relative to the forest's folder.
         exactly: Whether the bytes decide, and not their number and time: for what leads to READY.
-
-    Returns:
-        Whether anything had changed: what was asked of the index should be asked again.
     """
     store, config = desk.forest.store, desk.forest.config
-    changed = False
     for file in files:
         known = store.document(file)
         try:
@@ -91,5 +103,4 @@ def freshen(desk: Desk, files: Iterable[str], *, exactly: bool = False) -> bool:
             same = known is None
         if not same:
             with suppress(CodeIntelError):  # never indexed: nothing to bring up to date
-                changed = sync_document(store, config, config.folder / file).changed or changed
-    return changed
+                sync_document(store, config, config.folder / file)

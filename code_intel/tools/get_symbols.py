@@ -15,7 +15,7 @@ from code_intel.session.paths import plain_path
 from code_intel.tools.answers import BUDGET, definition_line, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import freshen, up_to_date
 from code_intel.tools.languages import READ, language_named
 from code_intel.tools.paging import Cursor, page, start_of
 from code_intel.tools.source_file import called_by_index
@@ -117,12 +117,14 @@ def _defined(
             )
         return store.defined_in([name]), False
     desk.forest.poke()
-    names = _documents(desk, below)
-    known = frozenset(names)
-    read = (called_by_index(desk, name) for name in listed if language_of(name) in READ)
-    new = [name for name in read if name not in known]
-    if freshen(desk, [*new[:LOOKED_AT], *names[:LOOKED_AT]]):
-        names = _documents(desk, below)
+    read = [called_by_index(desk, name) for name in listed if language_of(name) in READ]
+
+    def suspects(names: list[str]) -> list[str]:
+        known = frozenset(names)
+        new = [name for name in read if name not in known]
+        return [*new[:LOOKED_AT], *names[:LOOKED_AT]]
+
+    names = up_to_date(desk, lambda: _documents(desk, below), suspects)
     found: list[Definition] = []
     for first in range(0, len(names), BATCH):
         found += store.defined_in(names[first : first + BATCH])

@@ -8,13 +8,13 @@ from code_intel.chunking.spans import Lines
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.snippets import Snippet, lines_of, snippet
 from code_intel.index.rows import spelling, spells
-from code_intel.records import Symbol
+from code_intel.records import Definition, Symbol
 from code_intel.session import steps
 from code_intel.text import visible
 from code_intel.tools.answers import BUDGET, CAP, tokens
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.freshen import freshen
+from code_intel.tools.freshen import up_to_date
 from code_intel.tools.source_file import Opened, called_by_project, open_source
 from code_intel.tools.suspicion import flags_of, note_of
 
@@ -96,10 +96,14 @@ def _opened(desk: Desk, path: str, symbol: str) -> tuple[Opened, Symbol | None, 
     if not symbol.strip():
         return open_source(desk, path), None, []
     store = desk.forest.store
-    found = store.definitions(symbol, exact=True, limit=OTHERS + 1)
-    if not path.strip():
-        if freshen(desk, dict.fromkeys(d.file for d in found)):
-            found = store.definitions(symbol, exact=True, limit=OTHERS + 1)
+
+    def definitions() -> list[Definition]:
+        return store.definitions(symbol, exact=True, limit=OTHERS + 1)
+
+    if path.strip():
+        found = definitions()
+    else:
+        found = up_to_date(desk, definitions, lambda found: dict.fromkeys(d.file for d in found))
         if not found:
             raise _undefined(symbol, "the index")
         path = called_by_project(desk, found[0].file)
