@@ -21,6 +21,7 @@ default_venv=$here/.venv
 venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
+clients="claude codex cursor vscode gemini all" # as code_intel/cli/clients.py has them, which needs no installation to say
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup.sh: $1"; say "  $2"; exit 2; }
 
@@ -119,15 +120,25 @@ read_line() { # sets project, only and options (for init) from the words of the 
     case $word in
       --client)
         [ $# -gt 0 ] || fail "--client needs a name." "./setup.sh --help lists the clients."
+        require_clients "$1"
         options+=(--client "$1")
         shift ;;
-      --client=* | --commands) options+=("$word") ;;
+      --client=*) require_clients "${word#*=}"; options+=("$word") ;;
+      --commands) options+=("$word") ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
       -*) fail "there is no option $word." "./setup.sh --help lists them; a project's name goes behind --." ;;
       *) name_project "$word" ;;
     esac
   done
+}
+
+require_clients() { # NAME[,NAME]...: init would say it, too, a minute later
+  local one
+  while IFS= read -r one; do
+    printf '%s\n' $clients | grep -qxF -e "$one" ||
+      fail "there is no client '$one'." "Name one of $(printf '%s' "$clients" | sed 's/ /, /g')."
+  done < <(printf '%s\n' "$1" | tr ',[:upper:]' '\n[:lower:]' | sed 's/^[[:space:]]*//; s/[[:space:]]*$//')
 }
 
 name_project() {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.cli.clients import ALL, CLIENTS
 from projects import BIN, SHOP
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,11 +52,13 @@ def program(path: Path, *lines: str) -> None:
     path.chmod(0o755)
 
 
-def set_up(env: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+def set_up(
+    env: dict[str, str], *arguments: str, cwd: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         ["bash", str(SCRIPT), *arguments],
         env=env,
-        cwd=env["CODE_INTEL_VENV"],
+        cwd=cwd or env["CODE_INTEL_VENV"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -129,7 +132,7 @@ def test_a_checkout_with_the_line_ends_of_windows_keeps_scripts_runnable(tmp_pat
         assert b"\r" not in script.read_bytes()
 
 
-CLIENTS = ("codex", "gemini")
+CHOSEN = ("codex", "gemini")
 
 
 def test_options_may_stand_anywhere_and_reach_the_project(
@@ -143,7 +146,7 @@ def test_options_may_stand_anywhere_and_reach_the_project(
     assert "create .gemini/settings.json" in shown.stdout
     assert list(project.iterdir()) == []
     done = set_up(
-        machine | {"CODE_INTEL_QUESTION": "x"}, "--client", ",".join(CLIENTS), "--", str(project)
+        machine | {"CODE_INTEL_QUESTION": "x"}, "--client", ",".join(CHOSEN), "--", str(project)
     )
     assert done.returncode == 0, done.stderr
     made = contents(project)
@@ -160,7 +163,9 @@ def test_options_may_stand_anywhere_and_reach_the_project(
     ("line", "said"),
     [
         (["--client"], "--client needs a name"),
-        (["--client", "emacs"], "There is no client 'emacs'"),
+        (["--client", "emacs"], "there is no client 'emacs'"),
+        (["--client=codex,", "."], "there is no client ''"),
+        (["--client", "codex cursor"], "there is no client 'codex cursor'"),
         (["--enforce-all"], "there is no option --enforce-all"),
         ([".", ".."], "two projects are named"),
         (["no such folder"], "is not a folder"),
@@ -169,11 +174,24 @@ def test_options_may_stand_anywhere_and_reach_the_project(
 def test_a_line_that_is_wrong_is_refused_and_nothing_is_made(
     machine: dict[str, str], tmp_path: Path, line: list[str], said: str
 ) -> None:
+    nowhere = machine | {"CODE_INTEL_VENV": str(tmp_path / "an environment" / "to come")}
     before = sorted(tmp_path.rglob("*"))
-    done = set_up(machine, *line, *(["--dry-run"] if "emacs" in line else []))
+    done = set_up(nowhere, *line, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "Making an environment" not in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_script_knows_the_clients_that_init_knows(
+    machine: dict[str, str], tmp_path: Path
+) -> None:
+    known = (*(client.name for client in CLIENTS), ALL)
+    said = set_up(machine, "--client", "emacs").stderr
+    assert f"Name one of {', '.join(known)}." in said
+    for name in (*known, " Codex , GEMINI"):
+        done = set_up(machine, "--client", name, "--dry-run", "--", str(tmp_path))
+        assert done.returncode == 0, done.stderr
 
 
 def test_showing_and_taking_back_install_nothing(machine: dict[str, str], tmp_path: Path) -> None:
