@@ -1,6 +1,6 @@
 """An agreement under another term or another symbol, with everything that is remembered of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +35,7 @@ def rename(
     symbol: str = "",
     definition: Definition | None = None,
     body: str = "",
+    left: Collection[str] = (),
     now: datetime | None = None,
     dry: bool = False,
 ) -> Renamed:
@@ -50,6 +51,7 @@ def rename(
         symbol: The new symbol; empty keeps the old one.
         definition: Where the new symbol is defined now.
         body: Its `Symbol.body`, if that is its alone.
+        left: The files that define the old symbol, as far as anybody knows.
         now: When.
         dry: Only say what would be.
 
@@ -66,7 +68,11 @@ def rename(
         if not dry:
             reconcile_locked(settings, state, now=now)
         entry, old = agreements.existing(settings.agreements, key)
-        new = _renamed(old, term, symbol, definition, body)
+        new = _renamed(old, term, symbol)
+        if definition is not None and new.symbol != old.symbol:
+            files = _files(old.files, definition, left)
+            new = replace(new, digest=definition.digest, body=body, files=files)
+        new = canonical(new)
         _require_room(settings, old, new)
         confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
         new = replace(new, confirmed=confirmed)
@@ -78,27 +84,35 @@ def rename(
     return Renamed(agreements.key_of(new), file, confirmed)
 
 
-def _renamed(
-    old: Agreement, term: str, symbol: str, definition: Definition | None, body: str
-) -> Agreement:
+def _renamed(old: Agreement, term: str, symbol: str) -> Agreement:
     new = replace(
         old,
         nl_term=spoken("nl_term", term or old.nl_term),
         symbol=spoken("symbol", symbol or old.symbol),
     )
-    if new.nl_term != old.nl_term:
-        others = (alias for alias in old.aliases if alias != new.nl_term)
-        new = replace(new, aliases=(*others, old.nl_term))
-    if definition is not None and new.symbol != old.symbol:
-        files = _files(old.files, definition)
-        new = replace(new, digest=definition.digest, body=body, files=files)
-    return canonical(new)
+    if new.nl_term == old.nl_term:
+        return new
+    others = (alias for alias in old.aliases if alias != new.nl_term)
+    return replace(new, aliases=(*others, old.nl_term))
 
 
-def _files(old: Sequence[FileReference], definition: Definition) -> tuple[FileReference, ...]:
-    """Return where the symbol is now, and the files that were named without a line."""
-    others = (file for file in old if not file.line and file.path != definition.file)
-    return (FileReference(definition.file, definition.line), *others)
+def _files(
+    old: Sequence[FileReference], definition: Definition, left: Collection[str]
+) -> tuple[FileReference, ...]:
+    """Return the files with the one that defines the new symbol in the place of those that defined the old one.
+
+    Which those were is what the index says; of a symbol that is gone, what a line was kept of; else the first.
+    """
+    places = (
+        [file for file in old if file.path in left]
+        or [file for file in old if file.line]
+        or [*old[:1]]
+    )
+    others = [file for file in old if file not in places and file.path != definition.file]
+    at = next(
+        (n for n, file in enumerate(others) if old.index(file) > old.index(places[0])), len(others)
+    )
+    return (*others[:at], FileReference(definition.file, definition.line), *others[at:])
 
 
 def _is_proven(old: Agreement, new: Agreement) -> bool:

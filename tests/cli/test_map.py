@@ -131,6 +131,72 @@ def test_a_symbol_that_people_name_is_confirmed_by_people(agreed: Map) -> None:
     assert agreed("show", TERM)[1]["status"] == "valid"
 
 
+def place_of(shop: Project, file: str, line: str) -> str:
+    """Return `file:number` of the line that begins so."""
+    lines = (shop.root / file).read_text("utf-8").splitlines()
+    return f"{file}:{next(n for n, it in enumerate(lines, 1) if it.lstrip().startswith(line))}"
+
+
+@pytest.mark.parametrize(
+    ("to", "kept", "file", "line"),
+    [
+        ("shipping.weight_of", "shipping.weight_of", SOURCE, "def weight_of("),
+        ("weight_of", "weight_of", SOURCE, "def weight_of("),
+        ("cart.shipping.weight_of", "cart.shipping.weight_of", SOURCE, "def weight_of("),
+        ("fees.delivery_fee", "fees.delivery_fee", "src/fees.py", "def delivery_fee("),
+        ("fees::Rates::of()", "fees.Rates.of", "src/fees.py", "def of("),
+        ("Rates.of", "Rates.of", "src/fees.py", "def of("),
+        ("fees.twice", "fees.twice", "src/fees.py", "def twice("),
+        ("more.twice", "more.twice", "src/more.py", "def twice("),
+    ],
+)
+def test_a_symbol_is_kept_as_qualified_as_it_was_given_and_its_file_takes_the_old_ones_place(
+    agreed: Map, shop: Project, to: str, kept: str, file: str, line: str
+) -> None:
+    edit(shop, "def shipping_fee(", "def weight_of(x):\n    return x\n\n\ndef shipping_fee(")
+    fees = (
+        "class Rates:\n    def of(self):\n        return 1\n\n\ndef delivery_fee():\n    return 2\n"
+    )
+    twice = "\n\ndef twice():\n    return 2\n"
+    (shop.root / "src" / "fees.py").write_text(fees + twice, encoding="utf-8")
+    (shop.root / "src" / "more.py").write_text(twice, encoding="utf-8")
+    code, found = agreed("rename", TERM, SYMBOL, "--to", to)
+    place = place_of(shop, file, line)
+    assert (code, found["pair"]["symbol"], found["definition"]) == (0, kept, place)
+    assert agreed("show", TERM)[1]["files"] == [place]
+    assert agreed("confirm", TERM, kept)[1]["definition"] == place
+    assert agreed("check", "--strict")[0] == 0
+    assert agreed("rename", TERM, kept, "--to", SYMBOL)[0] == 0
+    undone = place_of(shop, SOURCE, "def shipping_fee(")
+    assert agreed("show", TERM)[1]["files"] == [undone]
+
+
+@pytest.mark.usefixtures("agreed")
+def test_of_a_name_that_is_defined_twice_the_other_place_is_said(
+    shop: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("fees", "more"):
+        text = "def twice():\n    return 2\n"
+        (shop.root / "src" / f"{name}.py").write_text(text, encoding="utf-8")
+    assert main(["map", "rename", TERM, SYMBOL, "--to", "twice"]) == 0
+    said = capsys.readouterr().out
+    assert f"{TERM} → twice (src/fees.py:1). Also defined in src/more.py:1;" in said
+    assert main(["map", "rename", TERM, "twice", "--to", "more.twice"]) == 0
+    said = capsys.readouterr().out
+    assert "(src/more.py:1)" in said
+    assert "Also" not in said
+
+
+def test_a_rename_that_the_index_proves_keeps_the_module_that_was_named(
+    agreed: Map, shop: Project
+) -> None:
+    agreed("rename", TERM, SYMBOL, "--to", f"shipping.{SYMBOL}")
+    edit(shop, f"def {SYMBOL}(", "def delivery_fee(")
+    code, found = agreed("rename", TERM, f"shipping.{SYMBOL}")
+    assert (code, found["pair"]["symbol"]) == (0, "shipping.delivery_fee")
+    assert found["confirmed"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "field"),
     [

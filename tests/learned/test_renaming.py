@@ -119,3 +119,33 @@ def test_what_is_not_there_or_taken_is_refused(config: Settings) -> None:
     with pytest.raises(UsageError, match="already"):
         rename(config, KEY, term="ログイン機能")
     assert len(load_all(config.agreements)) == 2
+
+
+OLD = (FileReference("tests/a.py"), FileReference("auth.py", 3), FileReference("users.py"))
+
+
+@pytest.mark.parametrize(
+    ("files", "left", "then"),
+    [
+        (OLD, (), "tests/a.py door.py:9 users.py"),  # gone: a line was kept of where it was
+        (OLD, ("auth.py",), "tests/a.py door.py:9 users.py"),
+        (OLD, ("users.py",), "tests/a.py auth.py:3 door.py:9"),  # it is there still
+        (OLD[2:], (), "door.py:9"),  # nothing is known but where people said it is
+        ((OLD[2], OLD[0]), (), "door.py:9 tests/a.py"),
+        ((OLD[2], OLD[0]), ("tests/a.py",), "users.py door.py:9"),
+        ((FileReference("door.py", 4), OLD[2]), ("door.py",), "door.py:9 users.py"),
+        ((OLD[1], OLD[2], FileReference("door.py")), (), "door.py:9 users.py"),
+        ((), (), "door.py:9"),
+    ],
+)
+def test_the_file_that_defines_the_new_symbol_takes_the_place_of_the_old_one(
+    config: Settings, files: tuple[FileReference, ...], left: tuple[str, ...], then: str
+) -> None:
+    learn(config, replace(LOGIN, files=files), confirmed=True, now=NOW)
+    rename(config, KEY, symbol="door.sign_in", definition=SIGN_IN, body="b1", left=left)
+    (entry,) = load_all(config.agreements)
+    assert entry.agreement is not None
+    shown = (
+        f"{file.path}:{file.line}" if file.line else file.path for file in entry.agreement.files
+    )
+    assert " ".join(shown) == then
