@@ -8,6 +8,7 @@ import pytest
 
 from code_intel.errors import UsageError
 from code_intel.forest.grep import Question, base_of, grep, list_files, still_there
+from hurry import late
 
 pytestmark = pytest.mark.anyio
 
@@ -75,9 +76,12 @@ async def test_a_listing_that_does_not_end_is_cut_and_that_is_said(
     tree: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "rg"
-    program.write_text("#!/bin/sh\nprintf 'a.py\\0'\nexec sleep 600\n", encoding="utf-8")
+    told = tmp_path / "told"
+    script = f"printf 'a.py\\0'\n: > '{told}'\nexec sleep 600\n"
+    program.write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    listing = await list_files(tree, ".", program=str(program), deadline=0.5)
+    work = list_files(tree, ".", program=str(program), deadline=30)
+    listing = await late(work, told.exists, seconds=30)
     assert listing.names == ("a.py",)
     assert listing.truncated
     assert "narrow" in listing.note

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,9 @@ import pytest
 
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.grep import Matches, Question, find_program, grep
+from hurry import late
 from left_behind import none_left, noting
+from upstreams import until
 
 pytestmark = pytest.mark.anyio
 
@@ -124,18 +127,21 @@ async def test_one_that_hangs_is_stopped_with_its_children(
 
 
 async def test_what_was_found_before_the_deadline_is_answered(tree: Path, tmp_path: Path) -> None:
-    script = f"{EMIT}; {EMIT}; exec sleep 600"
-    answer = await grep(tree, Question("login"), program=fake(tmp_path, script), deadline=0.5)
+    told = tmp_path / "told"
+    program = fake(tmp_path, f"{EMIT}; {EMIT}; : > '{told}'; exec sleep 600")
+    work = grep(tree, Question("login"), program=program, deadline=30)
+    answer = await late(work, told.exists, seconds=30)
     assert places(answer) == [("a.py", 1)]
     assert answer.truncated
 
 
 async def test_a_caller_that_gives_up_leaves_nobody(tree: Path, tmp_path: Path) -> None:
-    program = fake(tmp_path, f"sleep 600 & echo $! >> '{tmp_path}/pids'; wait")
-    with anyio.move_on_after(0.3) as scope:
-        await grep(tree, Question("login"), program=program)
-    assert scope.cancelled_caught
-    assert (tmp_path / "pids").exists()
+    ready = tmp_path / "ready"
+    program = fake(tmp_path, f"sleep 600 & echo $! >> '{tmp_path}/pids'; : > '{ready}'; wait")
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(grep, tree, Question("login"), program=program))
+        await until(ready.exists)
+        group.cancel_scope.cancel()
     assert await none_left(tmp_path)
 
 

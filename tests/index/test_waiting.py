@@ -26,21 +26,26 @@ async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connecti
     tmp_path: Path,
 ) -> None:
     database = Database(tmp_path / "index.db", readonly=False)
-    ended: list[BaseException] = []
+    begun, ended = threading.Event(), list[BaseException]()
 
     def work() -> None:
         try:
             with database.snapshot():
+                begun.set()
                 database.rows(LONG)
         except BusyError as error:
             ended.append(error)
             raise
 
-    with anyio.move_on_after(0.1):
-        await reading(work)
-    with anyio.fail_after(5):
+    async with anyio.create_task_group() as group:
+        group.start_soon(reading, work)
+        await until(begun.is_set)
+        with anyio.move_on_after(0.1):  # so that it is, usually, within the statement
+            await anyio.sleep_forever()
+        group.cancel_scope.cancel()
+    with anyio.fail_after(10):
         assert await reading(database.value, "SELECT 1") == 1
-    assert len(ended) == 1
+    await until(lambda: len(ended) == 1)
     database.write("CREATE TABLE free(a)")  # no transaction was left open
     database.close()
 
@@ -57,8 +62,10 @@ async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_p
         finally:
             ended.set()
 
-    with anyio.move_on_after(0.1):
-        await reading(work)
+    async with anyio.create_task_group() as group:
+        group.start_soon(reading, work)
+        await until(lambda: statements)
+        group.cancel_scope.cancel()
     goes_on.set()
     await until(ended.is_set)
     assert statements == [1]

@@ -21,6 +21,7 @@ from code_intel.tools.desk import Desk
 from code_intel.tools.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.plan_inputs import ExpectedResults
 from code_intel.tools.shelf import open_project
+from hurry import late
 from projects import ERAS
 from served import gateway, settings_of
 from upstreams import command, point, until
@@ -71,21 +72,20 @@ async def run(desk: Desk, **more: Any) -> Answer:
 async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_running(
     shop: Path, tmp_path: Path
 ) -> None:
-    database = Database(tmp_path / "long.db", readonly=False)
+    database, begun = Database(tmp_path / "long.db", readonly=False), anyio.Event()
 
     async def forest(query: str) -> SearchAnswer:
         if query == "answers":
             return SearchAnswer((HIT,))
+        begun.set()
         await reading(database.rows, LONG)
         raise AssertionError(query)
 
     desk = a_desk(shop, forest)
     await reading(str)  # the pool has a worker
     before = threading.active_count()
-    with anyio.fail_after(5):
-        answer = await run(
-            desk, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=1
-        )
+    work = run(desk, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=60)
+    answer = await late(work, begun.is_set, seconds=60)
     assert answer.data["stopReason"] == "timeout"
     assert answer.data["status"] == "partial"
     assert [hit["document"] for hit in answer.data["finalResults"]["data"]] == [HIT.document]

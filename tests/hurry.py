@@ -1,0 +1,29 @@
+"""Time limits that are over when something has happened, however busy the machine: the loop's clock is set ahead."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from upstreams import until
+
+Answer = TypeVar("Answer")
+
+
+def pass_by(seconds: float) -> None:
+    """Let so many seconds be over for whatever waits in this event loop, time limits around the test included."""
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    loop.time = lambda: now() + seconds  # type: ignore[method-assign]  # what every timer of the loop goes by
+
+
+async def late(
+    work: Coroutine[Any, Any, Answer], begun: Callable[[], object], seconds: float
+) -> Answer:
+    """Return what `work` answers whose time, so many seconds, is over once `begun` is true."""
+    task = asyncio.ensure_future(work)
+    try:
+        await until(begun, 30)
+        pass_by(seconds)
+        return await task
+    finally:
+        task.cancel()
