@@ -1,13 +1,14 @@
 """Remove plans, kept answers and pages of knowledge: all of them, or the kinds that are named.
 
-Damaged files go, too; config.json stays. --json: `removed` {kind, name, reason, bytes}, `dry_run`.
+Damaged files go, too; config.json stays. No search finds a page that is gone. --json: `removed` {kind, name, reason,
+bytes}, `dry_run`, `problem`.
 """
 
 import argparse
 from contextlib import suppress
 
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS, Doomed, removed, told
+from code_intel.cli.plans_kept import KINDS, Doomed, forgotten, removed, told
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import place
 
@@ -27,7 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Clear."""
-    root = place.root_of(project_of(args))
+    settings = project_of(args)
+    root, problem = place.root_of(settings), ""
     doomed = []
     for kind, catalog in KINDS.items():
         if kind in args.kind or "all" in args.kind:
@@ -42,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
                 doomed.append(Doomed(kind, name, "damaged", size))
     if not args.dry_run:
         doomed = removed(root, doomed)
-    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run}
-    emit(args, data, told(doomed, dry=args.dry_run))
+        problem = forgotten(settings, doomed)
+    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
+    emit(args, data, told(doomed, dry=args.dry_run, problem=problem))
     return 0

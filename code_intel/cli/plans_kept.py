@@ -1,10 +1,16 @@
 """The three kinds of files that plans leave, and how the words of `code-intel plans` name them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.cli.meant import Kind, the_one
+from code_intel.config import Settings
+from code_intel.errors import CodeIntelError, NotFoundError, UsageError
+from code_intel.index.facade import Index
+from code_intel.index.sync import sync_document
+from code_intel.planning import place
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.keeping import PLANS, Entry, damage, entries
 from code_intel.planning.knowledge import PAGES
@@ -46,12 +52,29 @@ def removed(root: Path, doomed: Iterable[Doomed]) -> list[Doomed]:
     return [each for each in wanted if (each.kind, each.name) in gone]
 
 
-def told(doomed: Sequence[Doomed], *, dry: bool) -> str:
-    """Return what goes as text: a line a file, and the sum."""
+def forgotten(settings: Settings, gone: Iterable[Doomed]) -> str:
+    """Let no search find the pages that are gone; return why one still may, as a sentence, else nothing."""
+    root, index = place.root_of(settings), settings.forest
+    pages = [PAGES.path(root, each.name) for each in gone if each.kind == PAGES.kind]
+    if not pages or not index.db_path.exists():
+        return ""
+    try:
+        with Index(index) as forest, forest.store.batch():
+            for page in pages:
+                with suppress(NotFoundError, UsageError):  # it is in no index
+                    sync_document(forest.store, index, page)
+    except CodeIntelError as error:
+        return f"Searches may show the pages until the next sync: {error.message} {error.hint}"
+    return ""
+
+
+def told(doomed: Sequence[Doomed], *, dry: bool, problem: str = "") -> str:
+    """Return what goes as text: a line a file, the sum, and what went wrong."""
     lines = [f"{each.kind}/{each.name}: {each.reason}" for each in doomed]
     size = sum(each.bytes for each in doomed) / 1024
     verb = "would be removed" if dry else "removed"
     lines.append(f"{len(doomed)} {verb}, {size:,.0f} KiB." if doomed else "Nothing to remove.")
+    lines += [problem] if problem else []
     return "\n".join(lines)
 
 

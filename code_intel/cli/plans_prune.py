@@ -1,6 +1,7 @@
 """Remove what is beyond the limits of `.gistdex/config.json`, the least used first, or not used for long.
 
-A plan that is gone costs a search; nothing else rests on it. --json: `removed` {kind, name, reason, bytes}, `dry_run`.
+A plan that is gone costs a search; nothing else rests on it, and no search finds a page that is gone. --json: `removed`
+{kind, name, reason, bytes}, `dry_run`, `problem`.
 """
 
 import argparse
@@ -8,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS, Doomed, removed, told
+from code_intel.cli.plans_kept import KINDS, Doomed, forgotten, removed, told
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.planning import place, settings
@@ -34,12 +35,14 @@ def run(args: argparse.Namespace) -> int:
             f"--older-than is a number of days, 0 to {MOST_DAYS:,}.",
             details={"field": "older_than"},
         )
-    root = place.root_of(project_of(args))
+    settings = project_of(args)
+    root, problem = place.root_of(settings), ""
     doomed = _doomed(root, days)
     if not args.dry_run:
         doomed = removed(root, doomed)
-    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run}
-    emit(args, data, told(doomed, dry=args.dry_run))
+        problem = forgotten(settings, doomed)
+    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
+    emit(args, data, told(doomed, dry=args.dry_run, problem=problem))
     return 0
 
 

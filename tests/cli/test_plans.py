@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.main import main
+from code_intel.config import load_settings
+from code_intel.forest.search import search
+from code_intel.index.facade import Index
 from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.catalog import Row, beyond
 from code_intel.planning.presets import PRESETS
@@ -254,6 +257,42 @@ def test_clear_leaves_what_people_have_set(kept: Path, run: Run) -> None:
     assert keeping.entries(kept) == []
     assert knowledge.PAGES.listing(kept).rows == {}
     assert not list((kept / "cache" / "queries").glob("[0-9a-f]*.json"))
+
+
+@pytest.mark.parametrize(
+    "words", [("clear",), ("clear", "knowledge"), ("prune", "--older-than", "0")]
+)
+def test_a_page_that_went_is_found_by_no_search_any_more(
+    project: Path, run: Run, words: tuple[str, ...]
+) -> None:
+    page = knowledge.write(project / ".gistdex", plan(0))
+    assert page is not None
+    config = load_settings(project, {}).forest
+
+    def hits() -> set[str]:
+        with Index(config, readonly=True) as forest:
+            return {hit.document for hit in search(forest.store, GOALS[0], None, top_k=5)}
+
+    with Index(config) as forest:
+        forest.complete(words_only=True)
+    assert hits() == {"src/cart.py", page.relative_to(project).as_posix()}
+    run(*words, "--dry-run")
+    assert len(hits()) == 2
+    assert data(run(*words, "--json"))["problem"] == ""
+    assert hits() == {"src/cart.py"}
+
+
+def test_an_index_that_cannot_forget_a_page_is_said_and_the_page_is_gone(
+    project: Path, run: Run
+) -> None:
+    page = knowledge.write(project / ".gistdex", plan(0))
+    assert page is not None
+    database = load_settings(project, {}).forest.db_path
+    database.mkdir()
+    text = run("clear")
+    assert "1 removed" in text
+    assert "Searches may show the pages until the next sync: " in text
+    assert not page.exists()
 
 
 @given(
