@@ -18,9 +18,9 @@ FAKE = Path(__file__).resolve().parent / "servers" / "fake_upstream.py"
 
 
 def command(mode: str, *options: str) -> dict[str, object]:
-    """Return a table that starts the fake server; short limits, so that faults cost little time."""
+    """Return a table that starts the fake server; a question has little time, so that faults cost little."""
     args = ["-I", "-S", str(FAKE), mode, *options]
-    return {"command": sys.executable, "args": args, "start_seconds": 2, "call_seconds": 0.5}
+    return {"command": sys.executable, "args": args, "start_seconds": 20, "call_seconds": 0.5}
 
 
 def point(root: Path, **tables: dict[str, object]) -> Path:

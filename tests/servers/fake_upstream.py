@@ -1,8 +1,9 @@
 """An MCP server on the standard library alone that answers, or misbehaves, as its first word says.
 
-    python -I -S fake_upstream.py MODE [--log FILE] [--era legacy|modern] [--number N]
+    python -I -S fake_upstream.py MODE [--log FILE] [--era legacy|modern] [--number N] [--go FILE]
 
-`--log` gets a line for every start, call and cancellation, so that a test can see what really arrived.
+`--log` gets a line for every start, greeting, call and cancellation, so that a test can see what really arrived.
+`--go` is what one that starts slowly waits for; without it, so many milliseconds.
 """
 
 import json
@@ -42,7 +43,7 @@ def argument(name: str, default: str = "") -> str:
 
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "good"
-LOG = argument("--log")
+LOG, GO = argument("--log"), argument("--go")
 ERA = argument("--era", "legacy")
 WORDS = argument("--words")
 NUMBER = int(argument("--number", "3"))
@@ -285,7 +286,7 @@ def serve(message: dict[str, Any]) -> None:
     if method == "server/discover" and MODE == "ends_on_discover":
         os._exit(1)
     elif method == "server/discover" and MODE == "silent_on_discover":
-        return
+        log("discover")
     elif method == "server/discover" and ERA == "modern":
         body = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
         stamp = {"io.modelcontextprotocol/serverInfo": info}
@@ -309,6 +310,13 @@ def serve(message: dict[str, Any]) -> None:
         send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 
 
+def wait() -> None:
+    if not GO:
+        threading.Event().wait(NUMBER / 1000)
+    while GO and not Path(GO).exists():
+        threading.Event().wait(0.01)
+
+
 def start() -> None:
     log(f"start {os.getpid()}")
     if MODE == "crash_start":
@@ -316,7 +324,7 @@ def start() -> None:
     elif MODE == "hang_start":
         for_ever()
     elif MODE == "slow_start":
-        threading.Event().wait(NUMBER / 1000)
+        wait()
     elif MODE == "flood_start":
         flood(None, {})
     elif MODE == "banner":

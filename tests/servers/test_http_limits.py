@@ -23,6 +23,7 @@ from code_intel.servers.http_limits import Limits
 from code_intel.servers.http_serving import run, web_server
 from code_intel.servers.protocol import CALM, Call, Offer, build
 from code_intel.tools.declaration import Answer, Tool
+from hurry import pass_by
 from projects import ERAS
 from servers.http_processes import (
     ACCEPT,
@@ -260,15 +261,15 @@ async def test_mcp_sessions_are_counted_and_a_deleted_one_makes_room() -> None:
 
 
 async def test_an_idle_mcp_session_is_forgotten() -> None:
-    async with small(session_seconds=SHORT, sessions=1) as port:
+    async with small(session_seconds=PATIENCE / 4, sessions=1) as port:
         session = {
             "Mcp-Session-Id": (await to_thread.run_sync(greet, port)).headers["mcp-session-id"]
         }
         assert (await to_thread.run_sync(post, port, PING, session)).status == 200
+        assert (await to_thread.run_sync(greet, port)).status == 503
         status = 503
         while status == 503:
-            with anyio.move_on_after(0.05):
-                await anyio.sleep_forever()
+            pass_by(PATIENCE / 4)
             status = (await to_thread.run_sync(greet, port)).status
         assert status == 200
         assert (await to_thread.run_sync(post, port, PING, session)).status == 404

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -14,6 +16,7 @@ from code_intel.servers.upstream import reporting
 from code_intel.servers.upstream_health import distance
 from code_intel.servers.upstream_report import running
 from code_intel.servers.upstreams import Upstreams
+from hurry import late
 from upstreams import command, marked, point, supervised, until, zombies
 
 pytestmark = [
@@ -38,6 +41,11 @@ def root(tmp_path: Path) -> Path:
 
 async def ask(upstreams: Upstreams, **chosen: str) -> SearchAnswer:
     return await upstreams.search_forest("login", 5, **chosen)
+
+
+def said(log: Path) -> str:
+    """Return what the fake server has noted."""
+    return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
 async def refused(upstreams: Upstreams) -> str:
@@ -76,10 +84,10 @@ MODES = {
     "crash_start": "it ended with exit code 7",
     "crash_call": "it ended with exit code 7",
     "half_answer": "it ended with exit code 0",
-    "hang_start": "it was still starting after 0.5 s",
-    "hang_call": "it did not answer within 0.5 s",
-    "deaf": "it did not answer within 0.5 s",
-    "wrong_ids": "it did not answer within 0.5 s",
+    "hang_start": "it was still starting after 20 s",
+    "hang_call": "it did not answer within 20 s",
+    "deaf": "it did not answer within 20 s",
+    "wrong_ids": "it did not answer within 20 s",
     "huge": "it sent a message of more than 4 MiB",
     "long_line": "it sent a message of more than 4 MiB",
     "flood": "it floods us with messages nobody asked for",
@@ -95,18 +103,24 @@ MODES = {
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> None:
-    limit = 0.5 if "0.5 s" in MODES[mode] else 5.0
-    point(root, forest=command(mode) | {"call_seconds": limit})
+    log = root / "log"
+    limits = {"start_seconds": 60, "call_seconds": 20}
+    point(root, forest=command(mode, "--log", str(log)) | limits)
+    reached = "start" if mode == "hang_start" else "call"
+
+    async def asked(begun: Callable[[], object]) -> str:
+        if "20 s" in MODES[mode]:
+            return await late(refused(upstreams), begun, seconds=20)
+        return await refused(upstreams)
+
     async with supervised(root) as upstreams:
-        with anyio.fail_after(5):
-            message = await refused(upstreams)
+        message = await asked(lambda: reached in said(log))
         assert f"devrag-forest: {MODES[mode]}" in message
         status = upstreams.states()[1]
         assert MODES[mode] in status.error
         assert status.state != "idle"
         assert (await upstreams.search_map("login", 3)).hits == ()
-        with anyio.fail_after(5):
-            await refused(upstreams)
+        await asked(count().__next__)  # once it waits
 
 
 async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
@@ -280,12 +294,17 @@ async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_ol
     root: Path, mode: str
 ) -> None:
     log = root / "log"
-    limits = {"start_seconds": 0.5, "call_seconds": 10}
+    limits = {"start_seconds": 20, "call_seconds": 50}
     point(root, forest=command(mode, "--log", str(log)) | limits)
     async with supervised(root) as upstreams:
-        assert len((await ask(upstreams)).hits) == 1
+        if mode == "silent_on_discover":
+            answer = await late(ask(upstreams), lambda: "discover" in said(log), seconds=20)
+        else:
+            answer = await ask(upstreams)
+        assert len(answer.hits) == 1
         assert upstreams.states()[1].restarts == 1
-        os.kill(int(log.read_text(encoding="utf-8").splitlines()[1].split()[1]), 9)
+        starts = [line.split()[1] for line in said(log).splitlines() if line.startswith("start")]
+        os.kill(int(starts[1]), 9)
         await until(lambda: upstreams.states()[1].state != "ready")
         assert len((await ask(upstreams)).hits) == 1
         assert upstreams.states()[1].restarts == 2
@@ -301,10 +320,13 @@ async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
 
 
 async def test_a_slow_start_only_needs_its_time(root: Path) -> None:
-    slow = command("slow_start", "--number", "700") | {"call_seconds": 0.2}
-    point(root, forest=slow)
+    log, go = root / "log", root / "go"
+    slow = command("slow_start", "--log", str(log), "--go", str(go))
+    point(root, forest=slow | {"start_seconds": 60, "call_seconds": 20})
     async with supervised(root) as upstreams:
-        assert "still starting" in await refused(upstreams)
+        message = await late(refused(upstreams), lambda: "start" in said(log), seconds=20)
+        assert "still starting" in message
+        go.touch()
         await until(lambda: upstreams.states()[1].state == "ready")
         assert len((await ask(upstreams)).hits) == 1
 
