@@ -166,6 +166,7 @@ def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
         cards = [deck.cards[place] for place in dealt]
         timed("evidence of those", recall, question, asked.vector, cards, asked.identity)
         timed("shelf, all of it", shelf.search, question, 10)
+    warming.close()
     for each in (shelf, forest):
         each.index.close()
     return {name: statistics.median(values) for name, values in times.items()}

@@ -89,13 +89,13 @@ def load_all(folder: Path) -> list[Entry]:
     return list(look(folder).entries)
 
 
-def look(folder: Path, since: float = NOW) -> "Known":
-    """Return what `load_all` returns, with a revision, and by key; see `Folder.look` about `since`.
+def look(folder: Path, since: float = NOW, *, believing: bool = True) -> "Known":
+    """Return what `load_all` returns, with a revision, and by key; see `Folder.look` about the rest.
 
     Raises:
         StorageError: The folder is there but cannot be listed.
     """
-    return _remembered(folder).look(since)
+    return _remembered(folder).look(since, believing=believing)
 
 
 class Known(NamedTuple):
@@ -113,8 +113,8 @@ class _Remembered:
         self._files = Folder(folder, load, lambda entry: bool(entry.digest))
         self._known = Known(0, (), {})
 
-    def look(self, since: float) -> Known:
-        found = self._files.look(since)
+    def look(self, since: float, *, believing: bool) -> Known:
+        found = self._files.look(since, believing=believing)
         known = self._known
         if known.revision != found.revision:
             known = self._known = _known(found.revision, found.items)

