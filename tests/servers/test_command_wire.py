@@ -56,31 +56,26 @@ async def test_a_process_finds_describes_executes_and_reloads_over_stdio(
 
 
 PROGRAM = """
-import json, os, sys, time
+import json, os, sys
 end = next((each.partition("=")[2] for each in sys.argv if each.startswith("--uv-end=")), "")
 print("it is over", file=sys.stderr, flush=True)
 if end == "exit":
     sys.exit(3)
 if end == "signal":
     os.kill(os.getpid(), 9)
-if end == "never":
-    time.sleep(60)
 print(json.dumps(sys.argv[1:]))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
-@pytest.mark.covers("error.Execution failed: command stderr runner exit_code signal timeout")
+@pytest.mark.covers("error.Execution failed: command stderr runner exit_code signal")
 async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_told(
     stock: Path, empty_home: Path
 ) -> None:
     program = stock.parent / "prompter"
     program.write_text(f"#!{sys.executable}{PROGRAM}", encoding="utf-8")
     program.chmod(0o755)
-    env = environment(empty_home) | {
-        "CODE_INTEL_COMMAND_RUNNER": str(program),
-        "CODE_INTEL_COMMAND_TIMEOUT": "1",
-    }
+    env = environment(empty_home) | {"CODE_INTEL_COMMAND_RUNNER": str(program)}
     async with Project(stock, env).connect(*SERVER) as connected:
         call = Caller(connected.client, names="command_")
         answer = await call("execute", options={"adaptation": "strict"}, **GROUP)
@@ -92,7 +87,7 @@ async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_to
         ]
         failed = {
             end: await call.refused("execute", options={"uv-end": end}, **GROUP)
-            for end in ("exit", "signal", "never")
+            for end in ("exit", "signal")
         }
     for error in failed.values():
         assert error["error"] == "Execution failed"
@@ -101,7 +96,21 @@ async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_to
         assert error["runner"] == answer["runner"] == "prompter"
     assert failed["exit"]["exit_code"] == 3
     assert failed["signal"]["signal"] == 9
-    assert failed["never"]["timeout"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.covers("error.Execution failed: timeout")
+async def test_a_program_that_does_not_end_is_told_over_stdio_with_its_limit(
+    stock: Path, empty_home: Path
+) -> None:
+    program = stock.parent / "prompter"
+    program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    program.chmod(0o755)
+    told = {"CODE_INTEL_COMMAND_RUNNER": str(program), "CODE_INTEL_COMMAND_TIMEOUT": "1"}
+    async with Project(stock, environment(empty_home) | told).connect(*SERVER) as connected:
+        call = Caller(connected.client, names="command_")
+        error = await call.refused("execute", **GROUP)
+    assert (error["error"], error["timeout"]) == ("Execution failed", 1)
 
 
 async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> None:
