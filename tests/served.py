@@ -65,6 +65,12 @@ async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> Asy
             yield Caller(client)
 
 
+async def settled(call: Caller) -> None:
+    """Wait until a gateway's index of the forest has looked at the disk: it begins some time after the first answer."""
+    while (await call("files_search", query="cart"))["index"]["state"] != "fresh":
+        pass
+
+
 @asynccontextmanager
 async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIterator[Caller]:
     """Connect to the map or forest server in this process."""

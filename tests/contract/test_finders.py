@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.tools.answers import tokens
 from projects import Caller
-from served import gateway
+from served import gateway, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -119,7 +119,7 @@ async def test_a_definition_is_told_with_its_place_kind_and_signature(shop: Path
 @pytest.mark.covers("row.index: state files pending degraded")
 async def test_an_answer_says_how_complete_the_index_behind_it_is(shop: Path) -> None:
     async with gateway(shop) as call:
-        await call("search_smart", query="login")
+        await settled(call)
         index = (await call("search_smart", query="login"))["index"]
         assert index == {
             "state": "fresh",

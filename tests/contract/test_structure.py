@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from code_intel.chunking.languages import KINDS
+from code_intel.index.facade import Index
 from code_intel.tools.languages import READ
 from contract.journeys import begin
-from served import gateway
+from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
 
@@ -240,6 +241,8 @@ async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) ->
     cart = f"{CART}/cart.py"
     (shop / "notes.bin").write_bytes(b"\x00")
     (shop / "src" / f"{ORDERS}.py").write_text("import tests.test_cart\n", "utf-8")
+    with Index(settings_of(shop).forest) as index:
+        index.complete(words_only=True)
     async with gateway(shop) as call:
         mine, _ = await begin(call), await begin(call)
         told = "CartItem gets a colour"
@@ -284,7 +287,7 @@ async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) ->
             "must_verify": len(answer["must_verify"]),
             "should_verify": len(answer["should_verify"]),
             "direct_importers": 1,
-            "indirect_importers": 0,
+            "indirect_importers": 1,
             "users_of_symbols": 3,
             "tests": 1,
         }

@@ -15,7 +15,7 @@ from code_intel.planning import keeping, place
 from code_intel.tools.shelf import open_project
 from planted import planted
 from projects import ERAS, Caller
-from served import gateway, index_server, settings_of
+from served import gateway, index_server, settings_of, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -477,12 +477,6 @@ def index(root: Path) -> None:
     for shelf in open_project(settings_of(root)):
         shelf.index.complete(words_only=True)
         shelf.index.close()
-
-
-async def settled(call: Caller) -> None:
-    """Wait until the index has looked at the disk."""
-    while (await call("files_search", query="cart"))["index"]["state"] != "fresh":
-        pass
 
 
 async def test_a_plan_that_succeeded_answers_the_same_question_again(shop: Path) -> None:

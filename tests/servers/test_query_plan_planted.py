@@ -12,7 +12,7 @@ from mcp_types import TextContent
 from code_intel.planning import place
 from contract.journeys import framed
 from projects import Caller
-from served import gateway
+from served import gateway, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -65,8 +65,7 @@ async def test_a_kept_answer_that_the_index_does_not_have_is_asked_for_again(
 ) -> None:
     kept = shop / ".gistdex" / kind
     async with gateway(shop) as call:
-        while (await call("files_search", query="cart"))["index"]["state"] != "fresh":
-            await anyio.lowlevel.checkpoint()
+        await settled(call)
         await framed(call)
         first = await planned(call)
         again = await planned(call)
