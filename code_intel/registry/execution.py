@@ -6,15 +6,16 @@ The shapes are seed 001's: a prompt, or an error with `command` and `stderr` (do
 import codecs
 import re
 import signal
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from anyio import to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 
 from code_intel.config import Settings
-from code_intel.errors import ExecutionError, NotFoundError
+from code_intel.errors import BusyError, ExecutionError, NotFoundError
 from code_intel.registry import prompts, runners
 from code_intel.registry.options import Asked, Given, check_identifiers, checked
 from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
@@ -22,6 +23,8 @@ from code_intel.registry.program import FLOOD, MAX_OUTPUT, Heard, Report, run
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
 
+AT_ONCE = 4
+"""Programs that one server runs at a time: each may take a core, and Deno a hundred megabytes."""
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended its program."""
 _NOT_FETCHED = re.compile(
@@ -34,6 +37,7 @@ FETCH_HINT = (
     " a network; or set CODE_INTEL_CLIMPT_MODULE to a local copy."
 )
 SLOW_HINT = "Try again, or set CODE_INTEL_COMMAND_TIMEOUT to more seconds."
+BUSY_HINT = "Call it again when one of them has been answered; each is ended after {} seconds (CODE_INTEL_COMMAND_TIMEOUT)."
 START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER; prompts renders the registry's own prompts."
 
 
@@ -69,6 +73,7 @@ async def execute(
     options: Given = None,
     *,
     report: Report | None = None,
+    turns: CapacityLimiter | None = None,
 ) -> Executed:
     """Execute a command and return its prompt.
 
@@ -78,8 +83,10 @@ async def execute(
         command: The first of its name.
         options: A mapping, or upstream's list; see `options.checked`.
         report: Takes the seconds gone by, and those it may take.
+        turns: How many programs run at a time, of all that share it; None where nobody else executes.
 
     Raises:
+        BusyError: As many programs as may ran all the time that one may take; this one was not started.
         ConfigError: A setting is none of its values.
         ExecutionError: No runner, no prompt, or the program failed; details `command`, `stderr`, `runner`, and
             `exit_code`, `signal` or `timeout`.
@@ -93,7 +100,8 @@ async def execute(
             prompts.render, folder, calls, command, asked, settings.root
         )
         return Executed(made.text, runner.name, made.truncated, made.notes)
-    heard = await _carried_out(settings, runner, command, asked, report)
+    async with _turn(turns or CapacityLimiter(AT_ONCE), settings.command_timeout, command):
+        heard = await _carried_out(settings, runner, command, asked, report)
     return _executed(settings, runner, command, heard)
 
 
@@ -117,6 +125,27 @@ def _prepared(settings: Settings, command: Command, options: Given) -> tuple[Run
         return runners.chosen(settings), asked
     except NotFoundError as error:
         raise _failed(command, settings.command_runner, error.message, hint=error.hint) from None
+
+
+@asynccontextmanager
+async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> AsyncIterator[None]:
+    """Wait until one program more may run, and count it while it does.
+
+    Raises:
+        BusyError: None ended in so many seconds.
+    """
+    with move_on_after(seconds) as waiting:
+        await turns.acquire()
+    if waiting.cancelled_caught:
+        raise BusyError(
+            f"{command.name} was not started: for {seconds} seconds {turns.total_tokens} others were being executed,"
+            " as many as may at a time.",
+            hint=BUSY_HINT.format(seconds),
+        )
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 async def _carried_out(

@@ -8,9 +8,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from anyio import CapacityLimiter
+
 from code_intel.config import Settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.registry.execution import AT_ONCE
 from code_intel.registry.learning import Experience
 from code_intel.registry.loading import Registries
 from code_intel.registry.meaning import PATIENCE, Meanings
@@ -57,6 +60,7 @@ class CommandDesk:
         experience: What was executed for what, here.
         embedder: The process's model.
         answered: What each connection's last searches were answered with.
+        turns: How many programs run at a time, whoever asked for them.
         report: Takes the progress of a call to who asks.
         connection: Who asks: the name of a connection, or None where there is none to remember.
     """
@@ -67,6 +71,7 @@ class CommandDesk:
     experience: Experience
     embedder: LazyEmbedder
     answered: Answered = field(default_factory=Answered)
+    turns: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
     report: Report = silent
     connection: str | None = ""
 

@@ -101,10 +101,11 @@ async def _executed(
         UsageError: An identifier or an option is wrong; names the field.
         NotFoundError: There is no such command.
         ExecutionError: It failed; has its stderr.
+        BusyError: Too many others are being executed.
     """
     loaded, command = await chosen(desk, agent, c1, c2, c3)
     done = await execution.execute(
-        desk.settings, loaded.registry.path, command, options, report=desk.report
+        desk.settings, loaded.registry.path, command, options, report=desk.report, turns=desk.turns
     )
     prompt, cut = _shown(masked(done.prompt))  # half a secret is not known for one
     data = data_of(command, done) | {"prompt": prompt, "truncated": done.truncated or cut}

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from anyio import CapacityLimiter
+
 from code_intel.config import Settings, load_settings
 from code_intel.registry.execution import Executed, execute
 from code_intel.registry.records import Command, CommandOptions
@@ -73,8 +75,9 @@ async def executed(
     options: Mapping[str, Any] | list[str] | None = None,
     *,
     command: Command = GROUP,
+    turns: CapacityLimiter | None = None,
     **environ: str,
 ) -> Executed:
     """Execute a command of the project."""
     settings = settings_of(root, runner, **environ)
-    return await execute(settings, registry_of(root), command, options)
+    return await execute(settings, registry_of(root), command, options, turns=turns)

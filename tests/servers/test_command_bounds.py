@@ -9,11 +9,14 @@ import anyio
 import pytest
 from mcp import Client
 
+from code_intel.registry.execution import AT_ONCE
 from code_intel.registry.place import REGISTRY
+from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
 from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.suspicion import INSTRUCTION
 from contract.journeys import framed, to_ready
+from left_behind import noting
 from planted import planted
 from projects import ERAS, Caller
 from registry_files import configured, document, written
@@ -26,6 +29,7 @@ from servers.command_projects import (
     stocked,
     text_of,
 )
+from upstreams import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
@@ -146,3 +150,30 @@ async def test_what_was_executed_is_answered_though_its_session_broke_meanwhile(
     assert answer["prompt"] == "done\n"
     assert any("not noted in its session" in warning for warning in answer["warnings"])
     assert after["error"] == "session_broken"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.covers("rule.commands.turns")
+async def test_a_server_executes_a_few_commands_at_a_time_and_answers_every_call(
+    tmp_path: Path,
+) -> None:
+    stock, bin_ = stocked(tmp_path / "stock"), tmp_path / "bin"
+    script = (
+        ': > "run.$$"; ls run.* | wc -l >> counts; while [ ! -e go ]; do sleep .02; done;'
+        ' rm "run.$$"; echo done'
+    )
+    settings = replace(rendering(stock), command_runner=str(noting(bin_, script)))
+    counts, answers = stock / "counts", []
+    async with Client(build_commands_server(settings), mode=ERAS[0]) as client:
+        call = Caller(client, names="command_")
+
+        async def execute() -> None:
+            answers.append(await call("execute", **GROUP))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(2 * AT_ONCE):
+                group.start_soon(execute)
+            await until(lambda: counts.exists() and len(counts.read_bytes().split()) >= AT_ONCE, 30)
+            (stock / "go").touch()
+    assert [answer["prompt"] for answer in answers] == ["done\n"] * 2 * AT_ONCE
+    assert max(map(int, counts.read_bytes().split())) == AT_ONCE

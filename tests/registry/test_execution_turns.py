@@ -1,0 +1,73 @@
+"""Programs that are executed at the same time are few: who comes then waits, and is refused when that takes too long."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import CapacityLimiter
+
+from code_intel.errors import BusyError
+from code_intel.registry.execution import Executed
+from hurry import late
+from left_behind import none_left, noting
+from registry.executing import executed
+from upstreams import until
+
+pytestmark = pytest.mark.anyio
+
+UNTIL_TOLD = "while [ ! -e go ]; do sleep .02; done; echo done"
+"""What a program does that waits for a file of the project."""
+
+
+def noted(folder: Path) -> int:
+    pids = folder / "pids"
+    return len(pids.read_text("utf-8").split()) if pids.exists() else 0
+
+
+async def test_a_program_beyond_as_many_as_may_begins_when_another_has_ended(
+    root: Path, tmp_path: Path
+) -> None:
+    runner, turns = noting(tmp_path / "bin", UNTIL_TOLD), CapacityLimiter(2)
+    answers: list[Executed] = []
+
+    async def execute() -> None:
+        answers.append(await executed(root, runner, turns=turns))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(execute)
+        await until(lambda: noted(runner.parent) == 2 and turns.statistics().tasks_waiting == 1, 30)
+        assert not answers
+        (root / "go").touch()
+    assert [answer.prompt for answer in answers] == ["done\n"] * 3
+    assert noted(runner.parent) == 3
+
+
+async def test_who_waits_as_long_as_a_command_may_take_is_refused_and_nothing_was_started(
+    root: Path, tmp_path: Path
+) -> None:
+    runner, turns = noting(tmp_path / "bin", "echo done"), CapacityLimiter(1)
+    work = executed(root, runner, turns=turns, CODE_INTEL_COMMAND_TIMEOUT="60")
+    async with turns:
+        with pytest.raises(BusyError) as caught:
+            await late(work, lambda: turns.statistics().tasks_waiting, seconds=60)
+    assert not noted(runner.parent)
+    assert "climpt-git group-commit unstaged-changes was not started" in caught.value.message
+    assert "Call it again" in caught.value.hint
+    assert "60 seconds" in caught.value.hint
+    assert (await executed(root, runner, turns=turns)).prompt == "done\n"
+
+
+async def test_who_gives_up_makes_room_for_another_whether_it_waited_or_ran(
+    root: Path, tmp_path: Path
+) -> None:
+    runner, turns = noting(tmp_path / "bin", UNTIL_TOLD), CapacityLimiter(1)
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(lambda: executed(root, runner, turns=turns))
+        await until(lambda: noted(runner.parent) and turns.statistics().tasks_waiting, 30)
+        group.cancel_scope.cancel()
+    assert await none_left(runner.parent)
+    (root / "go").touch()
+    with anyio.fail_after(30):
+        assert (await executed(root, runner, turns=turns)).prompt == "done\n"
