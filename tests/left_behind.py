@@ -25,7 +25,7 @@ async def none_left(folder: Path) -> bool:
     """Whether every process that a program of the folder noted is gone, its group included, within seconds."""
     noted = folder / "pids"
     pids = [int(pid) for pid in noted.read_text("utf-8").split()] if noted.exists() else []
-    with anyio.move_on_after(5):
+    with anyio.move_on_after(60):
         while any(map(_runs, pids)) or any(processes(GROUP, pid) for pid in pids):  # noqa: ASYNC110 - the process table sends no events
             await anyio.sleep(0.01)
         return True

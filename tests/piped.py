@@ -54,7 +54,7 @@ class Pipe:
         self.write(json.dumps(message).encode() + b"\n")
         return self.number
 
-    def read(self, number: object, timeout: float = 60) -> dict[str, Any]:
+    def read(self, number: object, timeout: float = 120) -> dict[str, Any]:
         """Return the answer with this id; every line before it must be JSON-RPC, too."""
         deadline = time.monotonic() + timeout
         while number not in self.answers:
@@ -85,7 +85,7 @@ class Pipe:
         started = time.monotonic()
         assert self.process.stdin is not None
         self.process.stdin.close()
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         return code, time.monotonic() - started
 
     def rest(self) -> list[bytes]:

@@ -50,7 +50,7 @@ class Project:
             text=True,
             encoding="utf-8",
             check=check,
-            timeout=120,
+            timeout=240,
         )
 
     def git(self, *arguments: str) -> None:
@@ -71,7 +71,7 @@ class Project:
             command=str(BIN / program), args=list(arguments), cwd=self.root, env=dict(self.env)
         )
         with (
-            anyio.fail_after(90),
+            anyio.fail_after(240),
             (self.root.parent / "stderr.log").open("a", encoding="utf-8") as log,
         ):
             async with Client(stdio_client(parameters, errlog=log), mode=era) as client:

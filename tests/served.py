@@ -17,6 +17,8 @@ from code_intel.servers.index_server import build_index_server
 from code_intel.tools.shelf import open_project
 from projects import ERAS, SHOP, Caller
 
+LONGEST = 240
+"""Seconds that a test may stay connected; far more than any needs, and less than pytest gives it."""
 AGREEMENTS = Path(".code-intel") / "agreements"
 
 
@@ -60,7 +62,7 @@ def settings_of(root: Path, embedding: str = "off") -> Settings:
 @asynccontextmanager
 async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> AsyncIterator[Caller]:
     """Connect to a gateway in this process."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(LONGEST):
         async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
             yield Caller(client)
 
@@ -75,7 +77,7 @@ async def settled(call: Caller) -> None:
 async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIterator[Caller]:
     """Connect to the map or forest server in this process."""
     shelf = open_project(settings_of(root))[corpus == "forest"]
-    with anyio.fail_after(60):
+    with anyio.fail_after(LONGEST):
         async with Client(
             build_index_server(shelf.index.config.corpus, lambda: shelf), mode=era
         ) as client:

@@ -64,7 +64,7 @@ def set_up(
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=100,
+        timeout=240,
         start_new_session=True,  # no terminal to ask at
     )
 

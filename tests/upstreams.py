@@ -51,7 +51,7 @@ async def supervised(root: Path) -> AsyncIterator[Upstreams]:
         build_index_server("forest", lambda: forest_shelf),
     )
     try:
-        with anyio.fail_after(60):
+        with anyio.fail_after(240):
             async with anyio.create_task_group() as group:
                 group.start_soon(upstreams.map.own)
                 group.start_soon(upstreams.forest.own)
@@ -63,7 +63,7 @@ async def supervised(root: Path) -> AsyncIterator[Upstreams]:
         forest_shelf.index.close()
 
 
-async def until(true: Callable[[], object], seconds: float = 10) -> None:
+async def until(true: Callable[[], object], seconds: float = 60) -> None:
     """Wait for a condition; fails the test when it does not come."""
     never = anyio.Event()
     with anyio.fail_after(seconds):

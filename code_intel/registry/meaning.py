@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 3.0
 """Seconds that a search waits for a small registry's vectors: once a process, while its model is loaded."""
+COUNTING = 1 / 3
+"""Share of that which may go until it is known how many have none: a large registry is waited for no longer."""
 WAITED_FOR = 200
 """Texts without a vector up to which a registry is small; more take longer than anybody waits."""
 BATCH = 64
@@ -139,7 +141,7 @@ class Meanings:
         job = self._wanted(loaded)
         if job is not None:
             until = time.monotonic() + self._patience
-            job.counted.wait(min(1.0, self._patience))
+            job.counted.wait(self._patience * COUNTING)
             if job.missing is not None and job.missing <= WAITED_FOR:
                 job.over.wait(max(0.0, until - time.monotonic()))
         with self._lock:

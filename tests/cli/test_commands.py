@@ -186,7 +186,7 @@ def test_a_dash_answers_each_line_at_once_until_the_end(
             assert any("embedding" in note for note in data["index"]["degraded"])
         process.stdin.close()
         assert process.stdout.read() == b""
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b""
 
 

@@ -362,7 +362,7 @@ def answered(client: Client, root: Path, server: str, elsewhere: Path) -> dict[s
         cwd=entry.get("cwd", elsewhere),
         env=MINIMAL | state | told | entry.get("env", {}),
         capture_output=True,
-        timeout=100,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

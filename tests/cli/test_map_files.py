@@ -51,7 +51,7 @@ def process(shop: Project, *words: str, given: str = "") -> tuple[int, str]:
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr

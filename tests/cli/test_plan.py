@@ -281,7 +281,7 @@ def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> s
             while not (heard := process.stderr.readline()).startswith(at):
                 assert heard, "it ended before"
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert out == ""

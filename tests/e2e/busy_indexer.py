@@ -51,7 +51,7 @@ def main(root: Path, work: str) -> None:
         stores = []
         for config in (settings.forest, settings.map):
             role = Role(config.db_path)
-            assert role.take(timeout=20), f"{config.corpus} is led by {role.holder()}"
+            assert role.take(timeout=60), f"{config.corpus} is led by {role.holder()}"
             stack.callback(role.give_up)
             stores.append(stack.enter_context(Store.open(config.db_path)))
             sync(stores[-1], config)

@@ -91,7 +91,7 @@ def orphaned(words: Project, *command: str, **env: str) -> "subprocess.Completed
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=240,
     )
 
 

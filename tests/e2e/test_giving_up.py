@@ -32,7 +32,7 @@ def begin(pipe: Pipe) -> int:
     number = pipe.send(
         "tools/call", {"name": "start_session", "arguments": {"intent": "MODIFY", "query": "login"}}
     )
-    assert children(pipe, least=1, seconds=20)
+    assert children(pipe, least=1, seconds=60)
     return number
 
 
@@ -81,7 +81,7 @@ def test_whoever_goes_in_the_middle_of_a_call_leaves_nothing_behind(
                 pipe.send("ping")
         else:
             pipe.process.send_signal(how)
-        pipe.process.wait(20)
+        pipe.process.wait(60)
         assert time.monotonic() - began < pipe.patience + 1
         assert ended(pipe.process.pid)
     assert not journals(words)

@@ -104,7 +104,7 @@ def terminal(project: Project) -> Iterator[Callable[[str], list[tuple[str, float
         yield ask
     finally:
         questions.close()
-        process.wait(20)
+        process.wait(60)
         answers.close()
 
 

@@ -118,7 +118,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         )
         for name in ("one", "two", "three")
     ]  # fmt: skip
-    assert [process.communicate(timeout=60)[0].strip() for process in running] == ["60"] * 3
+    assert [process.communicate(timeout=240)[0].strip() for process in running] == ["60"] * 3
     texts = [f"{name} {number}" for name in ("one", "two", "three") for number in range(60)]
     assert len(VectorCache(tmp_path).get("m", texts)) == 180
 

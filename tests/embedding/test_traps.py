@@ -141,6 +141,6 @@ def test_a_forked_child_embeds_and_ends_and_the_environment_stays_clean(name: st
     environment["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"
     done = subprocess.run(
         [sys.executable, "-c", CHILD, name],
-        capture_output=True, text=True, timeout=100, env=environment, check=True, encoding="utf-8",
+        capture_output=True, text=True, timeout=240, env=environment, check=True, encoding="utf-8",
     )  # fmt: skip
     assert done.stdout.split() == ["0", "True", "None"]

@@ -113,7 +113,7 @@ def test_the_background_indexer_makes_an_index_fresh(tmp_path: Path) -> None:
         index.start()
         index.poke()
         assert index.indexer is not None
-        assert index.indexer.wait(lambda status: status.scans > 0, 30)
+        assert index.indexer.wait(lambda status: status.scans > 0, 120)
         assert index.freshness().files == 2
 
 

@@ -18,7 +18,7 @@ from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 from index.samples import DIMENSIONS, HashEmbedder
 
-LONG = 30.0
+LONG = 120.0
 """Seconds after which a test gives up waiting; nothing takes that long."""
 
 

@@ -201,7 +201,7 @@ def test_beside_a_newer_index_a_server_says_so_and_leaves_it(tmp_path: Path) -> 
     with Index(place) as index:
         index.start()
         assert index.indexer is not None
-        assert index.indexer.wait(lambda status: bool(status.problem), 30)
+        assert index.indexer.wait(lambda status: bool(status.problem), 120)
         said = index.freshness()
         assert said.state == "missing"
         (reason,) = said.degraded

@@ -11,7 +11,7 @@ from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from index.samples import DIMENSIONS, HashEmbedder
 
-LONG = 30.0
+LONG = 120.0
 
 
 def project(tmp_path: Path, *patterns: str) -> IndexConfig:

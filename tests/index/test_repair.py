@@ -23,7 +23,7 @@ from index.samples import HashEmbedder, parsed, unit_vector
 FILES = 60
 SIZE = 384
 PAGE = 4096
-LONG = 60.0
+LONG = 120.0
 PLACES = [0, 1, 5, 20, 80, 180, 300, 420, -40]
 """The page from which on thirty are overwritten, as a failing disk would."""
 

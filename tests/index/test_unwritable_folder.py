@@ -15,7 +15,7 @@ from index.samples import DIMENSIONS
 from index.test_sync import config, write
 from privileges import without_root
 
-LONG = 30.0
+LONG = 120.0
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=240,
     )
     assert json.loads(done.stdout)["changes"] == planned["changes"]
 

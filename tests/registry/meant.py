@@ -63,7 +63,7 @@ class Gated(Hashed):
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
         self.begun.set()
-        assert self.gate.wait(20)
+        assert self.gate.wait(60)
         return super().passages(texts)
 
 

@@ -22,7 +22,7 @@ from registry.executing import GROUP, executed
 
 pytestmark = pytest.mark.anyio
 
-SOON = 10
+SOON = 60
 """Seconds; none takes a second by itself."""
 NAME = "climpt-git group-commit unstaged-changes"
 

@@ -357,7 +357,7 @@ def test_several_processes_at_once_lose_nothing_of_each_other(tmp_path: Path) ->
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    answers = [process.communicate(timeout=60)[0].split() for process in started]
+    answers = [process.communicate(timeout=240)[0].split() for process in started]
     assert answers == [["8", "8"]] * len(names)
     uses = Experience(tmp_path).uses()
     assert {use.feature: use.times for use in uses} == {

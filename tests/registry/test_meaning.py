@@ -65,10 +65,20 @@ def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_p
         assert f"until {WAITED_FOR + 100} more of {WAITED_FOR + 100}" in meanings.why_not(loaded)
         embedder.gate.set()
         for thread in working():
-            thread.join(20)
+            thread.join(60)
         assert meanings.of(loaded) is not None
         assert meanings.pending(loaded) == 0
         assert max(len(batch) for batch in (embedder.passages_of[:BATCH],)) == BATCH
+
+
+def test_whoever_has_patience_waits_for_a_cache_on_a_slow_disk_too(tmp_path: Path) -> None:
+    class Slow(VectorCache):
+        def get(self, identity: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+            threading.Event().wait(1.2)  # longer than a third of a server's patience
+            return super().get(identity, texts)
+
+    with closing(Slow(tmp_path)) as cache, closing(Meanings(Hashed(), cache, 60)) as meanings:
+        assert meanings.of(loaded_of(SEVEN)) is not None
 
 
 def test_a_small_registry_is_waited_for_but_no_longer_than_patience_lasts(tmp_path: Path) -> None:
@@ -84,11 +94,11 @@ def test_a_registry_that_changed_meanwhile_is_made_instead_of_the_old_one(tmp_pa
     old, new = loaded_of(many(300), "old"), loaded_of(SEVEN, "new")
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
         assert meanings.of(old) is None
-        assert embedder.begun.wait(20)
+        assert embedder.begun.wait(60)
         assert meanings.of(new) is None
         embedder.gate.set()
         for thread in working():
-            thread.join(20)
+            thread.join(60)
         assert meanings.of(new) is not None
         assert len(embedder.passages_of) <= BATCH + 7 + len(everyday())
 
@@ -104,11 +114,11 @@ def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(3000))
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
         assert meanings.of(loaded) is None
-        assert embedder.begun.wait(20)
+        assert embedder.begun.wait(60)
         closer = threading.Thread(target=meanings.close)
         closer.start()
         embedder.gate.set()
-        closer.join(20)
+        closer.join(60)
         assert working() == []
         assert 0 < len(embedder.passages_of) < 3000
         assert meanings.of(loaded) is None

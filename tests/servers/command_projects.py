@@ -109,7 +109,7 @@ async def command_gateway(
 
 @asynccontextmanager
 async def _called(server: ToolServer, era: str) -> AsyncIterator[Client]:
-    with anyio.fail_after(60):
+    with anyio.fail_after(240):
         async with Client(server, mode=era) as client:
             yield client
 

@@ -28,7 +28,7 @@ HELLO = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Reply(NamedTuple):
@@ -121,7 +121,7 @@ async def client(port: int, era: str, token: str | None = None) -> AsyncIterator
     url = f"http://127.0.0.1:{port}/mcp"
     with anyio.fail_after(60):
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60) as web,
+            httpx2.AsyncClient(headers=headers, timeout=240) as web,
             Client(streamable_http_client(url, http_client=web), mode=era) as connected,
         ):
             yield Caller(connected)
