@@ -16,6 +16,7 @@ from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
+from code_intel.index.counts import Counts, counts_of
 from code_intel.index.database import NEWER, Database
 from code_intel.index.indexer import Indexer, Status
 from code_intel.index.opening import make_place
@@ -27,11 +28,6 @@ from code_intel.index.vectors import embed_document, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
-DOUBTS = {
-    "held": "documents seem gone and are kept until that is sure",
-    "unread": "documents cannot be read and are known as they were",
-}
-"""What a sync notes of itself, by the name of the number."""
 LOOK_SECONDS = 1.0
 """How often a wait for another process looks whether it makes headway."""
 PATIENCE = 10
@@ -65,6 +61,8 @@ class Index:
         self.command = command
         self.indexer: Indexer | None = None
         self._completed = False
+        self._found: tuple[int, ...] | None = None
+        self._counted: tuple[tuple[int, ...], Counts] | None = None
         self._store: Store | None = None
         self._lock = threading.Lock()
 
@@ -78,7 +76,7 @@ class Index:
                 set its repair in motion.
         """
         if not self.readonly:
-            make_place(self.config.folder, self.config.db_path)
+            self._make_place()
         with self._lock:
             if self._store is None:
                 database = Database(
@@ -89,6 +87,13 @@ class Index:
                 )
                 self._store = Store(database, dimensions=self.config.dimensions)
             return self._store
+
+    def _make_place(self) -> None:
+        """Make sure of the index's folder, unless its file is as it was found there: a question asks some fifty times."""
+        found = _facts(self.config.db_path)
+        if found is None or found != self._found:
+            make_place(self.config.folder, self.config.db_path)
+            self._found = _facts(self.config.db_path)
 
     def __enter__(self) -> Self:
         return self
@@ -109,27 +114,24 @@ class Index:
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` is what the caller knows to be missing."""
-        reasons, files, pending, scanned, lost = list(degraded), 0, 0, False, False
-        doubts: list[str] = []
+        reasons, counts, lost = list(degraded), Counts(), False
         try:
-            files, pending = self.store.document_count(), _waiting(self.store)
-            scanned = self.store.get_meta("scanned_ns") is not None
-            doubts = self._doubts()
-            reasons += self._emptiness() if scanned and not files else []
+            counts = self._count()
+            reasons += self._emptiness() if counts.scanned and not counts.files else []
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
             lost = error.error == NEWER or not self.config.db_path.parent.is_dir()
         status = self.indexer.status if self.indexer else Status()
         role = Role(self.config.db_path)
-        if status.degraded and files:
+        if status.degraded and counts.files:
             reasons.append(status.degraded)
         if status.problem and not lost:
             reasons.append(f"index: {status.problem}")
-        reasons += doubts
+        reasons += counts.doubts
         if silence := 0.0 if status.leading else role.silence():
             reasons.append(_unheard(role.holder(), silence))
-        if scanned:
-            stale = status.scanning or status.problem or doubts or silence
+        if counts.scanned:
+            stale = status.scanning or status.problem or counts.doubts or silence
             stale = stale or self._is_unlooked(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
         elif lost or (self.readonly and role.is_free()):
@@ -138,12 +140,15 @@ class Index:
                 reasons.append(f"index: it is not complete. Run `{self.command}`.")
         else:
             state = "building"
-        return Freshness(state, files, pending, tuple(dict.fromkeys(reasons)))
+        return Freshness(state, counts.files, counts.pending, tuple(dict.fromkeys(reasons)))
 
-    def _doubts(self) -> list[str]:
-        """Return what the last scan could not settle."""
-        counts = {key: int(self.store.get_meta(key) or 0) for key in DOUBTS}
-        return [f"index: {count} {DOUBTS[key]}" for key, count in counts.items() if count]
+    def _count(self) -> Counts:
+        """Return what the database says of its completeness, asked once until anybody writes."""
+        store = self.store
+        state, known = store.state(), self._counted
+        if known is None or state is None or known[0] != state:
+            self._counted = known = (state or (), counts_of(store))
+        return known[1]
 
     def _emptiness(self) -> list[str]:
         """Return that a complete index holds nothing, which is usual for a map that is still to be learned."""
@@ -295,13 +300,12 @@ class Index:
         )
 
 
-def _waiting(store: Store) -> int:
-    """Return how many chunks have no vector yet; pages that plans wrote are none to wait for (docs/decisions/0041)."""
-    count = store.pending_count()
-    pages = frozenset(store.pages()) if count else ()
-    if not 0 < count <= len(pages):  # where more waits, a few of them make no difference
-        return count
-    return sum(chunk not in pages for chunk, _ in store.pending(count))
+def _facts(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
 def _unheard(process: int | None, seconds: float) -> str:

@@ -152,6 +152,9 @@ CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, c.position"""  # noqa: S608 - constants
 DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
+NAMED = f"""{DEFINITION} WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
+  ORDER BY d.priority, d.path, s.start_line"""
+"""Of a common name the symbols that may be meant: `rows.spells` asks for one to end with the other."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
 SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''

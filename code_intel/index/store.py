@@ -148,8 +148,8 @@ class Store:
         asked = spelling(symbol)
         if not asked or limit <= 0:
             return []
-        sql = f"{schema.DEFINITION} WHERE s.name = ? ORDER BY d.priority, d.path, s.start_line"
-        rows = [Definition(*row) for row in self._db.rows(sql, (asked.rpartition(".")[2],))]
+        named = self._db.rows(schema.NAMED, (asked.rpartition(".")[2], asked))
+        rows = (Definition(*row) for row in named)
         found = [d for d in rows if spells(asked, d.qualified, d.file)]
         if not exact and len(found) < limit:
             values = (asked.casefold(), limit + len(found))

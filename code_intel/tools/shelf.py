@@ -151,10 +151,9 @@ class Shelf:
 
     def freshness(self, degraded: tuple[str, ...]) -> Freshness:
         """Return how complete the index is, and, while vectors are made, why that is slow."""
-        found, slow = self.index.freshness(degraded), self.embedder.degraded()
-        if not (slow and found.pending):
-            return found
-        return replace(found, degraded=(*found.degraded, f"embedding: {slow}"))
+        found = self.index.freshness(degraded)
+        slow = self.embedder.degraded() if found.pending else ""
+        return replace(found, degraded=(*found.degraded, f"embedding: {slow}")) if slow else found
 
     def question(self, query: str) -> Question:
         """Embed a query, or say why there is no vector."""
