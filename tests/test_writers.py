@@ -34,6 +34,7 @@ ALLOWED = {
     ("servers/upstream_child.py", "os.write"): "a pipe to the program it guards",
     ("learned/journal.py", "rename"): "of the state store, no file",
     ("index/role.py", "FileLock"): "a lock that is held for as long as the process leads",
+    ("planning/turns.py", "FileLock"): "a lock that is held for as long as a call works on a plan",
     (
         "servers/upstream_report.py",
         "FileLock",

@@ -22,7 +22,7 @@ from code_intel.cli.plans_show import expectations
 from code_intel.cli.project import add_project, as_project_says, project_of
 from code_intel.cli.tool_call import call
 from code_intel.config import Settings
-from code_intel.errors import UsageError
+from code_intel.errors import BusyError, UsageError
 from code_intel.planning import keeping, place, refining
 from code_intel.planning.records import (
     CONFIDENCE,
@@ -222,13 +222,13 @@ def _in_options() -> Iterator[None]:
     """Tell a tool's error in the words of the terminal: its options instead of the tool's inputs."""
     try:
         yield
-    except UsageError as error:
+    except (UsageError, BusyError) as error:
         said = [error.message.removeprefix("gistdex_query_plan: "), error.hint]
         for row in OPTIONS:
             if not row.field.islower():  # those are words of every sentence, too
                 said = [re.sub(rf"\b{re.escape(row.field)}\b", row.flag, text) for text in said]
         message, hint = (text.replace(" and call gistdex_query_plan again", "") for text in said)
-        raise UsageError(message, hint=hint, code=error.error, details=error.details) from error
+        raise type(error)(message, hint=hint, code=error.error, details=error.details) from error
 
 
 def _planned(plan: Plan) -> dict[str, Any]:

@@ -175,7 +175,11 @@ def _migrated(path: Path) -> tuple[apsw.Connection | None, str]:
 def _look(path: Path) -> apsw.Connection:
     """Open a file that may not be ours without a trace beside it."""
     if Path(f"{path}-wal").exists():
-        return apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(
+            BUSY_MS
+        )  # of several that come and go, one puts the journal in order
+        return connection
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags)
 

@@ -82,7 +82,17 @@ def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_BYTES:
         data = rendered(_without_texts(plan))
-    return PLANS.put(root, f"{_checked(plan.id)}.json", data)
+    return PLANS.put(root, file_of(root, plan.id).name, data)
+
+
+def file_of(root: Path, plan_id: str) -> Path:
+    """Return the file of a plan, whether it is there or not.
+
+    Raises:
+        UsageError: The id is no UUID; its field is `planId`.
+        StorageError: A link is on the way.
+    """
+    return PLANS.path(root, f"{_checked(plan_id)}.json")
 
 
 def load(root: Path, plan_id: str) -> Plan:
@@ -93,7 +103,7 @@ def load(root: Path, plan_id: str) -> Plan:
         NotFoundError: There is no such plan.
         StorageError: Its file cannot be read: names the file and the field.
     """
-    name = f"{_checked(plan_id)}.json"
+    name = file_of(root, plan_id).name
     try:
         return parsed(PLANS.read(root, name), name)
     except FileNotFoundError:

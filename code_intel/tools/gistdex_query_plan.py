@@ -16,30 +16,31 @@ from code_intel.planning.records import (
     LONGEST_SECONDS,
     MOST_ITERATIONS,
     MOST_QUERIES,
+    SECONDS,
     Mode,
     Plan,
 )
 from code_intel.tools import plan_answers
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk, thread
+from code_intel.tools.desk import Desk
 from code_intel.tools.halves import look
 from code_intel.tools.plan_inputs import (
     Asked,
     ExpectedResults,
     StrategyGiven,
     asked_before,
-    begun,
     either,
     says_what,
     unread,
 )
-from code_intel.tools.plan_keeping import Shelved, noted, turn
+from code_intel.tools.plan_keeping import Shelved, noted
 from code_intel.tools.plan_sources import source_of
+from code_intel.tools.plan_turns import beginning
 
 NAME = "gistdex_query_plan"
-LOOKING, TEACHING, JUDGING = 0.25, 0.25, 0.5
-"""Shares of a plan's time within which an equal plan must have been found, earlier ones compared, and what it had found
-before judged anew."""
+WAITING, LOOKING, TEACHING, JUDGING = 0.5, 0.25, 0.25, 0.5
+"""Shares of a plan's time within which another call must be done with it, an equal plan found, earlier ones compared, and
+what it had found before judged anew."""
 
 
 async def gistdex_query_plan(
@@ -103,10 +104,12 @@ async def gistdex_query_plan(
     """
     asked = Asked(goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset)
     session, handle = await look(desk, session_id, NAME)
-    async with turn(desk, planId):
-        root, own, before, plan = await thread(begun, desk.settings, asked)
+    began = anyio.current_time()
+    waits = either(timeoutSeconds, SECONDS) * WAITING
+    async with beginning(desk, asked, waits) as begun:
+        root, own, before, plan = begun
         usual = own.defaults
-        end = anyio.current_time() + either(timeoutSeconds, usual["timeoutSeconds"])
+        end = began + either(timeoutSeconds, usual["timeoutSeconds"])
         keeps = bool(either(saveIntermediateResults, usual["saveIntermediateResults"]))
         shelved = Shelved(desk, root, own, intermediate=keeps)
         index, other = (provider, db) if provider or db or not before else asked_before(before)

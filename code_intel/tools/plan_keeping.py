@@ -3,7 +3,6 @@
 Whatever cannot be kept is a warning: an answer is never lost to a full disk.
 """
 
-import uuid
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -28,11 +27,6 @@ from code_intel.tools.plan_sources import Source, documents_of, hit_of
 
 MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
 T = TypeVar("T")
-
-
-def turn(desk: Desk, plan_id: str) -> anyio.Lock:
-    """Return what calls that go on with one plan wait for, each its turn; a new plan waits for nobody."""
-    return desk.locks.setdefault(f"plan {plan_id.strip().lower() or uuid.uuid4()}", anyio.Lock())
 
 
 @dataclass

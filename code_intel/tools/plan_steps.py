@@ -4,7 +4,7 @@ What seed 003 §3.1 adds to searches: `planId`, `expectedKeywords`, `evaluateRes
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -19,8 +19,9 @@ from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.plan_answers import evaluation_data
 from code_intel.tools.plan_inputs import Words
-from code_intel.tools.plan_keeping import Shelved, turn
+from code_intel.tools.plan_keeping import Shelved
 from code_intel.tools.plan_sources import Source
+from code_intel.tools.plan_turns import turn
 
 PlanId = Annotated[
     str, Field(max_length=100, description="A query plan that this search is a further query of.")
@@ -96,16 +97,21 @@ async def judging(
     Raises:
         UsageError: `planId` is no id of a plan.
         NotFoundError: There is no such plan.
+        BusyError: Another call works on it for too long.
     """
     named = plan_id.strip()
     tells = bool(named or keywords) if evaluate is None else evaluate
     if not (tells or named):
         yield None
         return
-    async with turn(desk, named):
-        root = await thread(place.root_of, desk.settings)
-        own = await thread(settings.load, root)
-        plan = await thread(keeping.load, root, named) if named else None
+    root = await thread(place.root_of, desk.settings)
+    own = await thread(settings.load, root)
+    async with AsyncExitStack() as held:
+        plan = None
+        if named:
+            await thread(keeping.load, root, named)  # what is not there is waited for by nobody
+            await held.enter_async_context(turn(desk, root, named, SECONDS))
+            plan = await thread(keeping.load, root, named)
         shelved = Shelved(desk, root, own)
         yield Judge(desk, shelved, plan, keywords, tells)
 

@@ -2,13 +2,13 @@ import os
 import random
 import sqlite3
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 
 import apsw
 import pytest
 
 from code_intel.errors import CodeIntelError, StorageError
-from code_intel.index.database import DAMAGED
+from code_intel.index.database import DAMAGED, Database
 from code_intel.index.opening import UNUSABLE
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -169,3 +169,18 @@ def test_opening_at_the_same_moment_makes_one_database(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*-bak*"))) == 1
     for store in stores:
         store.close()
+
+
+def test_reading_waits_for_whoever_puts_the_journal_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    Store.open(path, dimensions=DIMENSIONS).close()
+    other = apsw.Connection(str(path))
+    other.pragma("locking_mode", "exclusive")
+    other.execute("UPDATE meta SET value = value")
+    assert path.with_name("index.db-wal").exists()
+    done = Timer(0.3, other.close)
+    done.start()
+    store = Store(Database(path, readonly=True), dimensions=DIMENSIONS)
+    assert store.document_count() == 0
+    store.close()
+    done.join()

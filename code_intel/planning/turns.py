@@ -1,0 +1,54 @@
+"""One call at a time works on a plan, of whichever process.
+
+Of two that go on from the same state the later one would write over what the other has found. The lock is a file beside
+the plan, which is there for as long as somebody holds it, and ends with who does (docs/decisions/0041).
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from code_intel import durable
+from code_intel.errors import StorageError
+from code_intel.planning import keeping, place
+
+
+class Turn:
+    """The right to go on with one plan, which is kept or is to be.
+
+    Args:
+        root: See `place.root_of`.
+        plan_id: Its id.
+    """
+
+    def __init__(self, root: Path, plan_id: str) -> None:
+        self._root = root
+        self._id = plan_id
+        self._lock: FileLock | None = None
+
+    def take(self) -> bool:
+        """Try for it; False while another call has it. Where the disk takes no lock it keeps no plan either: nobody waits.
+
+        Raises:
+            UsageError: The id is no UUID; its field is `planId`.
+        """
+        try:
+            path = keeping.file_of(self._root, self._id).with_suffix(".lock")
+            place.prepared(self._root, place.PLANS)
+            lock = FileLock(path, thread_local=False)
+            lock.acquire(blocking=False)
+        except Timeout:
+            return False
+        except (StorageError, OSError):
+            return True
+        self._lock = lock
+        return True
+
+    def give_up(self) -> None:
+        """Let somebody else have it."""
+        if self._lock is not None:
+            with suppress(StorageError):  # Windows removes no file that is open
+                durable.remove(Path(self._lock.lock_file), flushed=False)
+            self._lock.release()
+            self._lock = None
