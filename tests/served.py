@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import pytest
 from mcp import Client
 
 from code_intel.cli.init import apply, setup
 from code_intel.config import Settings, load_settings
+from code_intel.index.indexer import Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
 from code_intel.tools.shelf import open_project
@@ -65,6 +67,16 @@ async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> Asy
     with anyio.fail_after(LONGEST):
         async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
             yield Caller(client)
+
+
+def unbegun(patch: pytest.MonkeyPatch) -> None:
+    """Keep servers of this process from looking at the disk unless they are asked to."""
+    patch.setattr("code_intel.servers.protocol.CALM", 3600.0)
+
+
+def at_rest(patch: pytest.MonkeyPatch) -> None:
+    """Keep the indexers of this process from looking at the disk again."""
+    patch.setattr(Indexer, "_turn", lambda _indexer: None)
 
 
 async def settled(call: Caller) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planted import planted
-from served import AGREEMENTS, gateway, index_server
+from served import AGREEMENTS, gateway, index_server, unbegun
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +133,10 @@ async def test_a_file_is_indexed_by_name_and_another_says_why_not(shop: Path) ->
     "row.indexed_file: file success error",
     "error.missing_argument.field",
 )
-async def test_source_is_indexed_by_file_by_list_or_by_folder_with_counts(shop: Path) -> None:
+async def test_source_is_indexed_by_file_by_list_or_by_folder_with_counts(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unbegun(monkeypatch)
     written(shop, "lib/a.py", "def a():\n    return 1\n")
     written(shop, "lib/b.py", "def b():\n    return 2\n")
     async with index_server(shop, "forest") as call:
@@ -293,7 +296,8 @@ async def test_a_file_that_is_gone_or_elsewhere_is_named_by_its_argument(shop: P
     "tool.sync",
     "answer.sync: added updated deleted unchanged failed skipped masked failures warnings index",
 )
-async def test_a_sync_counts_what_it_did(shop: Path) -> None:
+async def test_a_sync_counts_what_it_did(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unbegun(monkeypatch)
     written(shop, "docs/ferry.md", f"{GUIDE}\n{planted()['AWS secret'].text}\n")
     (shop / "README.md").write_text("# Changed\n", encoding="utf-8")
     (shop / SHIPPING).unlink()

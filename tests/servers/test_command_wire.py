@@ -113,9 +113,18 @@ async def test_a_program_that_does_not_end_is_told_over_stdio_with_its_limit(
     assert (error["error"], error["timeout"]) == ("Execution failed", 1)
 
 
+UNBEGUN = """
+import code_intel.cli.main as cli
+import code_intel.servers.protocol as protocol
+protocol.CALM = 3600
+cli.run()
+"""
+"""The program, but nothing is opened in the background, where the handshake's answer is followed by that."""
+
+
 async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> None:
     env = environment(empty_home) | {"PYTHONPROFILEIMPORTTIME": "1"}
-    async with Project(stock, env).connect(*SERVER) as connected:
+    async with Project(stock, env).connect("python", "-c", UNBEGUN, *SERVER[1:]) as connected:
         assert connected.client.server_info is not None
         assert connected.client.server_info.name == "climpt"
         log = (stock.parent / "stderr.log").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from projects import ERAS
-from served import AGREEMENTS, gateway, index_server
+from served import AGREEMENTS, gateway, index_server, unbegun
 
 pytestmark = pytest.mark.anyio
 
@@ -333,7 +333,10 @@ async def test_what_clients_send_for_arguments_they_leave_out_is_left_out(shop: 
     assert path.read_text(encoding="utf-8") == f"---\ntags: [a, b c]\n---\n\n{GUIDE}"
 
 
-async def test_a_server_that_has_not_looked_at_the_files_yet_says_so(shop: Path) -> None:
+async def test_a_server_that_has_not_looked_at_the_files_yet_says_so(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unbegun(monkeypatch)
     written(shop, "docs/a.md")
     async with index_server(shop, "forest") as call:
         assert (await call("list_documents"))["index"]["state"] == "stale"

@@ -15,7 +15,7 @@ from code_intel.planning import keeping, place
 from code_intel.tools.shelf import open_project
 from planted import planted
 from projects import ERAS, Caller
-from served import gateway, index_server, settings_of, settled
+from served import at_rest, gateway, index_server, settings_of, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -479,10 +479,13 @@ def index(root: Path) -> None:
         shelf.index.close()
 
 
-async def test_a_plan_that_succeeded_answers_the_same_question_again(shop: Path) -> None:
+async def test_a_plan_that_succeeded_answers_the_same_question_again(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = {"keywords": ["cart"], "confidence": 0.1}
     async with gateway(shop) as call:
         await settled(call)
+        at_rest(monkeypatch)  # an index at work has no answers to keep
         await call("start_session", intent="MODIFY", query=GOAL)
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)

@@ -12,7 +12,7 @@ from mcp_types import TextContent
 from code_intel.planning import place
 from contract.journeys import framed
 from projects import Caller
-from served import gateway, settled
+from served import at_rest, gateway, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -61,11 +61,12 @@ async def planned(call: Caller, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", [place.QUERIES, place.PLANS])
 @pytest.mark.parametrize("name", PLANTED)
 async def test_a_kept_answer_that_the_index_does_not_have_is_asked_for_again(
-    shop: Path, name: str, kind: str
+    shop: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = shop / ".gistdex" / kind
     async with gateway(shop) as call:
         await settled(call)
+        at_rest(monkeypatch)  # an index at work has no answers to keep
         await framed(call)
         first = await planned(call)
         again = await planned(call)
