@@ -20,6 +20,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from piped import END
 from projects import BIN, Caller
 
 HELLO = {
@@ -44,10 +45,14 @@ class Reply(NamedTuple):
 
 @dataclass
 class Served:
-    """A server process; `messages` is what it has said on stderr."""
+    """A server process; `messages` is what it has said on stderr.
+
+    `patience` is the seconds it may take to end: `END`, and what its start took.
+    """
 
     process: "subprocess.Popen[bytes]"
     stdout: Path
+    patience: float = END
     messages: list[str] = field(default_factory=list)
 
     @property
@@ -99,6 +104,7 @@ def serving(
     word: tuple[str, ...] = ("serve",),
 ) -> Iterator[Served]:
     """Serve a project over HTTP at a free port; nothing is left of it, and stdout stays empty."""
+    began = time.monotonic()
     process = start(root, *program, *word, "--http", "0", *options)
     assert process.stderr is not None
     served = Served(process, root.parent / "stdout")
@@ -106,6 +112,7 @@ def serving(
         ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
         assert ready, "it said nothing"
         served.messages.append(process.stderr.readline().decode())
+        served.patience += time.monotonic() - began
         yield served
         assert not served.stdout.read_bytes()
     finally:

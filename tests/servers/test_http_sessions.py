@@ -39,8 +39,6 @@ LEGACY, MODERN = ERAS
 QUERY = "fix the login of the shop"
 SERVICE = "src/auth/service.py"
 FRAME = {"target_feature": {"value": "login", "quote": "login"}}
-END = 2.0
-"""Seconds a server may take to end."""
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +232,7 @@ async def test_a_server_told_to_stop_is_gone_at_once_with_all_it_had_open(
         assert ask(port, "GET", "/health").status == 200
         ended, seconds = served.stop(number)
         assert ended == code
-        assert seconds < END
+        assert seconds < served.patience
         with pytest.raises(ProcessLookupError):
             os.killpg(served.process.pid, 0)
         listen("127.0.0.1", port).socket.close()
@@ -250,7 +248,7 @@ async def test_a_server_is_gone_at_once_whatever_it_is_doing(shop: Path) -> None
             arguments = {"pattern": "(a|b|[c-z])*login", "session_id": None}
             params = {"name": "search_text", "arguments": arguments}
             start_call(served.port, number, params, session).close()
-        assert served.stop()[1] < END
+        assert served.stop()[1] < served.patience
         assert "Traceback" not in served.said()
 
 
