@@ -79,6 +79,8 @@ def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
         said: Its evidence and aliases, where it may name others.
     """
     named = symbols_in(query)
+    if not named:
+        return named
     own = {*_NAME.findall(symbol), *_NAME.findall(said)}
     known = any(set(_NAME.findall(name)[-1:]) & own for name in named)
     return frozenset() if known else named

@@ -53,8 +53,7 @@ def shortened(query: str, term: str, symbol_words: str) -> float:
         term: The agreement's term.
         symbol_words: Its symbol, split into words.
     """
-    query = unicodedata.normalize("NFKC", query)
-    name = unicodedata.normalize("NFKC", f"{term} {symbol_words}")
+    query, name = _folded(query), _folded(f"{term} {symbol_words}")
     return max(
         _clipped(query, term),
         *(_initials(query, words) for words in _wordings(term, symbol_words)),
@@ -62,15 +61,28 @@ def shortened(query: str, term: str, symbol_words: str) -> float:
     )
 
 
+@lru_cache(maxsize=1 << 14)
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
 def _clipped(query: str, term: str) -> float:
     """Say whether a short run is made of the term's first character and later ones, in order: 年調."""
-    whole = "".join(_WIDE.findall(term))
+    runs = _runs(query)
+    whole = _wide(term) if runs else ""
     return float(
-        any(
-            run not in whole and run[0] == whole[:1] and _in_order(run, whole)
-            for run in _RUN.findall(query)
-        )
+        any(run not in whole and run[0] == whole[:1] and _in_order(run, whole) for run in runs)
     )
+
+
+@lru_cache(maxsize=64)
+def _runs(query: str) -> tuple[str, ...]:
+    return tuple(_RUN.findall(query))
+
+
+@lru_cache(maxsize=1 << 14)
+def _wide(term: str) -> str:
+    return "".join(_WIDE.findall(term))
 
 
 def _in_order(run: str, whole: str) -> bool:
@@ -88,22 +100,31 @@ def _wordings(term: str, symbol_words: str) -> tuple[tuple[str, ...], ...]:
 
 def _initials(query: str, words: tuple[str, ...]) -> float:
     """Return how surely a Latin short form in the question stands for these words: DLQ, auth."""
-    initials = "".join(word[0] for word in words)
-    terse = len(query.split()) <= _TERSE
+    shorts = _shorts(query)
+    initials = "".join(word[0] for word in words) if shorts else ""
     best = 0.0
-    for written in _SHORT.findall(query):
-        short = written.casefold()
-        stands_out = (written.isupper() or terse) and short not in STOP_WORDS
+    for short, stands_out in shorts:
         if stands_out and short in initials and short not in words:
             best = max(best, min(1.0, len(short) / 3))
-        elif any(_begins(word, short) for word in words):
+        elif len(short) >= _LEAST_SOUNDS and any(_begins(word, short) for word in words):
             best = max(best, 0.6)
     return best
 
 
+@lru_cache(maxsize=64)
+def _shorts(query: str) -> tuple[tuple[str, bool], ...]:
+    """Return what in a question may be a Latin short form, each with whether it is written like one."""
+    terse = len(query.split()) <= _TERSE
+    found = _SHORT.findall(query)
+    return tuple(
+        (short, (written.isupper() or terse) and short not in STOP_WORDS)
+        for written, short in ((each, each.casefold()) for each in found)
+    )
+
+
 def _begins(word: str, short: str) -> bool:
     """Say whether a word is cut short, not inflected: `auth` of `authentication`, not `check` of `checker`."""
-    return len(short) >= _LEAST_SOUNDS and word.startswith(short) and len(word) >= len(short) + 4
+    return word.startswith(short) and len(word) >= len(short) + 4
 
 
 def _loaned(one: str, other: str) -> float:
