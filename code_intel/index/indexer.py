@@ -30,6 +30,8 @@ ASKED_SHARE = 4
 """A scan on request waits for 4 t after the last one: questions in a row do not pay for scans."""
 CALM_SECONDS = 0.3
 """A scan that a question asks for comes after the answer: the two would share one interpreter."""
+WAY_SECONDS, MOST_WAY = 0.1, 3.0
+"""A scan that is under way pauses for so long when somebody asks, and in all for so long."""
 SCAN_SHARE = 20
 """A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
 STOP_SECONDS = 0.9
@@ -59,7 +61,13 @@ class Status:
 
 
 class Indexer:
-    """One background thread for one database; it has a store of its own."""
+    """One background thread for one database; it has a store of its own.
+
+    Attributes:
+        asked: When anything in this process was asked last, whatever index it asked (`time.monotonic`).
+    """
+
+    asked = -WAY_SECONDS
 
     def __init__(
         self,
@@ -78,6 +86,7 @@ class Indexer:
         self._next_scan = 0.0
         self._earliest = 0.0
         self._suspect = True
+        self._way = 0.0
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -100,7 +109,8 @@ class Indexer:
             self._suspect = True
             if not self.status.leading:
                 self.role.report_damage()
-        soon = time.monotonic() + (0.0 if suspect else CALM_SECONDS)
+        now = Indexer.asked = time.monotonic()
+        soon = now + (0.0 if suspect else CALM_SECONDS)
         self._next_scan = min(self._next_scan, max(self._earliest, soon))
         self._wake.set()
 
@@ -164,7 +174,7 @@ class Indexer:
 
     def _work(self) -> None:
         store = self._opened()
-        started = time.monotonic()
+        started, self._way = time.monotonic(), MOST_WAY
         if started >= self._next_scan:
             report = sync(store, self.config, progress=self._scanning, stop=self._told_to_stop)
             self.status.scanning = False
@@ -193,7 +203,15 @@ class Indexer:
 
     def _told_to_stop(self) -> bool:
         self.role.beat()
+        self._give_way()
         return self._stopping.is_set()
+
+    def _give_way(self) -> None:
+        """Let a question that came meanwhile go first, since the two share one interpreter; but not for ever."""
+        pause = min(self._way, Indexer.asked + WAY_SECONDS - time.monotonic())
+        if pause > 0:
+            self._way -= pause
+            self._stopping.wait(pause)
 
     def _scanning(self, _done: int, _total: int) -> None:
         self.status.scanning = True

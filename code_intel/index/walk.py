@@ -312,8 +312,9 @@ def git_files(base: Path) -> list[str] | None:
         return None
     files: list[str] = []
     for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
-        inner = base / name
-        if inner.is_dir() and not inner.is_symlink():  # a submodule, or a repository in this one
+        real = f"{base}{os.sep}{name}"  # a Path for each would take as long as all the rest
+        if os.path.isdir(real) and not os.path.islink(real):  # noqa: PTH112, PTH114 - so for that
+            inner = Path(real)  # a submodule, or a repository in this one
             if git.is_second_tree(inner, base):
                 continue
             relative, listed_inside = name.rstrip("/"), git_files(inner)
