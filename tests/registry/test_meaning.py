@@ -117,6 +117,8 @@ def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
         assert embedder.begun.wait(60)
         closer = threading.Thread(target=meanings.close)
         closer.start()
+        while not meanings._closed:  # noqa: SLF001 - else all may be made before it begins to close
+            pass
         embedder.gate.set()
         closer.join(60)
         assert working() == []
