@@ -1,7 +1,5 @@
 """Where prompts lie is swapped for a link while they are read; nothing outside the project is."""
 
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,24 +34,20 @@ def test_a_folder_of_prompts_that_became_a_link_outside_is_not_read(root: Path, 
         _read(root)
 
 
-def test_a_folder_that_is_swapped_while_prompts_are_read_leads_nowhere_else(root: Path) -> None:
-    folder, moved, is_over = root / ".agent/climpt", root / "moved", threading.Event()
+@pytest.mark.parametrize("name", [".agent", ".agent/climpt", ".agent/climpt/prompts"])
+def test_a_folder_that_is_swapped_just_before_a_prompt_is_opened_leads_nowhere_else(
+    root: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, opened = root / name, prompts.read_inside
 
-    def swap() -> None:
-        while not is_over.is_set():
-            folder.rename(moved)
-            folder.symlink_to(root.parent / "outside/.agent/climpt")
-            folder.unlink()
-            moved.rename(folder)
+    def swapped(top: Path, path: str, size: int) -> bytes:
+        folder.rename(root / "moved")
+        folder.symlink_to(root.parent / "outside" / name)
+        return opened(top, path, size)
 
-    thread = threading.Thread(target=swap)
-    thread.start()
-    found = set()
-    try:
-        for _ in range(1000):
-            with suppress(ExecutionError):
-                found.add(_read(root).strip())
-    finally:
-        is_over.set()
-        thread.join()
-    assert found == {"inside"}
+    assert _read(root) == "inside\n"
+    monkeypatch.setattr(prompts, "read_inside", swapped)
+    with pytest.raises(ExecutionError, match="cannot be read"):
+        _read(root)
+    linked = prompts_of(registry_of(root)).joinpath(*BARE.key[1:], "f_default.md")
+    assert linked.read_text("utf-8") == OUTSIDE  # so reads who does not look
