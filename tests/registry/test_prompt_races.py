@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import ExecutionError
+from code_intel.index.reading import read_inside
 from code_intel.registry import prompts
 from code_intel.registry.options import Asked
 from code_intel.registry.place import prompts_of
@@ -38,12 +39,12 @@ def test_a_folder_of_prompts_that_became_a_link_outside_is_not_read(root: Path, 
 def test_a_folder_that_is_swapped_just_before_a_prompt_is_opened_leads_nowhere_else(
     root: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, opened = root / name, prompts.read_inside
+    folder = root / name
 
     def swapped(top: Path, path: str, size: int) -> bytes:
         folder.rename(root / "moved")
         folder.symlink_to(root.parent / "outside" / name)
-        return opened(top, path, size)
+        return read_inside(top, path, size)
 
     assert _read(root) == "inside\n"
     monkeypatch.setattr(prompts, "read_inside", swapped)
