@@ -1,4 +1,7 @@
-"""Characters that a reader cannot see, and that may steer a model or a terminal (docs/decisions/0013)."""
+"""Texts that people read: characters that nobody can see, which may steer a model or a terminal, and numbers with nouns.
+
+The first are docs/decisions/0013.
+"""
 
 import json
 import re
@@ -57,6 +60,11 @@ def visible_json(text: str) -> str:
 def code_point(char: str) -> str:
     """Return a character's name in the way of Unicode: ``U+202E``."""
     return f"U+{ord(char):04X}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, `1 file`, `2 files`, `0 files`; `plural` where that is not the noun with an s."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def mixed_word(text: str) -> str:

@@ -7,7 +7,9 @@ index.refresh("docs/a.md")        # one document, now
 index.close()
 """
 
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Self
@@ -19,6 +21,7 @@ from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.counts import Counts, counts_of
 from code_intel.index.database import NEWER, Database
 from code_intel.index.indexer import Indexer, Status
+from code_intel.index.looking import doubt
 from code_intel.index.opening import make_place
 from code_intel.index.report import SyncReport
 from code_intel.index.role import Role
@@ -29,7 +32,7 @@ from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
 LOOK_SECONDS = 1.0
-"""How often a wait for another process looks whether it makes headway."""
+"""How often a wait for another process looks whether it makes headway, and a reader at the disk."""
 PATIENCE = 10
 """Looks without headway after which vectors are made beside it."""
 
@@ -42,6 +45,7 @@ class Index:
         embedder: Makes vectors; None: words only.
         cache: Vectors known already, of all projects.
         readonly: It is looked at and never built, moved or repaired from here.
+        looks: `freshness` looks at the disk itself: nobody else may have since the index was built.
         command: The command line that builds it, for hints.
     """
 
@@ -52,12 +56,15 @@ class Index:
         embedder: Embedder | None = None,
         cache: VectorCache | None = None,
         readonly: bool = False,
+        looks: bool = False,
         command: str = "code-intel sync",
     ) -> None:
         self.config = config
         self.embedder = embedder
         self.cache = cache
         self.readonly = readonly
+        self.looks = looks
+        self._looked = (-math.inf, "")
         self.command = command
         self.indexer: Indexer | None = None
         self._completed = False
@@ -127,11 +134,12 @@ class Index:
             reasons.append(status.degraded)
         if status.problem and not lost:
             reasons.append(f"index: {status.problem}")
-        reasons += counts.doubts
+        doubts = [*counts.doubts, *self._seen(scanned=counts.scanned)]
+        reasons += doubts
         if silence := 0.0 if status.leading else role.silence():
             reasons.append(_unheard(role.holder(), silence))
         if counts.scanned:
-            stale = status.scanning or status.problem or counts.doubts or silence
+            stale = status.scanning or status.problem or doubts or silence
             stale = stale or self._is_unlooked(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
         elif lost or (self.readonly and role.is_free()):
@@ -156,6 +164,15 @@ class Index:
             return []
         name = self.config.path.name
         return [f"index: it holds no file; `code-intel doctor` says what {name} means"]
+
+    def _seen(self, *, scanned: bool) -> list[str]:
+        """Return what a look at the disk of one's own says against the index; several answers at once share one."""
+        if not (scanned and self.looks):
+            return []
+        now = time.monotonic()
+        if now - self._looked[0] > LOOK_SECONDS:
+            self._looked = (now, doubt(self.store, self.config))
+        return [*filter(None, [self._looked[1]])]
 
     def refresh(self, path: str | Path, *, named: bool = False, anew: bool = False) -> SyncReport:
         """Index one document now, words and, with a usable model, vectors; see `sync_document`.

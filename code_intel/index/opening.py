@@ -176,9 +176,7 @@ def _look(path: Path) -> apsw.Connection:
     """Open a file that may not be ours without a trace beside it."""
     if Path(f"{path}-wal").exists():
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_timeout(
-            BUSY_MS
-        )  # of several that come and go, one puts the journal in order
+        connection.set_busy_timeout(BUSY_MS)  # where several come and go, one mends the journal
         return connection
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags)

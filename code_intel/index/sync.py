@@ -11,7 +11,7 @@ over the patterns (docs/decisions/0017).
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,13 +72,7 @@ def sync(
         return report
     walk.heed(scan, config, store.choices())
     known = {row.path: row for row in store.documents()}
-    trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
-    todo = [
-        (name, found)
-        for name, found in scan.files.items()
-        if max(found.mtime_ns, found.touched_ns) >= trusted_before
-        or not _looks_same(known.get(name), found)
-    ]
+    todo = unsettled(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
     if todo:
@@ -101,6 +95,19 @@ def sync(
             store.set_meta("scanned_ns", str(started))
             store.set_meta("corpus", config.corpus)
     return report
+
+
+def unsettled(
+    store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
+) -> list[tuple[str, walk.Found]]:
+    """Return the files of a scan whose bytes must be read to know whether the index has them."""
+    trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
+    return [
+        (name, found)
+        for name, found in scan.files.items()
+        if max(found.mtime_ns, found.touched_ns) >= trusted_before
+        or not _looks_same(known.get(name), found)
+    ]
 
 
 def sync_document(

@@ -223,6 +223,7 @@ def open_project(settings: Settings, *, readonly: bool = False) -> tuple[Shelf, 
             embedder=embedder,
             cache=cache,
             readonly=readonly,
+            looks=readonly,
             command=project_sync(settings),
         )
         for config, embedder in ((settings.map, for_map), (settings.forest, for_forest))

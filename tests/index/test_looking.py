@@ -1,0 +1,70 @@
+"""A reader's own look at the disk: what it says of an index that nobody keeps up to date, and what it leaves."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import IndexConfig, load_settings
+from code_intel.index.facade import Index
+from code_intel.index.looking import UNSEEN, doubt
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Three documents and a picture, indexed."""
+    root = tmp_path / "project"
+    (root / ".code-intel").mkdir(parents=True)
+    for name in ("a.py", "b.py", "c.md"):
+        (root / name).write_text(f"{name}\n", encoding="utf-8")
+    (root / "picture.py").write_bytes(b"\0\1\2" * 99)
+    with Index(config_of(root)) as index:
+        index.complete(words_only=True)
+    return root
+
+
+def config_of(root: Path) -> IndexConfig:
+    return load_settings(root, {}).forest
+
+
+def state_of(root: Path) -> tuple[str, list[str]]:
+    with Index(config_of(root), readonly=True, looks=True) as index:
+        found = index.freshness()
+    return found.state, [note for note in found.degraded if note.startswith("index: ")]
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], int]] = {
+    "edited": (lambda root: (root / "a.py").write_text("other\n", encoding="utf-8"), 1),
+    "edited at the same length": (lambda root: (root / "a.py").write_bytes(b"A.PY\n"), 1),
+    "new": (lambda root: (root / "d.py").write_text("new\n", encoding="utf-8"), 1),
+    "gone": (lambda root: (root / "b.py").unlink(), 1),
+    "two": (lambda root: (root / "b.py").rename(root / "e.py"), 2),
+    "touched": (lambda root: (root / "a.py").touch(), 0),
+    "a new picture": (lambda root: (root / "d.py").write_bytes(b"\0\3" * 99), 0),
+    "nothing": (lambda root: root, 0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_reader_says_fresh_only_of_an_index_that_has_what_the_disk_has(
+    project: Path, change: str
+) -> None:
+    work, count = CHANGES[change]
+    assert state_of(project) == ("fresh", [])
+    work(project)
+    files = "1 file" if count == 1 else f"{count} files"
+    said = (["stale"], [f"index: {files} changed since the last sync"])
+    database = config_of(project).db_path
+    before = database.read_bytes()
+    state, notes = state_of(project)
+    assert ([state], notes) == (said if count else (["fresh"], []))
+    assert database.read_bytes() == before
+    with Index(config_of(project)) as index:
+        index.complete(words_only=True)
+    assert state_of(project) == ("fresh", [])
+
+
+def test_a_tree_that_takes_too_long_to_look_at_is_not_called_fresh(project: Path) -> None:
+    with Index(config_of(project), readonly=True) as index:
+        assert doubt(index.store, index.config, seconds=-1) == UNSEEN
+        assert doubt(index.store, index.config) == ""
