@@ -79,6 +79,16 @@ def planted(seed: int = 1) -> dict[str, Plant]:
             "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}=",
             some(43, BASE64),
         ),
+        "setting of .NET": plant('<add key="ApiKey" value="{}"/>', some(32, HEX)),
+        "field of Kubernetes": plant("- name: DB_PASSWORD\n  value: {}", some(18)),
+        "dictionary of plist": plant("<key>apiToken</key>\n<string>{}</string>", some(24)),
+        "account of SQL": plant("ALTER ROLE app WITH PASSWORD '{}';", some(18)),
+        "Docker": plant("dckr_pat_{}", some(27)),
+        "DigitalOcean": plant("dop_v1_{}", some(64, HEX).replace("q", "a").replace("z", "b")),
+        "Shopify": plant("shpat_{}", some(32, HEX).replace("q", "a").replace("z", "b")),
+        "Vault": plant("hvs.{}", some(90)),
+        "SendGrid": plant("SG.{}", f"{some(22)}.{some(43)}"),
+        "Azure client secret": plant("8Q~{}", some(34)),
         "Azure signature": plant("https://shop.blob.core.windows.net/a?sv=2024&sig={}", some(46)),
     }  # fmt: skip
 

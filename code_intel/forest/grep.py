@@ -19,13 +19,12 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from code_intel.chunking import decode
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest import plain, ripgrep
 from code_intel.forest.matches import MAX_LINE, Listing, Match, Matches, Question
 from code_intel.index.corpus import LARGEST, SECRET, refusal
 from code_intel.index.reading import read_inside, real_path, size_inside, utf8_name
-from code_intel.redaction import masked
+from code_intel.redaction import mask
 from code_intel.spelling import spelled
 
 __all__ = [
@@ -45,8 +44,6 @@ __all__ = [
 DEADLINE = 10.0
 """Seconds; a linear-time engine needs less for any repository a person works in."""
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
-_KEY_BLOCK = "PRIVATE KEY"
-"""The one secret of many lines: to know that a line is inside one, its file must be seen."""
 _CHANGED = "Some files changed while they were searched and are left out; ask again."
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 """Byte order marks that ripgrep heeds, as it does by itself; all other text is UTF-8 to it."""
@@ -229,8 +226,9 @@ class _Source:
         if len(data) > LARGEST or (text := _as_ripgrep_reads(data)) is None:
             return
         self._lines = text.split("\n")
-        if _KEY_BLOCK in text:
-            whole = decode(data) or masked(text)
+        # What makes a line's value a secret may be a line above: its name, or where a key begins.
+        whole, found = mask(text)
+        if found:
             self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
 
     def shown(self, match: Match) -> Match | None:
@@ -244,7 +242,7 @@ class _Source:
         above = tuple(map(ripgrep.shown, self._lines[max(place - len(match.before), 0) : place]))
         below = tuple(map(ripgrep.shown, self._lines[place + 1 : place + 1 + len(match.after)]))
         here = replace(match, file=utf8_name(match.file), before=above, after=below)
-        return _without_key(here, self._masked)
+        return _with_lines(here, self._masked)
 
 
 def _as_ripgrep_reads(data: bytes) -> str | None:
@@ -255,7 +253,7 @@ def _as_ripgrep_reads(data: bytes) -> str | None:
     return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
-def _without_key(match: Match, lines: list[str]) -> Match:
+def _with_lines(match: Match, lines: list[str]) -> Match:
     """Return the match with its lines as they are in `lines`, the file's; spans say nothing then."""
     place = match.line - 1
     if not lines or lines[place : place + 1] == [match.content]:

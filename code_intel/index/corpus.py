@@ -55,7 +55,7 @@ NEVER_FOLDERS = frozenset({".git", "node_modules"})
 SECRET, GENERATED = "may hold secrets", "generated"
 """Why a file is never indexed; what may hold secrets is shown by no tool either."""
 _SECRETS = _words("""
-    .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa* id_dsa* id_ecdsa*
+    .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk id_rsa* id_dsa* id_ecdsa*
     id_ed25519* .netrc _netrc .npmrc .pypirc .htpasswd .pgpass credentials .git-credentials
     *.tfstate *.tfstate.* service-account*.json""")
 _GENERATED = _words("""

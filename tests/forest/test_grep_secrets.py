@@ -52,6 +52,17 @@ async def test_lines_within_a_key_are_masked_whatever_asked_for_them(
     assert [m.content for m in answer.matches if m.line == 1] in ([], ["# Keys"])
 
 
+async def test_a_value_is_masked_that_the_line_above_names(tmp_path: Path) -> None:
+    value = "7q4Tz9Wm2Kx8vB5n"
+    text = f"env:\n- name: DB_PASSWORD\n  value: {value}\n- name: MODE\n  value: fast\n"
+    (tmp_path / "deploy.yaml").write_text(text, encoding="utf-8")
+    masked, fast = (await grep(tmp_path, Question("value: "))).matches
+    assert masked.content == "  value: x***************"
+    assert (fast.content, fast.spans) == ("  value: fast", (("value: ", 2, 9),))
+    (above,) = (await grep(tmp_path, Question("MODE", context_lines=1))).matches
+    assert value not in str(above)
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp932", "utf-8-sig"])
 async def test_lines_within_a_key_are_masked_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     start = "caf\xe9" if encoding == "latin-1" else "鍵の説明" if encoding == "cp932" else "key"
