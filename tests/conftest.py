@@ -17,10 +17,17 @@ settings.load_profile("suite")
 
 @pytest.fixture(scope="session", autouse=True)
 def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what is remembered or cached out of the home of whoever runs the tests; each worker has its own."""
+    """Keep what is remembered or cached out of the home of whoever runs the tests; each worker has its own.
+
+    Nor is git told what they have told theirs, to sign or to ignore; that the checkout is trusted they may have.
+    """
+    config = tmp_path_factory.mktemp("git") / "config"
+    config.write_text("[safe]\n\tdirectory = *\n[core]\n\texcludesFile =\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("STATE", "CACHE"):
             patch.setenv(f"CODE_INTEL_{name}_DIR", str(tmp_path_factory.mktemp(name.lower())))
+        patch.setenv("GIT_CONFIG_GLOBAL", str(config))
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         yield
 
 
