@@ -126,7 +126,7 @@ def serving(
 async def client(port: int, era: str, token: str | None = None) -> AsyncIterator[Caller]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = f"http://127.0.0.1:{port}/mcp"
-    with anyio.fail_after(60):
+    with anyio.fail_after(240):
         async with (
             httpx2.AsyncClient(headers=headers, timeout=240) as web,
             Client(streamable_http_client(url, http_client=web), mode=era) as connected,
