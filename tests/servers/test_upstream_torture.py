@@ -14,6 +14,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
 ]
 CALLS = 20
+LONG = 60
+"""Seconds that a call may take on a machine that is busy with other tests; how long it does, benchmarks say."""
 SHORT = (
     "crash_call",
     "deaf",
@@ -37,7 +39,7 @@ async def test_whatever_one_half_does_every_call_ends_and_the_other_half_answers
 ) -> None:
     place = SHORT.index(mode)
     half, era = HALVES[place % 2], ERAS[place // 2 % 2]
-    row = await torture(shop, mode, era, CALLS, halves=(half,), connect=in_memory)
+    row = await torture(shop, mode, era, CALLS, halves=(half,), connect=in_memory, limit=LONG)
     assert counted(row.faults) == ""
     assert (row.calls, row.left) == (CALLS, 0)
     assert row.memory_mb < 100
