@@ -26,15 +26,16 @@ def _by_hint() -> dict[tuple[str, bool], tuple[Rule, ...]]:
     }
 
 
-_BY_HINT = _by_hint()
+Hinted = Mapping[tuple[str, bool], tuple[Rule, ...]]
+_BY_HINT: Hinted = _by_hint()
 
 
-def mask(text: str) -> tuple[str, int]:
-    """Return the text with every secret value masked, and how many there were."""
+def mask(text: str, hinted: Hinted = _BY_HINT) -> tuple[str, int]:
+    """Return the text with every secret value masked, and how many there were; `hinted` holds all of its hints."""
     folded = _lowered(text)
     finds = [
         find
-        for (hint, fold), rules in _BY_HINT.items()
+        for (hint, fold), rules in hinted.items()
         if (places := _places(folded if fold else text, hint))
         for find in _finds(rules, text, places)
     ]
@@ -59,22 +60,49 @@ def masked(text: str) -> str:
 
 def masked_data(value: Any) -> Any:
     """Return a JSON value with every secret value in its texts masked, those that only their key names, too."""
+    return _masked_value(value, _hinted("\n".join(_texts(value))))
+
+
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        return masked(value)
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _texts(pair)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _hinted(text: str) -> Hinted:
+    """Return the rules that any part of a text may need: an answer has hundreds of short ones, and few hints."""
+    folded = _lowered(text)
+    return {
+        (hint, fold): rules
+        for (hint, fold), rules in _BY_HINT.items()
+        if hint in (folded if fold else text)
+    }
+
+
+def _masked_value(value: Any, hinted: Hinted) -> Any:
+    if isinstance(value, str):
+        return mask(value, hinted)[0] if hinted else value
     if isinstance(value, Mapping):
-        return {_masked_key(key): _masked_item(key, item) for key, item in value.items()}
+        return {
+            _masked_key(key, hinted): _masked_item(key, item, hinted) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [masked_data(item) for item in value]
+        return [_masked_value(item, hinted) for item in value]
     return value
 
 
-def _masked_key(key: Any) -> Any:
-    return masked(key) if isinstance(key, str) else key
+def _masked_key(key: Any, hinted: Hinted) -> Any:
+    return _masked_value(key, hinted) if isinstance(key, str) else key
 
 
-def _masked_item(key: Any, item: Any) -> Any:
+def _masked_item(key: Any, item: Any, hinted: Hinted) -> Any:
     if not (isinstance(key, str) and isinstance(item, str) and _compiled(NAMED).match(key)):
-        return masked_data(item)
+        return _masked_value(item, hinted)
     named = f'{key}="'
     return masked(f'{named}{masked(item)}"')[len(named) : -1]
 
