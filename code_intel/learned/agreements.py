@@ -99,11 +99,12 @@ def look(folder: Path, since: float = NOW, *, believing: bool = True) -> "Known"
 
 
 class Known(NamedTuple):
-    """The agreements of a folder; another `revision` than before means that some are others."""
+    """The agreements of a folder; with another `revision` some are others; `conflicts` wait for a merge to be resolved."""
 
     revision: int
     entries: tuple[Entry, ...]
     by_key: Mapping[Key, Entry]
+    conflicts: int = 0
 
 
 class _Remembered:
@@ -131,16 +132,16 @@ def forget() -> None:
 
 def _known(revision: int, entries: tuple[Entry, ...]) -> Known:
     alone = {entry.key: entry for entry in entries if entry.key}
-    if len(alone) == len(entries):  # nearly always
+    if len(alone) == len(entries):  # nearly always, and then all can be read
         return Known(revision, entries, alone)
     by_key: dict[Key, list[Entry]] = {}
     for entry in entries:
         if entry.key:
             by_key.setdefault(entry.key, []).append(entry)
     united = {key: _united(found) for key, found in by_key.items()}
-    unreadable = (entry for entry in entries if entry.key is None)
-    everything = sorted([*unreadable, *united.values()], key=lambda entry: entry.path)
-    return Known(revision, tuple(everything), united)
+    unread = [entry for entry in entries if entry.key is None]
+    everything = tuple(sorted([*unread, *united.values()], key=lambda entry: entry.path))
+    return Known(revision, everything, united, sum(each.problem == "conflict" for each in unread))
 
 
 def load(path: Path, before: Entry | None = None) -> Entry:

@@ -69,8 +69,7 @@ MOST = 10_000
 
 def _in_conflict(settings: Settings, since: float) -> tuple[str, ...]:
     """Say so while a merge waits for people: what its files say is not known, whatever else answers."""
-    entries = agreements.look(settings.agreements, since).entries
-    count = sum(entry.problem == "conflict" for entry in entries)
+    count = agreements.look(settings.agreements, since).conflicts
     return (IN_CONFLICT.format(count),) if count else ()
 
 
