@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,22 @@ def test_what_the_page_shows_is_what_is_printed(
     assert project.is_dir()
     assert main(shlex.split(line)) == 0
     assert capsys.readouterr().out == text
+
+
+def test_the_python_of_the_page_runs_and_finds_what_it_says(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert project.is_dir()
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    known: dict[str, Any] = {}
+    exec(code, known)  # noqa: S102 - our own page
+    (found,), (fused,), (named,) = known["found"], known["fused"], known["named"]
+    assert found.score > 1
+    assert fused.ranks == (1, 1)
+    assert {(one.c1, one.c2, one.c3) for one in (found, fused, named)} == {
+        ("docs", "write", "release-notes")
+    }
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_lines_of_the_page_run_one_after_the_other(

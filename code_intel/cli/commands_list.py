@@ -19,7 +19,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import RegistryError, UsageError
 from code_intel.redaction import masked
 from code_intel.registry.records import DEFAULT_AGENT, Command, Key
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 if TYPE_CHECKING:  # read by this word alone
     from code_intel.config import Settings
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # read by this word alone
     from code_intel.registry.loading import Registries
 
 _COLUMNS, _NAME = 110, 46
+NOBODY = "There is no agent: name one, and its registry, in {}."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +63,13 @@ def run(args: argparse.Namespace) -> int:
 def _listed(args: argparse.Namespace, settings: "Settings") -> int:
     """Tell of every registry; 2 when one cannot be used, 1 when there is no command."""
     from code_intel.registry.loading import Registries
+    from code_intel.registry.place import CONFIG
 
     registries = Registries(settings.root)
     agents = [args.agent] if args.agent else registries.agents()
     rows = [_registry(settings.root, registries, agent, args.name) for agent in agents]
     lines = [line for row in rows for line in _lines(row)]
-    emit(args, {"registries": rows}, "\n".join(lines) or "There is no agent.")
+    emit(args, {"registries": rows}, "\n".join(lines) or NOBODY.format(CONFIG))
     if any("error" in row for row in rows):
         return 2
     return 0 if any(row["commands"] for row in rows) else 1
@@ -109,7 +111,7 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
         yield f"{row['agent']}: {row['path']}: {row['details']}"
         yield f"  {row['hint']}"
         return
-    yield f"{row['agent']}: {row['commandCount']} commands in {row['path']}"
+    yield f"{row['agent']}: {counted(row['commandCount'], 'command')} in {row['path']}"
     for each in row["commands"]:
         name = f"{each['c1']} {each['c2']} {each['c3']}"
         said = " ".join(visible(each["description"]).split())

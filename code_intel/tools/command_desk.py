@@ -5,7 +5,7 @@ run alike (docs/decisions/0044). Opening it reads nothing and loads nothing.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
@@ -23,30 +23,39 @@ from code_intel.tools.shelf import model_of
 
 MOST_SEARCHES = 20
 """Searches of one connection that are remembered: what is executed was found by one of the last."""
+LIKELY = 0.2
+"""Score from which on a search is believed to have been for a command: where seed 001 begins to call it a match."""
 MOST_CONNECTIONS = 1000
 """Connections whose searches are; the longest unused are forgotten first."""
 
 
 @dataclass
 class Answered:
-    """What the last searches of each connection were for, and the commands that they answered with."""
+    """What the last searches of each connection were for, and the commands that they answered with, scores and all."""
 
-    searches: dict[str, deque[tuple[str, frozenset[Key]]]] = field(default_factory=dict)
+    searches: dict[str, deque[tuple[str, Mapping[Key, float]]]] = field(default_factory=dict)
 
-    def note(self, connection: str | None, query: str, found: Iterable[Key]) -> None:
+    def note(self, connection: str | None, query: str, found: Mapping[Key, float]) -> None:
         """Remember a search; where there is no connection nothing belongs together, and nothing is remembered."""
         if connection is None:
             return
         known = self.searches.pop(connection, deque(maxlen=MOST_SEARCHES))
-        known.append((query, frozenset(found)))
+        known.append((query, found))
         self.searches[connection] = known
         while len(self.searches) > MOST_CONNECTIONS:
             del self.searches[next(iter(self.searches))]
 
     def query_for(self, connection: str | None, key: Key) -> str:
-        """Return what the last search of a connection was for that a command answered, or nothing."""
+        """Return what the last search of a connection was for that a command answered, likely ones first, or nothing.
+
+        In a small registry nearly every search is answered with nearly every command.
+        """
         known = self.searches.get(connection, ()) if connection is not None else ()
-        return next((query for query, found in reversed(known) if key in found), "")
+        found = (
+            (scores[key] >= LIKELY, at) for at, (_, scores) in enumerate(known) if key in scores
+        )
+        best = max(found, default=None)
+        return known[best[1]][0] if best else ""
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,8 @@ async def search(
     """
     asked = _asked(query, queries)
     found = await _found(desk, agent, asked, limit)
-    keys = (one.command.key for one in found.results)
-    desk.answered.note(desk.connection, asked[0], keys)
+    scores = {one.command.key: one.score for one in found.results}
+    desk.answered.note(desk.connection, asked[0], scores)
     return _answer(agent, asked, found)
 
 

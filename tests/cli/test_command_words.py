@@ -317,6 +317,12 @@ def test_a_list_checks_the_registry_of_every_agent_and_exits_2_for_a_broken_one(
     run("reload", "--agent", "*", code=2)
 
 
+def test_a_list_of_no_agents_says_where_one_is_named(run: Run, project: Path) -> None:
+    config = ".agent/climpt/config/registry_config.json"
+    put(project, config, '{"registries": {}}')
+    assert f"in {config}." in run("list", code=1).out
+
+
 def test_no_half_of_a_secret_is_left_where_a_list_cuts_a_description(
     run: Run, project: Path
 ) -> None:
