@@ -352,7 +352,7 @@ async def test_judging_a_long_plan_anew_has_its_time() -> None:
     anew = await loop.judged_anew(
         replace(done, expected=replace(EXPECTED, patterns=slow)), done, 0.2
     )
-    assert anyio.current_time() - began < 5
+    assert anyio.current_time() - began < 30
     assert [each.degraded for each in anew.iterations] == [(loop.UNJUDGED,)] * 2
 
 
