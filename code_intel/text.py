@@ -63,8 +63,8 @@ def code_point(char: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, `1 file`, `2 files`, `0 files`; `plural` where that is not the noun with an s."""
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+    """Return a number with its noun, `1 file`, `2,000 files`; `plural` where that is not the noun with an s."""
+    return f"{number:,} {noun if abs(number) == 1 else plural or f'{noun}s'}"
 
 
 def mixed_word(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from code_intel.config import STATE_FOLDER, Settings, default_config
 from code_intel.errors import ConfigError
+from code_intel.text import counted
 
 LONGEST_SHOWN = 200_000
 """Bytes up to which a plan shows what changes in a file, line by line."""
@@ -37,7 +38,8 @@ class Change:
         if self.action != "update" or not (self.before and self.after is not None):
             return []
         if max(len(self.before), len(self.after)) > LONGEST_SHOWN:
-            return [f"({len(self.after) - len(self.before):+,} bytes)"]
+            more = len(self.after) - len(self.before)
+            return [f"({'+' if more > 0 else ''}{counted(more, 'byte')})"]
         name = self.path.relative_to(root).as_posix()
         old, new = (
             text.decode(errors="replace").splitlines() for text in (self.before, self.after)

@@ -10,7 +10,7 @@ from code_intel.registry.bm25 import first_of_each
 from code_intel.registry.learning import Experience
 from code_intel.registry.loading import Loaded, Registries
 from code_intel.registry.options import Asked
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 NAMED = 3
 """Commands without a prompt that are named; of the others it is said how many there are."""
@@ -47,7 +47,9 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         if runner == runners.PROMPTS:
             yield from _without_prompt(loaded)
         count = len(loaded.registry.commands)
-        yield Finding("info", f"{count} commands of {agent} can be found; {_by(runner)}.")
+        yield Finding(
+            "info", f"{counted(count, 'command')} of {agent} can be found; {_by(runner)}."
+        )
 
 
 def _by(runner: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from code_intel.cli.commands_desk import add_agent, at_desk
 from code_intel.cli.output import emit, progress
 from code_intel.cli.project import add_project, project_of
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 if TYPE_CHECKING:  # imported when a registry is read
     from code_intel.tools.command_desk import CommandDesk
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Read it, and have its vectors made."""
     data = at_desk(project_of(args), lambda desk: _reloaded(desk, args.agent)).data
     whose = "all agents" if data["agent"] == "*" else visible(data["agent"])
-    lines = [f"{data['commandCount']} commands of {whose}"]
+    lines = [f"{counted(data['commandCount'], 'command')} of {whose}"]
     notes = (*data.get("warnings", ()), *data["degraded"])
     emit(args, data, "\n".join([*lines, *(f"Note: {visible(note)}" for note in notes)]))
     return 0

@@ -13,7 +13,7 @@ from code_intel.cli.commands_desk import add_agent, ask
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.registry.records import TOP
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 _COLUMNS = 96
 
@@ -53,7 +53,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"      {line}" for line in wrapped(said, _COLUMNS - 6, most=3))
         if "learned" in row:
             known = row["learned"]
-            times = f"{known['times']} times" if known["times"] > 1 else "once"
+            times = counted(known["times"], "time") if known["times"] > 1 else "once"
             yield f"      executed {times} for “{visible(known['feature'])}”"
     if not data["results"]:
         yield "No command fits; `code-intel commands list` lists all of them."

@@ -23,7 +23,7 @@ from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
 from code_intel.session import journal
 from code_intel.session.listing import journal_files
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.desk import sessions_of
 from code_intel.tools.shelf import project_sync
 
@@ -126,7 +126,7 @@ def _agreements(settings: Settings) -> list[Finding]:
         if (advice := ADVICE.get(s.validity))
     ]
     findings += [Finding("warning", *each) for each in misshared(settings)]
-    return findings or [Finding("info", f"{len(found)} agreements can be read.")]
+    return findings or [Finding("info", f"{counted(len(found), 'agreement')} can be read.")]
 
 
 def _sessions(settings: Settings) -> list[Finding]:
@@ -138,7 +138,7 @@ def _sessions(settings: Settings) -> list[Finding]:
             journal.inspect(place, file.name)
         except CodeIntelError as error:
             found.append(Finding("warning", error.message, "Delete the file; start a new session."))
-    return found or [Finding("info", f"{len(files)} sessions can be replayed.")]
+    return found or [Finding("info", f"{counted(len(files), 'session')} can be replayed.")]
 
 
 def _plans(settings: Settings) -> list[Finding]:

@@ -18,7 +18,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.validity import lookalike
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.list_agreements import standing_data
@@ -67,7 +67,7 @@ def _checked(desk: Desk, *, strict: bool) -> Answer:
         (s.entry.path.name, lookalike(s.entry.agreement)) for s in found if s.entry.agreement
     ]
     lines += [visible(f"warning  {file}: {said}") for file, said in strange if said]
-    lines.append(f"{len(found)} agreements{f': {summary}' if summary else ''}.")
+    lines.append(f"{counted(len(found), 'agreement')}{f': {summary}' if summary else ''}.")
     return Answer(
         {"ok": ok, "total": len(found), "counts": counts, "findings": rows}, "\n".join(lines)
     )

@@ -13,6 +13,7 @@ from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.learned.agreements import make_key
 from code_intel.learned.standings import Standing, standings
+from code_intel.text import counted
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import MapSync
@@ -69,7 +70,7 @@ async def refresh_whole_map(desk: Desk, *, words_only: bool = True) -> MapSync:
     except CodeIntelError as error:
         return MapSync("deferred", error.message)
     pending = desk.map.freshness().pending
-    notes = [*report.warnings, *([f"{pending} vectors to come"] if pending else [])]
+    notes = [*report.warnings, *([f"{counted(pending, 'vector')} to come"] if pending else [])]
     return MapSync(reason=notes[0] if notes else "")
 
 

@@ -16,6 +16,7 @@ from code_intel.errors import UsageError
 from code_intel.learned import agreements, exchange
 from code_intel.learned.recall import fold
 from code_intel.records import Agreement
+from code_intel.text import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         durable.replace(path, text.encode())
     head = "Would be written" if args.dry_run else "Written" if chosen else "Nothing to write"
     data = {"total": len(chosen), "file": str(path), "dry_run": args.dry_run}
-    emit(args, data, f"{head}: {len(chosen)} agreements, {path}.")
+    emit(args, data, f"{head}: {counted(len(chosen), 'agreement')}, {path}.")
     return 0 if chosen else 1
 
 

@@ -12,6 +12,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.learned.agreements import existing
 from code_intel.learned.feedback import note
+from code_intel.text import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +33,7 @@ def _check(words: str) -> None:
         raise UsageError("--query is empty.", details={"field": "query"})
     if len(words) > MOST:
         raise UsageError(
-            f"--query has {len(words)} characters; at most {MOST} are asked.",
+            f"--query has {counted(len(words), 'character')}; at most {MOST} are asked.",
             hint="Give the words that it was asked for with.",
             details={"field": "query"},
         )

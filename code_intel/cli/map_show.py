@@ -14,7 +14,7 @@ from code_intel.learned.agreements import missing
 from code_intel.learned.recall import fold
 from code_intel.learned.standings import Standing, standings
 from code_intel.learned.state import open_state
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.list_agreements import standing_data
@@ -71,7 +71,7 @@ def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
     if len(wanted) > 1:
         symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
         raise UsageError(
-            f"{len(wanted)} agreements are called {term}: {symbols}.",
+            f"{counted(len(wanted), 'agreement')} are called {term}: {symbols}.",
             hint="Name the symbol as well.",
             details={"field": "symbol"},
         )

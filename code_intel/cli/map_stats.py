@@ -13,6 +13,7 @@ from code_intel.learned import outcomes
 from code_intel.learned.standings import standings
 from code_intel.learned.state import open_state
 from code_intel.learned.statistics import MOST_RECORDS, Statistics, summarize
+from code_intel.text import counted
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 
@@ -58,7 +59,7 @@ def _lines(found: Statistics) -> Iterator[str]:
         yield from _pairs(title, pairs)
     yield from _pairs("Never used", found.never_used)
     if found.bad_lines:
-        yield f"\n{found.bad_lines} lines of the log of outcomes cannot be read."
+        yield f"\n{counted(found.bad_lines, 'line')} of the log of outcomes cannot be read."
 
 
 def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned import agreements
 from code_intel.learned.reconcile import planned, reconcile
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN
@@ -59,11 +59,12 @@ async def _sync(desk: Desk, *, dry: bool) -> Answer:
         for entry in entries
         if entry.agreement is None
     ]
+    readable = len(entries) - len(unreadable)
     data = {
         "actions": rows,
         "unreadable": unreadable,
         "notes": list(report.notes),
-        "agreements": len(entries) - len(unreadable),
+        "agreements": readable,
         "dry_run": dry,
         **map_sync.data,
     }
@@ -74,7 +75,7 @@ async def _sync(desk: Desk, *, dry: bool) -> Answer:
     waiting = sum(row["action"] == "wait" for row in rows)
     done = f"{len(rows) - waiting} {'to bring' if dry else 'brought'} together"
     wait = f", {waiting} waiting" if waiting else ""
-    lines += [*report.notes, f"{data['agreements']} agreements; {done}{wait}."]
+    lines += [*report.notes, f"{counted(readable, 'agreement')}; {done}{wait}."]
     if not dry:
         lines.append(f"The map's index: {map_sync.state}. {map_sync.reason}".rstrip())
     return Answer(data, "\n".join(lines))

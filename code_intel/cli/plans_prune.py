@@ -14,6 +14,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.planning import place, settings
 from code_intel.planning.catalog import Row, beyond
+from code_intel.text import counted
 
 MOST_DAYS = 100_000
 
@@ -57,7 +58,7 @@ def _doomed(root: Path, days: int | None) -> list[Doomed]:
             last = datetime.now(UTC) - timedelta(days=days)
             old = [name for name, row in rows.items() if _used(row) <= last and name not in made]
             found += [
-                Doomed(kind, name, f"not used for {days} days", rows.pop(name).bytes)
+                Doomed(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
                 for name in old
             ]
         found += [

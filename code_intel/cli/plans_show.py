@@ -14,6 +14,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.planning import keeping, outcome, place
 from code_intel.planning.records import Expected, Iteration, Plan, Result
 from code_intel.session.story import plain
+from code_intel.text import counted
 
 SHOWN = 10
 _COLUMNS = 96
@@ -76,7 +77,7 @@ def expectations(plan: Plan) -> Iterator[str]:
 
 def _iteration(each: Iteration) -> Iterator[str]:
     known = ", known" if each.cached else ""
-    came = f"{len(each.results)} results, {each.milliseconds:.0f} ms{known}"
+    came = f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{known}"
     yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {came}"
     if each.error:
         yield f"     {plain(each.error)}"

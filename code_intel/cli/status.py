@@ -15,6 +15,7 @@ from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
+from code_intel.text import counted
 from code_intel.tools.answers import index_data
 from code_intel.tools.shelf import Shelf, open_project
 
@@ -85,5 +86,7 @@ def shelf_line(data: dict[str, Any]) -> str:
     holder = f", indexed by process {data['indexer_pid']}" if data["indexer_pid"] else ""
     notes = f" ({'; '.join(data['degraded'])})" if data["degraded"] else ""
     skipped = f", {data['skipped']} skipped" if data.get("skipped") else ""
-    counts = f"{data['files']} files{skipped}, {data['pending']} vectors to come"
+    counts = (
+        f"{counted(data['files'], 'file')}{skipped}, {counted(data['pending'], 'vector')} to come"
+    )
     return f"{data['state']}, {counts}{holder}{notes}"

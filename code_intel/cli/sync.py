@@ -12,6 +12,7 @@ from code_intel.cli.output import Advance, emit, progress
 from code_intel.config import find_root, load_settings, one_project
 from code_intel.index.report import SyncReport
 from code_intel.learned.reconcile import reconcile
+from code_intel.text import counted
 from code_intel.tools.shelf import Shelf, open_project
 from code_intel.tools.sync import report_data, report_text
 
@@ -41,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
         for shelf, report in reports:
             corpus, index = shelf.index.config.corpus, shelf.index.freshness()
             data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
-            waiting = f", {index.pending} vectors to come" if index.pending else ""
+            waiting = f", {counted(index.pending, 'vector')} to come" if index.pending else ""
             counts, *notes = report_text(report).split("\n")
-            lines += [f"{corpus}: {index.files} files{waiting} ({counts})", *notes]
+            lines += [f"{corpus}: {counted(index.files, 'file')}{waiting} ({counts})", *notes]
     finally:
         for shelf in shelves:
             shelf.index.close()

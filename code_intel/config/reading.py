@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from code_intel.errors import ConfigError
+from code_intel.text import counted
 
 MAX_BYTES = 4 * 1024 * 1024
 """Most of a configuration."""
@@ -57,7 +58,7 @@ def unknown_keys(where: str, given: Iterable[str], known: Sequence[str]) -> list
         notes.append(f"{f'{where}.{name}' if where else name} is not known and ignored{meant}")
     if rest := len(others) - len(notes):
         notes.append(
-            f"{rest} more keys{f' of {where}' if where else ''} are not known and ignored."
+            f"{counted(rest, 'more key')}{f' of {where}' if where else ''}: not known and ignored."
         )
     return notes
 

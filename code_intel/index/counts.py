@@ -5,8 +5,8 @@ from typing import NamedTuple
 from code_intel.index.store import Store
 
 DOUBTS = {
-    "held": "documents seem gone and are kept until that is sure",
-    "unread": "documents cannot be read and are known as they were",
+    "held": "documents that seem gone, kept until that is sure",
+    "unread": "documents that cannot be read, known as they were",
 }
 """What a sync notes of itself, by the name of the number."""
 
@@ -45,4 +45,4 @@ def _waiting(store: Store) -> int:
 
 def _doubts(store: Store) -> tuple[str, ...]:
     counts = {key: int(store.get_meta(key) or 0) for key in DOUBTS}
-    return tuple(f"index: {count} {DOUBTS[key]}" for key, count in counts.items() if count)
+    return tuple(f"index: {DOUBTS[key]}: {count}" for key, count in counts.items() if count)

@@ -118,7 +118,7 @@ class Database:
             for what, sql in schema.VECTOR_INVARIANTS:
                 counts.append((self.value(sql.format(generation)), what))
             self.rows(schema.ANY_VECTOR.format(generation), (bytes(4 * dimensions),))
-        return [f"{count} {what}" for count, what in counts if count]
+        return [f"{what}: {count}" for count, what in counts if count]
 
     def _malformed(self) -> list[str]:
         """Return what SQLite finds wrong with its pages: the first finding, and how many more."""

@@ -12,7 +12,7 @@ from code_intel.index.database import Database
 from code_intel.index.migration import copies
 from code_intel.index.role import Role
 from code_intel.index.store import Store
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 _SHOWN = 5
 
@@ -91,7 +91,7 @@ def _database(config: IndexConfig, model: str | None, command: str) -> list[Find
 
 
 def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
-    found = [Finding("info", f"{store.document_count()} documents are indexed.")]
+    found = [Finding("info", f"Indexed: {counted(store.document_count(), 'document')}.")]
     active, newest = store.generations.active(), store.generations.newest()
     if newest != active:
         made, total = store.generations.progress(newest.identity)
@@ -102,7 +102,7 @@ def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
         found.append(Finding("warning", what, sync))
     pending = store.pending_count()
     if pending:
-        what = f"{pending} chunks have no vector yet; words find them."
+        what = f"{counted(pending, 'chunk')} without a vector yet; words find them."
         found.append(Finding("warning", what, sync))
     for path, position, reason in store.generations.refused(newest)[:_SHOWN]:
         what = f"{path}, chunk {position}, gets no vector: {reason}."

@@ -16,6 +16,7 @@ from pathlib import Path
 from code_intel.config import IndexConfig
 from code_intel.index import walk
 from code_intel.index.store import Store
+from code_intel.text import counted
 
 MANY = 10
 
@@ -55,13 +56,13 @@ def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[st
             gone = [name for name in gone if name not in set(away)]
             verdict.held += away
             verdict.warnings.append(
-                f"{base} is missing or not mounted; its {len(away)} documents are kept until it is back "
+                f"{base} is missing or not mounted; {counted(len(away), 'document')} of it stay until it is back "
                 f"or leaves document_patterns."
             )
     if not _believable(store, gone, len(everything)):
         verdict.held += gone
         verdict.warnings.append(
-            f"{len(gone)} documents are gone at once; they are kept until the next sync agrees."
+            f"{counted(len(gone), 'document')} are gone at once; they are kept until the next sync agrees."
         )
         gone = []
     verdict.doomed += gone

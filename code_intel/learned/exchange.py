@@ -26,7 +26,7 @@ from code_intel.learned.reconcile import Action, planned, reconcile_locked
 from code_intel.learned.settled import settled
 from code_intel.records import Agreement, FileReference
 from code_intel.redaction import masked_data
-from code_intel.text import code_point, hidden_character
+from code_intel.text import code_point, counted, hidden_character
 
 FORMAT = "code-intel agreements"
 VERSION = 1
@@ -278,7 +278,7 @@ def _texts(row: dict[str, Any], field: str, most: int) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise _wrong(field, "must be a list of texts")
     if len(value) > most:
-        raise _wrong(field, f"has {len(value)} items; at most {most} are allowed")
+        raise _wrong(field, f"has {counted(len(value), 'item')}; at most {most} are allowed")
     return tuple(value)
 
 

@@ -24,7 +24,7 @@ from code_intel.learned.state import State
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 from code_intel.redaction import masked
-from code_intel.text import code_point, hidden_character, without_hidden
+from code_intel.text import code_point, counted, hidden_character, without_hidden
 
 LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
 """Characters; a longer one is a pasted text and no name or sentence."""
@@ -238,7 +238,7 @@ def spoken(field: str, text: str) -> str:
 def _bounded(field: str, text: str) -> str:
     if len(text) > LONGEST[field]:
         raise UsageError(
-            f"{field} has {len(text)} characters; at most {LONGEST[field]} are allowed.",
+            f"{field} has {counted(len(text), 'character')}; at most {LONGEST[field]} are allowed.",
             details={"field": field},
         )
     return text

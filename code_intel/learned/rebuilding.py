@@ -20,6 +20,7 @@ from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.learned.reconcile import reconcile_locked
 from code_intel.learned.state import State, open_state
 from code_intel.records import Agreement
+from code_intel.text import counted
 
 Source = Literal["agreements", "pairs"]
 Step = Literal["write_pair", "replace_pair", "trash_pair", "write_agreement"]
@@ -77,7 +78,7 @@ def _pairs_from_agreements(
     readable = {entry.key: entry for entry in entries if entry.key}
     old = {pair.key: pair for pair in file.pairs}
     if old and not readable:
-        raise _empty("agreements", f"{len(old)} pairs", "pairs")
+        raise _empty("agreements", f"{counted(len(old), 'pair')}", "pairs")
     unreadable = {journal.relative(settings, entry.path) for entry in entries if not entry.key}
     waiting = tuple(key for key in old if key not in readable and _file(old[key]) in unreadable)
     new = _pairs(settings, readable, old, waiting)
@@ -104,7 +105,7 @@ def _agreements_from_pairs(
     entries = agreements.load_all(settings.agreements)
     known = {entry.key for entry in entries if entry.key}
     if known and not file.pairs:
-        raise _empty(pairs.FILE, f"{len(known)} agreements", "agreements")
+        raise _empty(pairs.FILE, f"{counted(len(known), 'agreement')}", "agreements")
     unreadable = {journal.relative(settings, entry.path) for entry in entries if not entry.key}
     missing = [pair for pair in file.pairs if pair.key not in known]
     drafts = {pair.key: _agreement(pair) for pair in missing if _file(pair) not in unreadable}

@@ -22,6 +22,7 @@ from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.learned.returning import clear, returned
 from code_intel.learned.state import Base, State, open_state
 from code_intel.records import Agreement
+from code_intel.text import counted
 
 Side = Literal["same", "changed", "missing", "unreadable"]
 Action = Literal[
@@ -138,7 +139,7 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
         notes += _apply(settings, state, found, actions, now)
     if held:
         notes.append(
-            f"{len(held)} agreements are gone at once; their pairs stay until that is sure."
+            f"{counted(len(held), 'agreement')} are gone at once; their pairs stay until that is sure."
         )
     return Report(MappingProxyType(actions), tuple(notes), len(held))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from code_intel import git
 from code_intel.config import Settings
-from code_intel.text import visible
+from code_intel.text import counted, visible
 
 OWN = ("state.db*", "learned_pairs.json*", "sessions", "trash")
 """What lies beside the agreements and belongs to one machine (docs/decisions/0039)."""
@@ -61,7 +61,7 @@ def _missing(settings: Settings) -> Iterator[Misshared]:
         what = f"A merge waits for people to decide about {_named(waiting)}."
         yield Misshared(what, "Edit it and `git add` it, or `git rm` it.")
     if out := names.get("S"):
-        what = f"A sparse checkout leaves out {len(out)} agreements, {_named(out)}."
+        what = f"A sparse checkout leaves out {counted(len(out), 'agreement')}, {_named(out)}."
         yield Misshared(what, "`git sparse-checkout add` their folder.")
 
 

@@ -20,6 +20,7 @@ from code_intel.errors import NotFoundError, StorageError
 from code_intel.learned import pairs
 from code_intel.learned.pairs import Pair
 from code_intel.redaction import masked
+from code_intel.text import counted
 
 _STAMP = "%Y%m%dT%H%M%S"
 _NAMED = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
@@ -171,7 +172,7 @@ def named(settings: Settings, name: str) -> Kept:
     found = found or [kept for kept in everything if name and kept.name.endswith(name)]
     if len(found) == 1:
         return found[0]
-    many = f"{len(found)} files in the trash are called {name}" if found else ""
+    many = f"{counted(len(found), 'file')} in the trash are called {name}" if found else ""
     raise NotFoundError(
         f"{many or f'Nothing in the trash is called {name}'}.",
         hint="Take a name from `code-intel map trash list`.",

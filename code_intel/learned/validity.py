@@ -19,7 +19,7 @@ from code_intel.learned.merged import is_carried, merged_paths
 from code_intel.learned.state import State
 from code_intel.records import Agreement, Definition, Validity
 from code_intel.spelling import composed
-from code_intel.text import code_point, mixed_word
+from code_intel.text import code_point, counted, mixed_word
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
 """What a search may answer; the others are only listed."""
@@ -246,7 +246,7 @@ def _expired(case: _Case) -> str:
         return (
             "It does not say when it was learned, nor what its symbol was then; confirming it does."
         )
-    return f"It was not used with success for {case.expire_days} days."
+    return f"It was not used with success for {counted(case.expire_days, 'day')}."
 
 
 _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from code_intel.errors import UsageError
+from code_intel.text import counted
 
 MOST, LONGEST = 20, 500
 """Patterns of a plan, and characters of each."""
@@ -68,7 +69,7 @@ def compiled(pattern: str, field: str) -> Pattern:
     if len(pattern) > LONGEST:
         raise _refused(
             field,
-            f"has {len(pattern):,} characters; {LONGEST} are the most",
+            f"has {counted(len(pattern), 'character')}; {LONGEST} are the most",
             "Shorten it, or make several of it.",
         )
     if surrogate := _SURROGATE.search(pattern):
@@ -94,7 +95,7 @@ def all_compiled(
     if len(patterns) > MOST:
         raise _refused(
             field,
-            f"has {len(patterns)} patterns; {MOST} are the most",
+            f"has {counted(len(patterns), 'pattern')}; {MOST} are the most",
             "Keep those that tell most.",
         )
     return tuple(compiled(pattern, f"{field}[{at}]") for at, pattern in enumerate(patterns))

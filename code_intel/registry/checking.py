@@ -22,6 +22,7 @@ from code_intel.registry.records import (
     CommandOptions,
     Registry,
 )
+from code_intel.text import counted
 
 MOST_COMMANDS = 20_000
 MOST_AGENTS = 100
@@ -83,7 +84,7 @@ def registry(document: object, agent: str, path: Path) -> Registry:
     given = _of(list, _needed(tools, "commands", "tools"), "tools.commands")
     if len(given) > MOST_COMMANDS:
         raise Malformed(
-            f"tools.commands has {len(given):,} entries; at most {MOST_COMMANDS:,} are read"
+            f"tools.commands has {counted(len(given), 'entry', 'entries')}; at most {MOST_COMMANDS:,} are read"
         )
     _names(tools, "availableConfigs", "tools", MOST_COMMANDS)
     commands = tuple(
@@ -107,7 +108,9 @@ def registries(document: object) -> dict[str, str]:
     """
     given = _of(dict, _needed(_of(dict, document, "The file"), "registries", ""), "registries")
     if len(given) > MOST_AGENTS:
-        raise Malformed(f"registries has {len(given):,} agents; at most {MOST_AGENTS} are read")
+        raise Malformed(
+            f"registries has {counted(len(given), 'agent')}; at most {MOST_AGENTS} are read"
+        )
     for agent in given:
         _identifier(agent, f"registries.{named(agent)}", "an agent's name")
         if not _text(given, agent, "registries"):
@@ -200,7 +203,9 @@ def _text(given: Mapping[str, Any], key: str, where: str) -> str:
     place = _below(where, key)
     text = _of(str, given.get(key, ""), place)
     if len(text) > LONGEST_TEXT:
-        raise Malformed(f"{place} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
+        raise Malformed(
+            f"{place} has {counted(len(text), 'character')}; at most {LONGEST_TEXT:,} are read"
+        )
     if _UNREADABLE.search(text):
         raise Malformed(f"{place} has a character that no text has (NUL, or half of a pair)")
     return text
@@ -212,7 +217,9 @@ def _names(
     place = _below(where, key)
     names = _of(list, given.get(key, []), place)
     if len(names) > most:
-        raise Malformed(f"{place} has {len(names):,} entries; at most {most:,} are read")
+        raise Malformed(
+            f"{place} has {counted(len(names), 'entry', 'entries')}; at most {most:,} are read"
+        )
     return tuple(_name(name, f"{place}[{at}]") for at, name in enumerate(names))
 
 

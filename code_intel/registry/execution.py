@@ -22,6 +22,7 @@ from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
 from code_intel.registry.program import FLOOD, MAX_OUTPUT, Heard, Report, run
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
+from code_intel.text import counted
 
 AT_ONCE = 4
 """Programs that one server runs at a time: each may take a core, and Deno a hundred megabytes."""
@@ -37,7 +38,7 @@ FETCH_HINT = (
     " a network; or set CODE_INTEL_CLIMPT_MODULE to a local copy."
 )
 SLOW_HINT = "Try again, or set CODE_INTEL_COMMAND_TIMEOUT to more seconds."
-BUSY_HINT = "Call it again when one of them has been answered; each is ended after {} seconds (CODE_INTEL_COMMAND_TIMEOUT)."
+BUSY_HINT = "Call it again when one of them has been answered; each is ended after {} (CODE_INTEL_COMMAND_TIMEOUT)."
 START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER; prompts renders the registry's own prompts."
 
 
@@ -138,9 +139,9 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
         await turns.acquire()
     if waiting.cancelled_caught:
         raise BusyError(
-            f"{command.name} was not started: for {seconds} seconds {turns.total_tokens} others were being executed,"
+            f"{command.name} was not started: for {counted(seconds, 'second')} {counted(int(turns.total_tokens), 'other')} were being executed,"
             " as many as may at a time.",
-            hint=BUSY_HINT.format(seconds),
+            hint=BUSY_HINT.format(counted(seconds, "second")),
         )
     try:
         yield
@@ -201,7 +202,7 @@ def _trouble(settings: Settings, heard: Heard) -> tuple[str, dict[str, int], str
     code = heard.code
     if heard.late:
         seconds = settings.command_timeout
-        return f"did not end within {seconds} seconds", {"timeout": seconds}, SLOW_HINT
+        return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
     if heard.flooded or code is None:
         return f"wrote more than {FLOOD >> 20} MiB on stderr and was ended", {}, None
     if code < 0:

@@ -15,6 +15,7 @@ from code_intel.errors import SessionError, UsageError
 from code_intel.session.heads import Head
 from code_intel.session.phases import Event
 from code_intel.session.state import Record
+from code_intel.text import counted
 
 FIRST = "0" * 64  # `prev` of the first line
 LONGEST_LINE = 60_000  # bytes: one write below the size up to which appends stay whole
@@ -54,7 +55,7 @@ def encode(
         raise UsageError(f"{event} cannot be journaled: {error}.") from error
     if len(body) > longest:
         raise UsageError(
-            f"{event} has {len(body)} bytes; a session takes {longest} at once.",
+            f"{event} has {counted(len(body), 'byte')}; a session takes {longest} at once.",
             hint="Send less text, or in several calls.",
         )
     digest = hashlib.sha256(body).hexdigest()

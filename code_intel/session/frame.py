@@ -20,7 +20,7 @@ from code_intel.session.wording import (
     occurs,
     says_the_same,
 )
-from code_intel.text import code_point, hidden_character
+from code_intel.text import code_point, counted, hidden_character
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
@@ -190,7 +190,7 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
 def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | str:
     least = _QUOTE_LEAST[is_cjk(quote)]
     if len(fold(quote)) < least:
-        return f"quote must have at least {least} characters"
+        return f"quote must have at least {counted(least, 'character')}"
     if not occurs(quote, raw_query):
         return "quote does not occur in the query; copy it word for word"
     literal = covers(quote, value)

@@ -13,7 +13,7 @@ from code_intel.chunking.structure import ROUTINES, Structure, structure
 from code_intel.errors import UsageError
 from code_intel.records import Symbol
 from code_intel.session import steps
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import BUDGET
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -170,7 +170,9 @@ def _answer(found: Outlined, part: Page, total: int) -> Answer:
     lines = [note_of(shown)] if note_of(shown) else []
     told = ", ".join(f"{count} {section}" for section, count in counts.items() if count)
     name = visible(found.path) or "code"
-    lines.append(f"{name} ({found.language}, {found.lines} lines): {told or 'no symbols'}")
+    lines.append(
+        f"{name} ({found.language}, {counted(found.lines, 'line')}): {told or 'no symbols'}"
+    )
     for row in sorted(shown, key=lambda row: row["start_line"])[:LINES]:
         place = f"{row['start_line']}-{row['end_line']}"
         lines.append(f"{place}  {row['type']} {visible(row['name'])}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from code_intel.records import Definition, FileReference, Freshness, Hit
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.suspicion import NOTE, flags_of
 
 BUDGET = 2000
@@ -214,7 +214,7 @@ def index_text(index: Freshness) -> str:
     if index.state != "fresh":
         notes.append(f"the index is {index.state}")
     if index.pending:
-        notes.append(f"{index.pending} chunks still have no vector")
+        notes.append(f"{counted(index.pending, 'chunk')} still without a vector")
     return f"\nNote: {'; '.join(notes)}." if notes else ""
 
 

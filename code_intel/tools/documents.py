@@ -16,6 +16,7 @@ from code_intel.index import walk
 from code_intel.index.report import SyncReport
 from code_intel.index.sync import UNFIT, sync_document
 from code_intel.learned import trash
+from code_intel.text import counted
 from code_intel.tools.shelf import Shelf
 
 FILEPATH = "Path of the file, relative to the configuration or absolute."
@@ -185,7 +186,7 @@ def _many(
     failed = sum(not row["success"] for row in results)
     shelf.index.poke()
     return {
-        "message": f"{total.added} files are added, {total.updated} updated, {failed} failed.",
+        "message": f"{counted(total.added, 'file')} added, {total.updated} updated, {failed} failed.",
         "files_indexed": total.added + total.updated,
         "files_added": total.added,
         "files_updated": total.updated,

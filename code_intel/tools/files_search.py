@@ -16,7 +16,7 @@ from code_intel.index.walk import bases
 from code_intel.planning.likeness import by_words
 from code_intel.planning.records import Found, Result
 from code_intel.session import steps
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import BUDGET, NONE_YET, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -166,7 +166,7 @@ def _missed(desk: Desk, only: Only) -> str:
     wanted = ", ".join(
         f"{name} {visible(value)[:80]}" for name, value in only._asdict().items() if value
     )
-    return f"None of {len(documents)} documents fits {wanted}."
+    return f"None of {counted(len(documents), 'document')} fits {wanted}."
 
 
 def _row(hit: FileHit, terms: frozenset[str]) -> dict[str, Any]:

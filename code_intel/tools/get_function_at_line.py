@@ -11,7 +11,7 @@ from code_intel.chunking.structure import ROUTINES, structure
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.records import Symbol
 from code_intel.session import steps
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.source_file import Opened, open_source
@@ -80,7 +80,7 @@ def _innermost(opened: Opened, line: int) -> Symbol:
     total = len(Lines(opened.text))
     if line > total:
         raise UsageError(
-            f"{opened.path} has {total} lines; there is no line {line}.",
+            f"{opened.path} has {counted(total, 'line')}; there is no line {line}.",
             details={"field": "line_number"},
         )
     routines = [symbol for symbol in opened.symbols if symbol.kind in ROUTINES]

@@ -3,6 +3,7 @@
 from code_intel.config import Settings
 from code_intel.learned import outcomes
 from code_intel.learned.statistics import MOST_RECORDS, OutcomeStatistics, count_outcomes
+from code_intel.text import counted
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 
@@ -33,7 +34,7 @@ def outcomes_of(settings: Settings) -> OutcomeStatistics:
 
 def unreadable(found: OutcomeStatistics) -> str:
     """Return what must be said of lines that were not counted, or nothing."""
-    lines = "1 line" if found.unreadable == 1 else f"{found.unreadable} lines"
+    lines = counted(found.unreadable, "line")
     return f"{lines} of the log could not be read as an outcome." if found.unreadable else ""
 
 

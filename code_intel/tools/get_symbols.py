@@ -12,6 +12,7 @@ from code_intel.forest.grep import confined, list_files
 from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
+from code_intel.text import counted
 from code_intel.tools.answers import BUDGET, definition_line, index_data, index_text
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -163,4 +164,4 @@ def _missed(path: str, every: list[Definition]) -> str:
         return f"The index knows no symbol in {path}."
     kinds = ", ".join(sorted({d.kind for d in every}))
     languages = ", ".join(sorted({d.language for d in every}))
-    return f"None of the {len(every)} symbols fits; there are {kinds}, in {languages}."
+    return f"None of {counted(len(every), 'symbol')} fits; there are {kinds}, in {languages}."

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.index.rows import DocumentRow
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
@@ -33,7 +33,7 @@ async def list_documents(
     }
     if data["truncated"]:
         data["next_after"] = shown[-1].path
-    lines = [f"{len(rows)} documents", *(visible(row.path) for row in shown[:SHOWN])]
+    lines = [counted(len(rows), "document"), *(visible(row.path) for row in shown[:SHOWN])]
     if len(shown) > SHOWN:
         lines.append(f"… {len(shown) - SHOWN} more in `documents`.")
     if data["truncated"]:

@@ -15,7 +15,7 @@ from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
 from code_intel.planning.stored import as_json
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import BUDGET, fit, index_data, index_text, tokens
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plan_sources import Source, hit_of
@@ -150,7 +150,7 @@ def _message(plan: Plan, rest: str) -> str:
     score = hundredths(outcome.score(plan), plan.expected.confidence)
     count = len(plan.iterations)
     parts = [
-        f"Query plan {status} after {count} iterations with confidence {score:.2f}.",
+        f"Query plan {status} after {counted(count, 'iteration')} with confidence {score:.2f}.",
         STOPS[plan.stop],
         "" if status == "success" else GO_ON,
         f"The rest is in {rest}." if rest else "",
@@ -246,7 +246,7 @@ def _within(lines: Sequence[str], budget: int) -> list[str]:
 
 def _line(each: Iteration) -> str:
     known = ", known" if each.cached else ""
-    came = _short(each.error) if each.error else f"{len(each.results)} results{known}"
+    came = _short(each.error) if each.error else f"{counted(len(each.results), 'result')}{known}"
     return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {came}"
 
 

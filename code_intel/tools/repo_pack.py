@@ -14,6 +14,7 @@ from code_intel.forest.grep import base_of, list_files, still_there
 from code_intel.index.corpus import LARGEST, refusal
 from code_intel.index.reading import read_inside, utf8_name
 from code_intel.session import steps
+from code_intel.text import counted
 from code_intel.tools.answers import tokens, within
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -32,15 +33,13 @@ MOST_OPENED = 200
 """Files that are opened for one page, those that cannot be shown included."""
 SKIPPED = 40
 """Of these, how many are named."""
-UNSHOWN = (
-    "{} files of this page cannot be shown; skipped names them, the first ones if there are many."
-)
+UNSHOWN = "{} of this page cannot be shown; skipped names them, the first ones if there are many."
 ROWS = 80
 """Rows of the table of contents; where there are more files, it lists folders."""
 LONGEST = 1000
 """Characters of a line."""
 CUT = "Lines of more than {} characters are cut; read them with search_text."
-GENERATED = "{} generated files (lock files, bundles) are left out."
+GENERATED = "Left out: {} (lock files, bundles)."
 
 
 async def repo_pack(
@@ -84,8 +83,8 @@ async def repo_pack(
     if made.skipped:
         data["skipped"] = [{"file": name, "reason": why} for name, why in made.skipped[:SKIPPED]]
     warnings = [listing.note] if listing.note else []
-    warnings += [GENERATED.format(generated)] if generated else []
-    warnings += [UNSHOWN.format(len(made.skipped))] if made.skipped else []
+    warnings += [GENERATED.format(counted(generated, "generated file"))] if generated else []
+    warnings += [UNSHOWN.format(counted(len(made.skipped), "file"))] if made.skipped else []
     warnings += [CUT.format(LONGEST)] if made.cut else []
     if warnings:
         data["warnings"] = warnings
@@ -115,7 +114,7 @@ def _chosen(
     field = "include" if wanted or unwanted else "path"
     if len(names) > MOST_PACKED:
         raise UsageError(
-            f"There are {len(names)} files below {path[:200]}; {MOST_PACKED} can be packed.",
+            f"There are {counted(len(names), 'file')} below {path[:200]}; {MOST_PACKED} can be packed.",
             hint="Name a smaller folder, or narrow with include and exclude.",
             details={"field": field},
         )
@@ -230,7 +229,9 @@ def _entries(names: Sequence[str]) -> list[str]:
             break
     else:
         rows = Counter(name.split("/")[0] if "/" in name else "" for name in names)
-    return [f"{utf8_name(folder) or '.'}/ ({count} files)" for folder, count in rows.items()]
+    return [
+        f"{utf8_name(folder) or '.'}/ ({counted(count, 'file')})" for folder, count in rows.items()
+    ]
 
 
 def _row(piece: Piece) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from code_intel.learned.map_search import search as search_map
 from code_intel.learned.map_search import spoken_of
 from code_intel.learned.refresh import why_not
 from code_intel.records import Freshness, SearchAnswer
-from code_intel.text import without_hidden
+from code_intel.text import counted, without_hidden
 from code_intel.tools.declaration import Report, silent
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -146,7 +146,7 @@ class Shelf:
             return ()
         wanted = [f"is below {directory}"] if directory else []
         wanted += [f"is matched by {file_pattern[:80]}"] if file_pattern else []
-        return (f"filter: none of {len(documents)} documents {' and '.join(wanted)}",)
+        return (f"filter: none of {counted(len(documents), 'document')} {' and '.join(wanted)}",)
 
     def freshness(self, degraded: tuple[str, ...]) -> Freshness:
         """Return how complete the index is, and, while vectors are made, why that is slow."""

@@ -10,7 +10,7 @@ from code_intel.forest.snippets import Snippet, lines_of, snippet
 from code_intel.index.rows import spelling, spells
 from code_intel.records import Definition, Symbol
 from code_intel.session import steps
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import BUDGET, CAP, tokens
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk, thread
@@ -137,7 +137,7 @@ def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int)
     total = len(Lines(opened.text))
     if start_line > total:
         raise UsageError(
-            f"{opened.path} has {total} lines; there is no line {start_line}.",
+            f"{opened.path} has {counted(total, 'line')}; there is no line {start_line}.",
             details={"field": "start_line"},
         )
     return max(start_line, 1), end_line or total

@@ -7,7 +7,7 @@ import anyio
 from anyio import from_thread
 
 from code_intel.index.report import SyncReport
-from code_intel.text import visible
+from code_intel.text import counted, visible
 from code_intel.tools.answers import index_data
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import thread
@@ -62,6 +62,6 @@ def report_text(report: SyncReport) -> str:
         f"{report.unchanged} unchanged, {len(report.skipped)} skipped"
     )
     if report.masked:
-        counts += f", {report.masked} secret values masked"
+        counts += f", {counted(report.masked, 'secret value')} masked"
     failures = [f"  failed: {visible(name)}: {reason}" for name, reason in report.failed.items()]
     return "\n".join([counts, *failures, *(f"  note: {warning}" for warning in report.warnings)])

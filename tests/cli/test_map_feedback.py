@@ -124,7 +124,7 @@ def test_statistics_say_what_became_of_what_the_map_offered(shop: Project, run: 
     )
     assert found["most_used"][0]["accepted"] == 1
     text = run("stats")[0]
-    for words in ("Most used", "Most rejected", TERM, "1 lines", "MODIFY"):
+    for words in ("Most used", "Most rejected", TERM, "1 line of", "MODIFY"):
         assert words in text
 
 

@@ -170,7 +170,7 @@ def test_the_story_of_a_plan_is_told_query_by_query(run: Run) -> None:
         "     keywords 0.00  patterns 0.00  meaning 0.00  coverage 0.00  precision 0.00  recall 0.00",
         "     Nothing was found.",
         "     - round total",
-        "2. 0.80  “round total”: 1 results, 3 ms",
+        "2. 0.80  “round total”: 1 result, 3 ms",
         "     keywords 0.80  patterns 1.00  meaning 0.80  coverage 1.00  precision 0.50  recall 0.80",
         "     “round” is missing.",
         "Found 1:",

@@ -148,7 +148,7 @@ async def test_source_is_indexed_by_file_by_list_or_by_folder_with_counts(
         }
         listed = await call("index_code", filepaths="lib/a.py, lib/b.py, lib/gone.py")
         assert listed == {
-            "message": "1 files are added, 0 updated, 1 failed.",
+            "message": "1 file added, 0 updated, 1 failed.",
             "files_indexed": 1,
             "files_added": 1,
             "files_updated": 0,
@@ -164,7 +164,7 @@ async def test_source_is_indexed_by_file_by_list_or_by_folder_with_counts(
         }
         assert "gone.py" in listed["results"][2]["error"]
         folder = {
-            "message": "0 files are added, 0 updated, 0 failed.",
+            "message": "0 files added, 0 updated, 0 failed.",
             "files_indexed": 0,
             "files_added": 0,
             "files_updated": 0,

@@ -147,9 +147,9 @@ def test_every_broken_invariant_is_named(store: Store) -> None:
     connection.execute("UPDATE passages SET state = 2 WHERE chunk = 2")
     connection.close()
     assert store.check() == [
-        "2 chunks without a document",
-        "1 chunks without words",
-        "1 cards that claim a vector and have none",
+        "chunks without a document: 2",
+        "chunks without words: 1",
+        "cards that claim a vector and have none: 1",
     ]
 
 

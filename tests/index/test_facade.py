@@ -136,7 +136,7 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) ->
     assert sorted(tmp_path.iterdir()) == [config.folder]
     with open_index(config, embedder=HashEmbedder()) as index:
         index.complete(words_only=True)
-        assert levels(config) == [("warning", "2 chunks have no vector yet; words find them.")]
+        assert levels(config) == [("warning", "2 chunks without a vector yet; words find them.")]
         index.complete()
         assert levels(config, "other")[0][1].startswith("The vectors were made by hash-1")
     config.db_path.write_bytes(b"garbage " * 999)
@@ -172,7 +172,7 @@ def test_the_doctor_reports_broken_invariants(tmp_path: Path) -> None:
     with open_index(config) as index:
         index.complete()
         index.store._db.rows("DELETE FROM documents")  # noqa: SLF001 - nothing public breaks an index
-    assert ("error", "map.db: 2 chunks without a document") in levels(config)
+    assert ("error", "map.db: chunks without a document: 2") in levels(config)
 
 
 def test_store_and_facade_agree_on_the_file(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_how_complete_an_index_is_counts_what_another_has_just_written(tmp_path:
             now = index.freshness()
             assert (before.files, now.files) == (0, 2)
             assert now.state == "stale"
-            assert "index: 2 documents cannot be read and are known as they were" in now.degraded
+            assert "index: documents that cannot be read, known as they were: 2" in now.degraded
             put(index.store, "c.py")
             assert index.freshness().files == 3
             other.delete_document("a.py")

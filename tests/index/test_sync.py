@@ -203,7 +203,7 @@ def test_what_cannot_be_read_is_not_deleted() -> None:
             with Index(place, readonly=True) as index:
                 freshness = index.freshness()
             assert freshness.state == "stale"
-            assert "1 documents cannot be read and are known as they were" in freshness.degraded[0]
+            assert "documents that cannot be read, known as they were: 1" in freshness.degraded[0]
             sync(store, place)
             assert store.get_meta("unread") == "0"
 

@@ -157,7 +157,7 @@ def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str
         (["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"], "related_files has a character"),
         (["add", "x\u202e", "AuthService.login", "--evidence", "e"], "nl_term has a character"),
         (["add", "x" * 300, "AuthService.login", "--evidence", "e"], "nl_term has 300 characters"),
-        (["reject", "ログイン", "AuthService.login", "--query", "x" * 5000], "--query has 5000 characters"),
+        (["reject", "ログイン", "AuthService.login", "--query", "x" * 5000], "--query has 5,000 characters"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_an_agreement_is_refused_by_its_field(

@@ -132,7 +132,7 @@ async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
     assert 0 < metrics["precision"] <= 1
     assert answer["metadata"]["totalTime"] >= first["time"] > 0
     assert answer["message"].startswith(
-        f"Query plan success after 1 iterations with confidence {first['evaluationScore']:.2f}"
+        f"Query plan success after 1 iteration with confidence {first['evaluationScore']:.2f}"
     )
     page = shop / answer["structuredKnowledgePath"]
     assert CART in page.read_text("utf-8")
@@ -562,7 +562,7 @@ async def test_the_text_has_what_a_client_without_data_needs(shop: Path) -> None
     assert data is not None
     first, *rest = text.splitlines()
     score = data["finalResults"]["confidence"]
-    assert first == f"Query plan partial after 1 iterations with confidence {score:.2f}."
+    assert first == f"Query plan partial after 1 iteration with confidence {score:.2f}."
     assert f"planId: {data['planId']}" in rest
     assert "nowheretobefound" in text
     assert f"{CART}:16-36  ShoppingCart" in rest

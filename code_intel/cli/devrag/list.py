@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
+from code_intel.text import counted
 from code_intel.tools.list_documents import DOCUMENT_FIELDS, document_data
 
 
@@ -23,4 +24,4 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
         "total": len(rows),
     }
     lines = [f"{row['modified_at']}\t{row['filename']}" for row in rows]
-    return 0, data, "\n".join([*lines, "", f"Total: {len(rows)} documents"])
+    return 0, data, "\n".join([*lines, "", f"Total: {counted(len(rows), 'document')}"])

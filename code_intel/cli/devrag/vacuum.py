@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output, opened_as_it_is
+from code_intel.text import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,5 +16,5 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Shrink the database."""
     with opened_as_it_is(args.config) as shelf:
         before, after = shelf.index.store.vacuum()
-    text = f"{before - after:,} bytes are free again."
+    text = f"Free again: {counted(before - after, 'byte')}."
     return 0, {"message": text, "bytes_before": before, "bytes_after": after}, text

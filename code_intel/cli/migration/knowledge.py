@@ -20,6 +20,7 @@ from code_intel.learned import agreements, claims, journal, pairs
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.records import Agreement
+from code_intel.text import counted
 
 FILE = f"{STATE_FOLDER}/{pairs.FILE}"
 NAMED = 5
@@ -86,7 +87,7 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
     return Knowledge(
         agreements=tuple(one.change for one in done if one.change),
         pairs=(Change(path, before, after, why),),
-        found=(Note(FILE, f"version {file.version}, {len(done)} pairs"),),
+        found=(Note(FILE, f"version {file.version}, {counted(len(done), 'pair')}"),),
         left=stay if kept else (),
         problems=tuple(Note(FILE, problem) for problem in problems),
     )
@@ -97,7 +98,7 @@ def _strange(before: bytes, file: PairsFile) -> str:
     items = json.loads(before.decode("utf-8-sig"))["pairs"]
     where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
     some = ", ".join(where[:NAMED]) + (", …" if len(where) > NAMED else "")
-    return f"{len(where)} items are no pairs, number {some}; they are kept in it as they are"
+    return f"{counted(len(where), 'item')} in it, number {some}, no pair and kept as before"
 
 
 class _Settled(NamedTuple):
