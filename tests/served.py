@@ -33,7 +33,6 @@ def make_shop(root: Path) -> Path:
 def make_project(root: Path) -> Path:
     """Put the files in `root` into git, set up, with both word indexes complete; return `root`."""
     apply(setup(root))
-    (root / AGREEMENTS).mkdir(parents=True)
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "All of it")

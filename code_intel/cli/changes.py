@@ -5,24 +5,30 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from code_intel.config import STATE_FOLDER, Settings, default_config
-from code_intel.errors import ConfigError
+from code_intel.config.reading import regular
+from code_intel.errors import ConfigError, StorageError
 from code_intel.text import counted
 
 LONGEST_SHOWN = 200_000
 """Bytes up to which a plan shows what changes in a file, line by line."""
+MAX_BYTES = 256 * 1024 * 1024
+"""Most of a file that is changed."""
+Copy = Literal["stays", "goes", "none"]
+"""What becomes of the copy of what a file was: it stays, it goes once all is done; of what can be built anew there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file: its content before and after, None where there is no such file; why it stays."""
+    """One file: its content before and after, None where there is no such file; why it stays; its copy."""
 
     path: Path
     before: bytes | None
     after: bytes | None
     why: str = ""
+    copy: Copy = "stays"
 
     @property
     def action(self) -> str:
@@ -52,6 +58,31 @@ def content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
+def current(path: Path) -> bytes | None:
+    """Return a file's bytes, or None where there is nothing.
+
+    Raises:
+        StorageError: It is there but cannot be read, or is no file.
+    """
+    try:
+        return regular(path, MAX_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def name_in(root: Path, path: Path) -> str:
+    """Return a path as reports and lists name it: relative to the project, absolute outside it."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Whether a path, its links followed, is the project's, and not in git's own folder."""
+    real = Path(os.path.realpath(path))
+    return real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+
+
 def check_inside(change: Change, root: Path) -> Change:
     """Return the change if what it writes is the project's: a repository may carry links that lead out of it.
 
@@ -64,9 +95,8 @@ def check_inside(change: Change, root: Path) -> Change:
     Raises:
         ConfigError: A link leads out of the project, or into git's own folder.
     """
-    real = Path(os.path.realpath(change.path))
-    inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
-    if change.action != "keep" and not inside:
+    if change.action != "keep" and not is_inside(change.path, root):
+        real = os.path.realpath(change.path)
         raise ConfigError(
             f"{change.path} leads out of the project, to {real}; it was left as it is.",
             hint="Put a file in the place of the link, then call this again; nothing has changed.",

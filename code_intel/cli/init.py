@@ -1,9 +1,9 @@
 """`code-intel init`: set a project up, say what would change, or take it back.
 
 A plan is a list of `Change`s computed from what is on disk; `--dry-run` prints the very list that the
-other runs apply, with the lines that change. Nothing is overwritten: a file that exists with other content
-is the owner's, and shared files (`.gitignore`, the clients') get our part merged in; what they were before
-is kept in `.code-intel/backup`.
+other runs apply, whole or not at all, with the lines that change. Nothing is overwritten: a file that exists
+with other content is the owner's, and shared files (`.gitignore`, the clients') get our part merged in; what
+they were before is kept in `.code-intel/backup`.
 """
 
 import argparse
@@ -11,19 +11,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from code_intel import durable, git, ignored
-from code_intel.cli import backups, client_files, clients, ignore_block
+from code_intel.cli import backup_list, backups, client_files, clients, ignore_block, transaction
+from code_intel.cli.backup_list import SETUP, Backup
 from code_intel.cli.changes import (
     Change,
     check_writable,
     content,
     databases,
     hidden,
+    name_in,
     pretty,
 )
 from code_intel.cli.clients import CLIENTS, DEFAULT, Client
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_folder
-from code_intel.cli.removal import PRECIOUS, removal, superfluous
+from code_intel.cli.removal import PRECIOUS, removal
+from code_intel.cli.transaction import Transaction
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -34,7 +37,7 @@ from code_intel.config import (
     holds_all_projects,
     load_settings,
 )
-from code_intel.errors import CodeIntelError, StorageError
+from code_intel.errors import CodeIntelError
 from code_intel.registry.place import has_registry
 
 WHOLLY_IGNORED = (
@@ -49,6 +52,7 @@ FOREIGN = (
     " and call this again."
 )
 NO_REGISTRY = "There is no registry of commands yet: docs/command-registry.md shows one."
+BEGUN = "A run of init was begun and not finished, see {folder}: this goes on from there."
 AROUND = "{around} is set up as well: what is started in {root} is about {root} alone."
 
 
@@ -81,20 +85,20 @@ def run(args: argparse.Namespace) -> int:
     """Plan, then apply or print."""
     root = project_folder(args.project)
     chosen = clients.chosen(args.client)
-    changes = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
-    kept = _kept(root, changes, remove=args.remove)
-    backup = f"{STATE_FOLDER}/{backups.FOLDER}/<time>" if kept else ""
+    work = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
+    changes, begun = work.changes, backup_list.unfinished(root, SETUP)
+    backup = f"{STATE_FOLDER}/{backup_list.FOLDER}/<time>" if transaction.keeps(work) else ""
     stays = _stays(root, changes) if args.remove else ""
     if not args.dry_run:
-        made = backups.keep(root / STATE_FOLDER, root, kept)
-        backup = made.relative_to(root).as_posix() if made else ""
-        apply(changes)
-        _folders(root, changes, remove=args.remove)
+        made = apply(work)
+        backup = name_in(root, made.folder) if made and made.keeps else ""
     notes = (
         []
         if args.remove
         else [*_notes(root, chosen), *_on_commands(root, chosen, asked=args.commands)]
     )
+    if begun:
+        notes.insert(0, BEGUN.format(folder=name_in(root, begun.folder)))
     if stays:
         notes.append(f"What only you can delete stays in {STATE_FOLDER}: {stays}.")
     plans = load_settings(root).plans_dir
@@ -138,6 +142,7 @@ def _stays(root: Path, changes: Sequence[Change]) -> str:
     """Return the folders of `.code-intel` that still have something after `changes`."""
     state = root / STATE_FOLDER
     goes = {change.path for change in changes if change.action == "remove"}
+    goes |= {*backups.transient(root, SETUP)}
     return ", ".join(
         name
         for name in PRECIOUS
@@ -145,21 +150,9 @@ def _stays(root: Path, changes: Sequence[Change]) -> str:
     )
 
 
-def _folders(root: Path, changes: Sequence[Change], *, remove: bool) -> None:
-    """Make the folder of agreements, or take empty folders back."""
-    state = root / STATE_FOLDER
-    if not remove:
-        durable.make_folder(state / "agreements")
-        return
-    emptied = {c.path.parent for c in changes if c.action == "remove"} - {root, state}
-    nested = sorted({p for f in emptied for p in (f, f.parent)} - {root, state}, reverse=True)
-    for folder in (*nested, *(state / name for name in PRECIOUS), state):
-        durable.remove_folder(folder)  # if it is empty
-
-
 def setup(
     root: Path, chosen: Sequence[Client] = CLIENTS[:1], *, commands: bool = False
-) -> list[Change]:
+) -> Transaction:
     """Return what `init` does to a project, for the clients named; by default Claude Code.
 
     The server of prompt commands is entered where the project has a registry, or with `commands`.
@@ -176,38 +169,36 @@ def setup(
     ]
     checked = [check_writable(change, root) for change in found]
     commands = commands or has_registry(root)
-    return [*checked, *(client_files.merge(one, root, commands=commands) for one in chosen)]
+    entries = (client_files.merge(one, root, commands=commands) for one in chosen)
+    folders = (root / STATE_FOLDER / "agreements",)
+    return transaction.with_leftovers(Transaction(root, SETUP, (*checked, *entries), folders))
 
 
-def apply(changes: Sequence[Change]) -> None:
-    """Write what changes, each file atomically; a link within the project stays, what it names is written.
+def apply(work: Transaction) -> Backup | None:
+    """Set a project up, or take that back with the folders that are empty then; return what is kept of what there was.
 
     Raises:
-        StorageError: A file is no more as the plan found it, or the disk refused.
+        BusyError: A file is no more as the plan found it, or another process is at it; nothing has changed.
+        StorageError: The disk refused; what was done is taken back. What can be built anew goes last, and may be left.
     """
-    for change in changes:
-        path = change.path.resolve()
-        if change.action == "remove":
-            durable.remove(path)
-        elif change.action != "keep" and change.after is not None:
-            now = content(path)
-            if now not in {change.before, change.after}:
-                raise StorageError(
-                    f"{change.path} has changed meanwhile; it was left as it is.",
-                    hint="Call this again: it goes on with what is there now.",
-                )
-            durable.replace(path, change.after)
+    made = None
+    if not work.is_done:
+        with transaction.turn(work.root):
+            made = transaction.apply(work)
+    if not work.folders:
+        _remove_empty(work)
+    return made
 
 
-def _kept(root: Path, changes: Sequence[Change], *, remove: bool) -> dict[Path, bytes]:
-    """Return what to keep of files that change: none of a file that becomes again what is kept already."""
-    return {
-        change.path: change.before
-        for change in changes
-        if change.action == "update"
-        and change.before is not None
-        and not (remove and superfluous(root, change))
-    }
+def _remove_empty(work: Transaction) -> None:
+    """Take away the folders that a removal has left without a file."""
+    root, state = work.root, work.root / STATE_FOLDER
+    emptied = {change.path.parent for change in work.changes if change.action == "remove"} - {root}
+    emptied |= {folder.parent for folder in emptied} - {root}
+    within = {path for path in state.rglob("*") if path.is_dir()}
+    for folder in sorted({*emptied, *within, state}, reverse=True):
+        durable.sweep(folder)
+        durable.remove_folder(folder)  # if it is empty
 
 
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:

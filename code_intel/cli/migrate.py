@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.changes import Change, databases
-from code_intel.cli.migration import applying, backup
-from code_intel.cli.migration.backup import COPIES, Backup
-from code_intel.cli.migration.notes import Note, name_in
+from code_intel.cli import backup_list, backups
+from code_intel.cli.backup_list import MIGRATION, Backup
+from code_intel.cli.changes import Change, databases, name_in
+from code_intel.cli.migration import applying
+from code_intel.cli.migration.notes import Note
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     root = project_folder(args.project)
     if args.undo:
         return _undo(args, root)
-    todo, begun, kept = plan(root), backup.unfinished(root), None
+    todo, begun, kept = plan(root), backup_list.unfinished(root, MIGRATION), None
     if (todo.changes or begun) and not args.dry_run:
         with _telling(len(todo.changes)) as advance:
             kept = applying.apply(todo, advance=advance)
@@ -66,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _telling(count: int) -> Iterator[Advance]:
+def _telling(count: int) -> Iterator[Advance | None]:
     if count < MANY:
-        yield lambda _done, _total, _what: None
+        yield None
     else:
         with progress() as advance:
             yield advance
@@ -108,7 +109,7 @@ def _text(todo: Plan, kept: Backup | None, *, dry: bool) -> Iterator[str]:
     yield from _part("To be looked at", todo.problems)
     if kept:
         where = name_in(todo.root, kept.folder)
-        yield f"What was replaced is in {where}/{COPIES}; to put all of it back: code-intel migrate --undo"
+        yield f"What was replaced is in {where}/{MIGRATION.copies}; to put all of it back: code-intel migrate --undo"
     steps = [] if dry else _next(todo)
     yield from (f"{number}. {step}" for number, step in enumerate(steps, 1))
 
@@ -151,11 +152,11 @@ def _next(todo: Plan) -> list[str]:
 def _undo(args: argparse.Namespace, root: Path) -> int:
     """Take the last migration back; 1 when something changed since and stayed."""
     done = applying.last(root)
-    changes, left = backup.undoing(root, done)
+    changes, left = backups.undoing(root, done)
     if not args.dry_run:
         applying.undo(root, done)
     rows = [{"file": record.file, "action": record.undone} for record in changes]
-    copies = f"{name_in(root, done.folder)}/{COPIES}"
+    copies = f"{name_in(root, done.folder)}/{MIGRATION.copies}"
     stays = [
         Note(record.file, CHANGED_SINCE.format(copies) if record.before else MADE)
         for record in left

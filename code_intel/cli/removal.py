@@ -1,27 +1,24 @@
 """What `init --remove` takes back: only what `init` and the index made, as they made it.
 
-Files that git tracks stay: they are the project's now. While there is something to lose in
-`.code-intel` (agreements, sessions, logs, trash, pairs), what this machine remembers of it stays as
-well, and so does the `.gitignore` that hides it; else all of it goes.
+One table says what was made, how one knows that it is ours, and what is told where it stays. Files that git
+tracks stay: they are the project's now. While there is something to lose in `.code-intel` (agreements,
+sessions, logs, trash, pairs), what this machine remembers of it stays as well, and so does the `.gitignore`
+that hides it; else all of it goes.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from code_intel import git, ignored
-from code_intel.cli import backups, client_files, ignore_block
+from code_intel.cli import backup_list, backups, client_files, ignore_block
 from code_intel.cli.changes import Change, check_writable, content, databases, pretty
 from code_intel.cli.clients import CLIENTS
-from code_intel.config import (
-    FOREST_CONFIG,
-    MAP_CONFIG,
-    STATE_FOLDER,
-    Settings,
-    default_config,
-    load_settings,
-)
+from code_intel.cli.transaction import Transaction
+from code_intel.config import FOREST_CONFIG, MAP_CONFIG, Settings, default_config, load_settings
 from code_intel.index.schema import APPLICATION_ID
 from code_intel.learned import pairs
 
@@ -31,73 +28,211 @@ MEMORY = (
     "state.db",
     "state.db-wal",
     "state.db-shm",
-    "learned.lock",
     "learned_pairs.json",
-    "learned_pairs.json.lock",
-    ".agreements.lock",
     "commands.json",
+    "learned_pairs.json.lock",
     "commands.json.lock",
+    ".agreements.lock",
+    "learned.lock",
 )
-"""What this machine remembers about agreements and commands, and its locks."""
-HIDES_REST = "it hides what stays"
-PRECIOUS = ("agreements", "sessions", "logs", "trash", backups.FOLDER)
+"""What this machine remembers about agreements and commands, and its locks; last the one that is held meanwhile."""
+PRECIOUS = ("agreements", "sessions", "logs", "trash", backup_list.FOLDER)
 """Folders of `.code-intel` that nothing can rebuild."""
+TRACKED = "tracked by git"
+_CLIENTS = {client.file: client for client in CLIENTS}
+_WHOLE = {
+    MAP_CONFIG: pretty(default_config("map")),
+    FOREST_CONFIG: pretty(default_config("forest")),
+    ignored.FILE: ignored.TEXT,
+}
+"""What `init` writes whole, by name."""
 
 
-def removal(root: Path) -> list[Change]:
+@dataclass(frozen=True)
+class _Project:
+    """A project, and what several rows ask about it."""
+
+    settings: Settings
+    known: "dict[Made, list[Change]]" = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        return self.settings.root
+
+    @property
+    def state(self) -> Path:
+        return self.settings.state
+
+    @cached_property
+    def forgets(self) -> bool:
+        """Whether nothing would be lost."""
+        goes = _copies(self, (HIDING._replace(stays=_never), *SHARED))
+        return not precious(self.settings, {*goes, *_passing(self)})
+
+    @cached_property
+    def databases(self) -> dict[Path, bool]:
+        """The files of databases, and whether they are ours."""
+        return {
+            path.with_name(path.name + suffix): _is_ours(path)
+            for path in databases(self.settings)
+            for suffix in ("", *BESIDE_DATABASE)
+        }
+
+
+class Made(NamedTuple):
+    """A row: something that `init` or the index makes.
+
+    Attributes:
+        where: Where it may be.
+        left: What is left of a file once ours is out: None of one that is wholly ours, all of one that is not.
+        foreign: What is told of one that is not ours.
+        stays: Why ours stays nevertheless; empty where it goes.
+        is_read: Not what can be built anew, of which no copy is kept.
+    """
+
+    where: Callable[[_Project], Iterable[Path]]
+    left: Callable[[_Project, Path, bytes], bytes | None]
+    foreign: str = ""
+    stays: "Callable[[Made, _Project, Path], str]" = lambda *_: ""
+    is_read: bool = True
+
+
+def _unless_edited(_: _Project, path: Path, before: bytes) -> bytes | None:
+    return None if before == _WHOLE[path.name] and not path.is_symlink() else before
+
+
+def _without_block(_: _Project, _path: Path, before: bytes) -> bytes | None:
+    return ignore_block.without(before)
+
+
+def _without_lines(project: _Project, path: Path, before: bytes) -> bytes | None:
+    left = _unless_edited(project, path, before)
+    return None if left is None else ignore_block.without(left)
+
+
+def _without_entries(project: _Project, path: Path, before: bytes) -> bytes | None:
+    client = _CLIENTS[path.relative_to(project.root).as_posix()]
+    return client_files.without(client, path, before)
+
+
+def _unless_foreign(project: _Project, path: Path, before: bytes) -> bytes | None:
+    return None if project.databases[path] else before
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+def _never(*_: object) -> str:
+    return ""
+
+
+def _committed(row: Made, project: _Project, path: Path) -> str:
+    """Whether git's newest version has ours in it."""
+    real = path.resolve()
+    there = git.run(real.parent, "show", f":./{real.name}")
+    return TRACKED if there is not None and row.left(project, path, there) != there else ""
+
+
+def _hides(row: Made, project: _Project, path: Path) -> str:
+    return _committed(row, project, path) if project.forgets else "it hides what stays"
+
+
+def _remembers(_: Made, project: _Project, path: Path) -> str:
+    unhidden = path.suffix == ".lock" and not (path.parent / ignored.FILE).exists()
+    return "" if project.forgets or unhidden else "goes with what stays"
+
+
+def _in(folder: Path, names: Iterable[str]) -> list[Path]:
+    return [folder / name for name in names]
+
+
+SETTINGS = Made(
+    lambda of: _in(of.root, (MAP_CONFIG, FOREST_CONFIG)), _unless_edited, "changed since"
+)
+HIDING = Made(lambda of: [of.state / ignored.FILE], _without_lines, "changed since", _hides)
+SHARED = (
+    Made(lambda of: [of.root / ignored.FILE], _without_block, stays=_committed),
+    Made(lambda of: _in(of.root, _CLIENTS), _without_entries, stays=_committed),
+)
+TABLE = (
+    SETTINGS,
+    HIDING,
+    *SHARED,
+    Made(lambda of: _copies(of, (HIDING, *SHARED)), _nothing, is_read=False),
+    Made(lambda of: of.databases, _unless_foreign, "not ours", is_read=False),
+    Made(lambda of: _in(of.state, MEMORY), _nothing, stays=_remembers, is_read=False),
+)
+"""All that is taken back, in the order in which it is told."""
+
+
+def removal(root: Path) -> Transaction:
     """Return what takes `init` back, in the files of every client.
 
     Raises:
         ConfigError: A file cannot be used, or nobody may write it; nothing has changed.
     """
-    settings = load_settings(root)
-    state = root / STATE_FOLDER
-    shared = _shared(root)
-    hiding = _taken_out(root, state / ignored.FILE, ignore_block.without)
-    copies = _copies(root, [*shared, hiding] if hiding else shared)
-    forget = not precious(settings, copies)
-    if not forget:
-        copies = _copies(root, shared)  # what hides the rest from git stays, and so does its copy
-    bare = not (state / ignored.FILE).exists()
-    unhidden = [name for name in MEMORY if bare and name.endswith(".lock")]
-    found = [
-        _as_written(root / MAP_CONFIG, pretty(default_config("map"))),
-        _as_written(root / FOREST_CONFIG, pretty(default_config("forest"))),
-        hiding
-        if hiding and hiding.action == "update" and forget
-        else _as_written(state / ignored.FILE, ignored.TEXT, "" if forget else HIDES_REST),
-        *shared,
-        *(Change(copy, b"", None) for copy in copies),
-        *(change for path in databases(settings) for change in _database(path)),
-        *(_memory(state / name, forget=forget or name in unhidden) for name in MEMORY),
-    ]
-    changes = [change for change in found if change is not None]
+    project = _Project(load_settings(root))
+    changes = [change for row in TABLE for change in _found(project, row)]
     tracked = _tracked(root, [c.path for c in changes if c.action == "remove"])
-    return [
-        Change(c.path, c.before, c.before, "tracked by git") if c.path in tracked else c
-        for c in changes
-    ]
+    told = (
+        Change(c.path, c.before, c.before, TRACKED) if c.path in tracked else c for c in changes
+    )
+    return Transaction(root, backup_list.SETUP, tuple(told))
 
 
-def _copies(root: Path, shared: Sequence[Change]) -> list[Path]:
-    """Return the copies that nobody needs any more, with what hides them if they are all."""
-    folder = root / STATE_FOLDER / backups.FOLDER
-    copies = [copy for change in shared for copy in superfluous(root, change)]
-    hides = folder / ignored.FILE
-    rest = {path for path in folder.rglob("*") if path.is_file()} - {*copies, hides}
-    return copies if rest or not hides.is_file() else [*copies, hides]
+def _found(project: _Project, row: Made) -> list[Change]:
+    """Return what a row comes to, which is looked up once."""
+    if row not in project.known:
+        project.known[row] = list(_changes(project, row))
+    return project.known[row]
 
 
-def superfluous(root: Path, change: Change) -> list[Path]:
-    """Return the copies of a file that becomes, by this change, what they have kept."""
-    if change.action != "update" or change.after is None:
-        return []
-    copies = (root / STATE_FOLDER / backups.FOLDER).glob("*/")
-    kept = (folder / change.path.relative_to(root) for folder in copies)
-    return [path for path in kept if content(path) == change.after]
+def _changes(project: _Project, row: Made) -> Iterator[Change]:
+    """Yield what a row of the table comes to in a project: files taken back, and those that stay."""
+    for path in row.where(project):
+        before = content(path) if row.is_read else b"" if path.is_file() else None
+        if before is None:
+            continue
+        after = row.left(project, path, before)
+        why = row.foreign if after == before else row.stays(row, project, path)
+        change = Change(path, before, before if why else after, why)
+        if not row.is_read:
+            yield replace(change, copy="none")
+        else:
+            needless = after is None or superfluous(project.state, change)
+            yield check_writable(
+                replace(change, copy="goes" if needless else "stays"), project.root
+            )
 
 
-def precious(settings: Settings, goes: Sequence[Path] = ()) -> bool:
+def _copies(project: _Project, rows: Sequence[Made]) -> list[Path]:
+    """Return copies that nobody needs any more, with what was never completed, and what hides them if they are all."""
+    folder = project.state / backup_list.FOLDER
+    changes = (change for row in rows for change in _found(project, row))
+    copies = [copy for change in changes for copy in superfluous(project.state, change)]
+    goes, hides = [*copies, *folder.rglob(".*.tmp")], folder / ignored.FILE
+    rest = {path for path in folder.rglob("*") if path.is_file()} - {
+        *goes,
+        *_passing(project),
+        hides,
+    }
+    return goes if rest or not hides.is_file() else [*goes, hides]
+
+
+def superfluous(state: Path, change: Change) -> list[Path]:
+    """Return the copies that say of a file what it says after a change."""
+    copies = (state / backup_list.FOLDER).glob("*/")
+    kept = (folder / change.path.relative_to(state.parent) for folder in copies)
+    return [path for path in kept if change.after is not None and content(path) == change.after]
+
+
+def _passing(project: _Project) -> list[Path]:
+    """Return what goes with runs that were killed, once they are finished."""
+    return backups.transient(project.root, backup_list.SETUP)
+
+
+def precious(settings: Settings, goes: Container[Path] = ()) -> bool:
     """Whether the project has what no index and no agreement can bring back, apart from what `goes`."""
     folders = [settings.agreements, *(settings.state / name for name in PRECIOUS)]
     for folder in folders:
@@ -108,58 +243,12 @@ def precious(settings: Settings, goes: Sequence[Path] = ()) -> bool:
     return bool(known.pairs or known.damage)
 
 
-def _as_written(path: Path, ours: bytes, why: str = "") -> Change | None:
-    """Remove a file that is as `init` wrote it, unless there is a reason to keep it."""
-    before = content(path)
-    if before is None:
-        return None
-    if before != ours or path.is_symlink():
-        why = "changed since"
-    return Change(path, before, before if why else None, why)
-
-
-def _shared(root: Path) -> list[Change]:
-    """Return what takes our part out of the files that we share with others."""
-    ways: list[tuple[Path, Callable[[bytes], bytes | None]]] = [
-        (root / ".gitignore", ignore_block.without)
-    ]
-    ways += [
-        (root / client.file, partial(client_files.without, client, root / client.file))
-        for client in CLIENTS
-    ]
-    found = [_taken_out(root, path, without) for path, without in ways]
-    return [change for change in found if change is not None]
-
-
-def _taken_out(root: Path, path: Path, without: Callable[[bytes], bytes | None]) -> Change | None:
-    """Take our part out of a file, unless it is in what git tracks."""
-    before = content(path)
-    if before is None:
-        return None
-    after = without(before)
-    real = path.resolve()
-    committed = git.run(real.parent, "show", f":./{real.name}") if after != before else None
-    if committed is not None and without(committed) != committed:
-        return Change(path, before, before, "tracked by git")
-    return check_writable(Change(path, before, after), root)
-
-
-def _database(path: Path) -> list[Change]:
-    """Remove an index database with what is beside it; keep one that is not ours."""
-    if not path.is_file():
-        ours = True
-    else:
-        with path.open("rb") as file:
-            ours = file.read(72)[68:] == APPLICATION_ID.to_bytes(4) and not path.is_symlink()
-    files = [path, *(path.with_name(path.name + suffix) for suffix in BESIDE_DATABASE)]
-    kept = b"" if not ours else None  # the content does not matter, only that it is there
-    return [Change(file, b"", kept, "" if ours else "not ours") for file in files if file.is_file()]
-
-
-def _memory(path: Path, *, forget: bool) -> Change | None:
-    if not path.is_file():
-        return None
-    return Change(path, b"", None) if forget else Change(path, b"", b"", "goes with what stays")
+def _is_ours(database: Path) -> bool:
+    """Whether a database is the index's, or gone from beside what it has left."""
+    if not database.is_file():
+        return True
+    with database.open("rb") as file:
+        return file.read(72)[68:] == APPLICATION_ID.to_bytes(4) and not database.is_symlink()
 
 
 def _tracked(root: Path, paths: list[Path]) -> set[Path]:

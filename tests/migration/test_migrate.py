@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
-from code_intel.cli import client_files, clients, mcp_json
+from code_intel.cli import backup_list, backups, client_files, clients, mcp_json
+from code_intel.cli.backup_list import MIGRATION
 from code_intel.cli.clients import CLIENTS, SERVERS
-from code_intel.cli.migration import applying, backup
+from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.config import load_settings
 from code_intel.errors import BusyError, ConfigError, StorageError
@@ -55,7 +56,7 @@ def root(tmp_path: Path) -> Path:
 
 def migrate(root: Path) -> Plan:
     todo = plan(root)
-    if todo.changes or backup.unfinished(root):
+    if todo.changes or backup_list.unfinished(root, MIGRATION):
         applying.apply(todo, now=NOW)
     return todo
 
@@ -122,7 +123,7 @@ def test_a_second_run_touches_nothing(root: Path, layout: str) -> None:
 def test_what_is_replaced_is_kept_and_can_be_put_back(root: Path, layout: str) -> None:
     before = tree(LAYOUTS[layout](root))
     todo = migrate(root)
-    (kept,) = backup.found(root)
+    (kept,) = backup_list.found(root, MIGRATION)
     for change in todo.changes:
         name = change.path.relative_to(root).as_posix()
         copy = kept.folder / "files" / name
@@ -475,8 +476,8 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
     migrate(root)
     mine = root / "devrag-map.json"
     mine.write_text("{}", encoding="utf-8")
-    (done,) = backup.found(root)
-    assert [record.file for record in backup.undoing(root, done)[1]] == ["devrag-map.json"]
+    (done,) = backup_list.found(root, MIGRATION)
+    assert [record.file for record in backups.undoing(root, done)[1]] == ["devrag-map.json"]
     applying.undo(root, done)
     after = tree(root)
     assert after.pop("devrag-map.json") == b"{}"
@@ -487,13 +488,13 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
 def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> None:
     v37(root)
     todo = plan(root)
-    begun = backup.planned(root, todo.changes, NOW)
-    backup.keep(root, begun)
+    begun = backups.planned(root, MIGRATION, todo.changes, (), NOW)
+    backups.keep(root, begun)
     mine = (root / ".mcp.json").read_text(encoding="utf-8").replace("{", '{"mine": 1,', 1)
     write(root, {".mcp.json": mine})
     before = tree(root)
     migrate(root)
-    assert [one.folder for one in backup.found(root)] == [begun.folder]
+    assert [one.folder for one in backup_list.found(root, MIGRATION)] == [begun.folder]
     applying.undo(root, applying.last(root))
     assert tree(root) == without_backup(before)
 

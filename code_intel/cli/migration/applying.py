@@ -1,33 +1,24 @@
-"""A plan carried out: what is replaced is copied first; done whole, or as if nothing had been begun.
+"""A plan carried out, and taken back: whole, or as if nothing had been begun (`cli/transaction`)."""
 
-Killed at any moment, the next run completes it; refused by the disk, what was done is taken back.
-"""
-
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Collection
+from datetime import datetime
 from pathlib import Path
 
 from code_intel import durable
-from code_intel.cli import backups
-from code_intel.cli.changes import Change
-from code_intel.cli.migration import backup
-from code_intel.cli.migration.backup import Backup
-from code_intel.cli.migration.notes import content
+from code_intel.cli import backup_list, backups, transaction
+from code_intel.cli.backup_list import MIGRATION, Backup
 from code_intel.cli.migration.plan import Plan
 from code_intel.cli.output import Advance
+from code_intel.cli.transaction import Transaction
 from code_intel.config import STATE_FOLDER, Settings, load_settings
-from code_intel.errors import BusyError, NotFoundError, StorageError
-from code_intel.learned import agreements, journal
+from code_intel.errors import NotFoundError
+from code_intel.learned import agreements
 from code_intel.learned.state import open_state
 
 
-def _silent(done: int, total: int, what: str) -> None:
-    """Tell nobody."""
-
-
-def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent) -> Backup | None:
+def apply(
+    plan: Plan, *, now: datetime | None = None, advance: Advance | None = None
+) -> Backup | None:
     """Make the changes of a plan; return what was kept of what there was, None if somebody else was quicker.
 
     Args:
@@ -39,26 +30,9 @@ def apply(plan: Plan, *, now: datetime | None = None, advance: Advance = _silent
         BusyError: A file is another than when the plan was made, or another process is at it.
         StorageError: The disk refused; what was done is taken back, as far as the disk allows.
     """
-    root, folder = plan.root, plan.agreements
-    with (
-        journal.alone(load_settings(root)),
-        durable.locked(agreements.lock_path(folder)),
-    ):
-        todo = _undone(plan.changes)
-        if not todo and not backup.unfinished(root):
-            return None
-        kept = backup.planned(root, todo, now or datetime.now(UTC))
-        try:
-            backup.keep(root, kept)
-            durable.make_folder(folder)
-            _make(todo, advance)
-            kept = replace(kept, finished=True)
-            backup.write(kept)
-        except StorageError:
-            with suppress(StorageError):
-                backup.undo(root, kept)
-            raise
-    return kept
+    work = Transaction(plan.root, MIGRATION, plan.changes, (plan.agreements,))
+    with transaction.turn(plan.root), durable.locked(agreements.lock_path(plan.agreements)):
+        return transaction.apply(work, now=now, advance=advance)
 
 
 def last(root: Path) -> Backup:
@@ -67,11 +41,11 @@ def last(root: Path) -> Backup:
     Raises:
         NotFoundError: There is none.
     """
-    done = backup.found(root)
+    done = backup_list.found(root, MIGRATION)
     if not done:
         raise NotFoundError(
             "No migration of this project can be taken back.",
-            hint=f"Look into {STATE_FOLDER}/{backups.FOLDER}, or ask git what the files were.",
+            hint=f"Look into {STATE_FOLDER}/{backup_list.FOLDER}, or ask git what the files were.",
         )
     return done[-1]
 
@@ -84,9 +58,10 @@ def undo(root: Path, done: Backup) -> None:
         StorageError: The disk refused; do it again.
     """
     settings = load_settings(root)
-    with journal.alone(settings):
-        gone = {root / record.file for record in backup.undoing(root, done)[0] if not record.before}
-        backup.undo(root, done)
+    with transaction.turn(root):
+        back, _ = backups.undoing(root, done)
+        gone = {root / record.file for record in back if not record.before}
+        backups.undo(root, done)
         _forget(settings, gone)
 
 
@@ -103,32 +78,3 @@ def _forget(settings: Settings, gone: Collection[Path]) -> None:
         for key, base in state.bases().items():
             if settings.agreements / base.file in gone:
                 state.set_base(key, None)
-
-
-def _undone(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes that are still to be made."""
-    found = [(change, content(change.path)) for change in changes]
-    todo = [(change, data) for change, data in found if data != change.after]
-    for change, data in todo:
-        if data != change.before:
-            raise BusyError(
-                f"{change.path} was changed just now, by somebody else.",
-                hint="Run `code-intel migrate` again; nothing was changed.",
-            )
-    return [change for change, _ in todo]
-
-
-def _make(changes: Sequence[Change], advance: Advance) -> None:
-    """Write the files; the last of a folder flushes it."""
-    last = {change.path.parent: change for change in changes}
-    for number, change in enumerate(changes, 1):
-        _write(change, change.after or b"", flushed=change is last[change.path.parent])
-        advance(number, len(changes), "files")
-
-
-def _write(change: Change, data: bytes, *, flushed: bool) -> None:
-    """Write one file: where there was none over nothing, and through a link."""
-    if change.before is None:
-        durable.create(change.path, data, flushed=flushed)
-    else:
-        durable.replace(change.path.resolve(), data, flushed=flushed)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.changes import Change, pretty
-from code_intel.cli.migration.notes import Note, content, name_in
+from code_intel.cli.changes import Change, current, name_in, pretty
+from code_intel.cli.migration.notes import Note
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -110,7 +110,7 @@ def _kept(root: Path, name: str) -> Config | None:
     """Return the config of that name that is there, its paths written for this program."""
     for folder in (root, root / STATE_FOLDER):
         path = folder / name
-        before = content(path)
+        before = current(path)
         if before is None:
             continue
         raw = load_index_config(path).raw
@@ -146,7 +146,7 @@ def _later(root: Path) -> list[str]:
 def _object(path: Path) -> dict[str, Any]:
     """Return a JSON file's object; what is none may belong to another program."""
     try:
-        found = json.loads((content(path) or b"").decode("utf-8-sig") or "{}")
+        found = json.loads((current(path) or b"").decode("utf-8-sig") or "{}")
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from code_intel.cli import client_files, clients, mcp_json
-from code_intel.cli.changes import Change
-from code_intel.cli.migration.notes import Note, content, name_in
+from code_intel.cli.changes import Change, current, name_in
+from code_intel.cli.migration.notes import Note
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import ConfigError
 
@@ -78,7 +78,7 @@ def servers(root: Path) -> Servers:
         ConfigError: It is no JSON with an object `mcpServers`; nothing has changed.
     """
     path = root / CLAUDE.file
-    before = content(path)
+    before = current(path)
     present = _present(path, before)
     added: dict[str, Any] = {}
     changed: dict[str, Any] = {}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.chunking.agreement import canonical, file_name
-from code_intel.cli.changes import Change
-from code_intel.cli.migration.notes import Note, content
+from code_intel.cli.changes import Change, current
+from code_intel.cli.migration.notes import Note
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import StorageError
 from code_intel.learned import agreements, claims, journal, pairs
@@ -48,7 +48,7 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
         StorageError: A file or folder is there and cannot be read.
     """
     path = root / STATE_FOLDER / pairs.FILE
-    before = content(path)
+    before = current(path)
     if before is None:
         return Knowledge()
     if (root / STATE_FOLDER / "state.db").exists():

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from code_intel import ignored
 from code_intel.cli import ignore_block
-from code_intel.cli.changes import Change, check_inside
+from code_intel.cli.changes import Change, check_inside, current
 from code_intel.cli.migration.configs import Config, forest_config, map_config
 from code_intel.cli.migration.entries import Servers, servers
 from code_intel.cli.migration.knowledge import Knowledge, knowledge
-from code_intel.cli.migration.notes import Note, content
+from code_intel.cli.migration.notes import Note
 from code_intel.config import STATE_FOLDER
 
 LEFTOVERS = (
@@ -98,7 +98,7 @@ def _changes(
 
 
 def _state_ignored(path: Path) -> Change:
-    before = content(path)
+    before = current(path)
     return Change(path, before, ignore_block.hiding(before), "keeps out of git what can be rebuilt")
 
 
@@ -112,6 +112,6 @@ def _ignored(root: Path, configs: Iterable[Config]) -> Change:
         and not (config.database.is_relative_to(hidden) and config.database.suffix == ".db")
     ]
     path = root / ".gitignore"
-    before = content(path)
+    before = current(path)
     after = ignore_block.merged(before, list(map(ignore_block.pattern, inside)))
     return Change(path, before, after, "keeps the databases out of git")

@@ -1,0 +1,254 @@
+"""Whatever goes wrong while a project is set up, or that is taken back: all of it, or as if nothing had been begun."""
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel import durable
+from code_intel.cli import backup_list, clients
+from code_intel.cli.init import apply, setup
+from code_intel.cli.main import main
+from code_intel.cli.removal import removal
+from code_intel.durable import on
+from code_intel.errors import BusyError, StorageError
+from faulty_disk import REAL, Faulty
+from faulty_work import KEPT, WAYS, tree, without
+from learned.test_full_disk import ADVICE, PAGE, fill, mounted
+from privileges import without_root
+from programs import TESTS, output_of
+
+Init = Callable[..., dict[str, Any]]
+ALL = clients.chosen(["all"])
+
+
+@pytest.mark.parametrize("way", [way for way, *_ in WAYS])
+@pytest.mark.parametrize("case", ["of_owned", "of_nothing", "of_removal"])
+def test_a_set_up_stopped_at_any_change_is_taken_back_or_completed(case: str, way: str) -> None:
+    found = json.loads(output_of(Path(__file__).with_name("init_faults.py"), case, way))
+    assert found.pop("wrong") == []
+    expected = {"died"} if way.startswith("dies") else {"refused", "taken"}
+    assert found.keys() <= expected  # taken: what is only tidied up
+    assert sum(found.values()) >= (12 if way == "fails for good" else 60)
+
+
+def test_on_a_disk_that_fills_up_nothing_is_changed(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "200k") as disk:
+        root = disk / "in" / "p"
+        root.mkdir(parents=True)
+        (root / ".mcp.json").write_bytes(b'{"mine": 1}')
+        before, told = tree(root), []
+        for pages in range(40):
+            fill(disk / "ballast", pages * PAGE)
+            try:
+                apply(setup(root))
+            except StorageError as error:
+                told.append(error.hint)
+                assert tree(root) == before
+            else:
+                break
+        assert 5 < len(told) < 40
+        assert all(map(ADVICE.search, told))
+        assert setup(root).is_done
+
+
+@pytest.mark.parametrize("place", [".", ".code-intel", ".codex", ".vscode"])
+def test_a_folder_that_may_not_be_written_is_told_and_nothing_is_changed(
+    project: Path, place: str
+) -> None:
+    for name in (".code-intel", ".codex", ".vscode"):
+        (project / name).mkdir()
+    (project / ".vscode" / "mcp.json").write_bytes(b"{}")
+    before = tree(project)
+    with without_root():
+        (project / place).chmod(0o500)
+        try:
+            with pytest.raises(StorageError) as caught:
+                apply(setup(project, ALL))
+        finally:
+            (project / place).chmod(0o700)
+    assert "may not write there" in (caught.value.hint or "")
+    assert tree(project) == before
+
+
+def meddling(path: Path, text: bytes, when: Path) -> durable.Disk:
+    """A disk on which somebody else writes a file once another is there."""
+
+    def rename(*args: Any) -> None:
+        REAL.rename(*args)
+        if args[1] == when:
+            path.write_bytes(text)
+
+    return REAL._replace(rename=rename)
+
+
+@pytest.mark.parametrize("client", [".mcp.json", ".gemini/settings.json"])
+def test_a_file_that_somebody_else_writes_meanwhile_is_theirs_and_all_else_as_it_was(
+    project: Path, client: str
+) -> None:
+    (project / ".gemini").mkdir()
+    for name in (".gitignore", client):
+        (project / name).write_bytes(b"\n")
+    before = tree(project)
+    theirs = b'{"theirs": 1}'
+    meddled = meddling(project / client, theirs, project / ".gitignore")
+    with on(meddled), pytest.raises(BusyError, match="by somebody else"):
+        apply(setup(project, ALL))
+    now = tree(project)
+    assert now.pop(client) == theirs
+    copies = now.keys() - without(now, KEPT).keys()
+    assert {now[name] for name in copies} == {b"\n", b"*\n"}  # nobody else may have it any more
+    now.pop(".code-intel/.gitignore")  # hides it
+    assert without(now, KEPT) == without(before, re.compile(re.escape(client)))
+    apply(setup(project, ALL))
+    assert b"theirs" in (project / client).read_bytes()
+    assert setup(project, ALL).is_done
+
+
+def test_what_a_killed_run_began_and_the_next_does_not_ask_for_is_shown_and_put_back(
+    project: Path, init: Init
+) -> None:
+    (project / ".vscode").mkdir()
+    (project / ".vscode" / "mcp.json").write_bytes(b"// mine\n")
+    killed_at(project, "--client", "all", file=".gemini")
+    assert (project / ".codex" / "config.toml").exists()
+    planned = init("--dry-run")
+    assert planned["notes"][0].startswith("A run of init was begun and not finished")
+    rows = {row["file"]: row for row in planned["changes"] if "killed" in row.get("why", "")}
+    assert {name: row["action"] for name, row in rows.items()} == {
+        ".codex/config.toml": "remove",
+        ".cursor/mcp.json": "remove",
+        ".vscode/mcp.json": "update",
+    }
+    done = init()
+    assert done["changes"] == planned["changes"]
+    assert done["notes"] == planned["notes"]
+    assert (project / ".vscode" / "mcp.json").read_bytes() == b"// mine\n"
+    assert not (project / ".codex").exists()
+    assert not any("begun" in note for note in init()["notes"])
+    init("--remove")
+    assert tree(project) == {".vscode/mcp.json": b"// mine\n"}
+
+
+KILLED = """
+import os, signal, sys
+from code_intel import durable
+from code_intel.cli.main import main
+real, left = durable.Disk(), [int(sys.argv[1]) if sys.argv[1].isdecimal() else -1]
+
+def counted(change):
+    def counting(*args, **named):
+        left[0] -= 1
+        if left[0] == 0 or not sys.argv[1].isdecimal() and sys.argv[1] in str(args[0]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return change(*args, **named)
+    return counting
+
+with durable.on(durable.Disk(*map(counted, real))):
+    main(["init", *sys.argv[2:]])
+"""
+
+
+def killed_at(root: Path, *words: str, file: str) -> int:
+    """Run `init` in a process that is killed before its n-th change, or before one of a file; how it ended."""
+    return subprocess.run(
+        [sys.executable, "-c", KILLED, file, *words, "--", str(root)],
+        env=os.environ | {"PYTHONPATH": str(TESTS.parent)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    ).returncode
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Nobody is killed so here.")
+def test_after_a_kill_between_any_two_changes_the_next_run_completes_or_takes_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = []
+    for point in range(2, 82, 2):
+        root = tmp_path / str(point) / "p"
+        root.mkdir(parents=True)
+        (root / ".mcp.json").write_bytes(b'{"o": 1}')
+        before = tree(root)
+        ends.append(killed_at(root, file=str(point)))
+        if point % 4 == 2:
+            assert main(["init", "--remove", "--", str(root)]) == 0
+            assert tree(root) == before, point
+        else:
+            assert main(["init", "--", str(root)]) == 0
+            assert setup(root).is_done, point
+            assert backup_list.found(root, backup_list.SETUP) == [], point
+        capsys.readouterr()
+    assert ends.count(-signal.SIGKILL) >= 30
+    assert ends[-1] == 0
+
+
+def test_of_two_that_set_up_at_once_both_succeed_or_one_is_told_to_call_again(
+    tmp_path: Path,
+) -> None:
+    for number in range(5):
+        root = tmp_path / str(number) / "p"
+        root.mkdir(parents=True)
+        (root / ".gitignore").write_bytes(b"*.pyc\n")
+        words = [sys.executable, "-m", "code_intel", "init", "--json", str(root)]
+        both = [
+            subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in "ab"
+        ]
+        told = [json.loads(one.communicate()[0]) for one in both]
+        assert [one for one in told if one.get("error", "busy") == "busy"] == told
+        assert any("changes" in one for one in told)
+        assert setup(root).is_done
+        apply(removal(root))
+        assert tree(root) == {".gitignore": b"*.pyc\n"}
+
+
+def test_the_mode_of_a_file_that_was_removed_comes_back_with_it(project: Path) -> None:
+    apply(setup(project))
+    (project / ".mcp.json").chmod(0o600)
+    before = tree(project)
+    counting = Faulty()
+    with on(counting.disk):
+        apply(removal(project))
+    apply(setup(project))
+    (project / ".mcp.json").chmod(0o600)
+    refused = 0
+    for point in range(1, len(counting.calls) + 1):
+        try:
+            with on(Faulty(point, "fails", errno.ENOSPC).disk):
+                apply(removal(project))
+        except StorageError:
+            refused += 1
+        if not (project / ".mcp.json").exists():
+            break
+        assert tree(project) == before
+        assert (project / ".mcp.json").stat().st_mode & 0o777 == 0o600
+    assert refused > 30
+
+
+def test_a_list_that_came_with_a_repository_puts_nothing_back_elsewhere(
+    project: Path, init: Init
+) -> None:
+    folder = project / ".code-intel" / "backup" / "20250101T000000Z"
+    folder.mkdir(parents=True)
+    (project / "linked").symlink_to(project.parent)
+    for name in (
+        "../startup",
+        ".git/config",
+        "linked/startup",
+        "src/a.py",
+        str(project.parent / "startup"),
+    ):
+        record = {"file": name, "before": backup_list.digest(b"evil"), "after": ""}
+        document = {"version": 1, "finished": False, "folders": [], "files": [record]}
+        (folder / "init.json").write_text(json.dumps(document), encoding="utf-8")
+        assert "no file that one changes" in init(code=1)["message"]
+    assert not (project.parent / "startup").exists()
+    assert not (project / "devrag-map.json").exists()
