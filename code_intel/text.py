@@ -48,6 +48,11 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
+def visible_lines(text: str) -> str:
+    """Return `text` as `visible` does, its tabs and ends of lines as they are: a lone carriage return is none."""
+    return "\r\n".join(visible(part, keep="\n\t") for part in text.split("\r\n"))
+
+
 def visible_json(text: str) -> str:
     """Return a JSON text that reads as the same value, with what nobody can see written as escapes of JSON."""
     if text.replace("\n", "").isprintable():

@@ -24,7 +24,7 @@ from code_intel import __version__
 from code_intel.errors import CodeIntelError
 from code_intel.records import Freshness
 from code_intel.redaction import masked, masked_data
-from code_intel.text import visible
+from code_intel.text import visible, visible_json, visible_lines
 from code_intel.tools.answers import bounded, bounded_text
 from code_intel.tools.declaration import Answer, Report, Tool
 
@@ -34,6 +34,8 @@ THE_CONNECTION = ""
 """Name of the only connection of a process."""
 MOST_NAMES, LONGEST_NAME = 10, 60
 """Of unknown arguments that are named, and characters of such a name."""
+LONGEST_MESSAGE = 500
+"""Characters of an error's message; its field, hint and details stand beside."""
 CONSTANT = CacheHint(ttl_ms=300_000, scope="public")
 """Lists do not change while a server runs; a newer one may be started meanwhile."""
 CALM = 0.3
@@ -284,15 +286,24 @@ def _wire(tool: Tool) -> types.Tool:
 
 
 def _success(answer: Answer) -> types.CallToolResult:
+    # Data is exact, since what is edited is code; text is what a model and a terminal read.
+    text = bounded_text(visible_lines(masked(answer.text)))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=bounded_text(masked(answer.text)))],
+        content=[types.TextContent(type="text", text=text)],
         structured_content=bounded(masked_data(answer.data)),
     )
 
 
+def _brief(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error whose message repeats no more of an argument than a reader needs."""
+    message = error["message"]
+    cut = len(message) > LONGEST_MESSAGE
+    return error | {"message": f"{message[:LONGEST_MESSAGE]}…"} if cut else error
+
+
 def _failure(error: Mapping[str, Any]) -> types.CallToolResult:
-    told = bounded(masked_data(error))
-    text = json.dumps(told, ensure_ascii=False)
+    told = bounded(_brief(masked_data(error)))
+    text = visible_json(json.dumps(told, ensure_ascii=False))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
         structured_content=told,

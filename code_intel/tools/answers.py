@@ -238,9 +238,11 @@ def _hit_text(place: int, hit: Hit, text: str) -> str:
         head = f"{place}. {found.nl_term} → {found.symbol}{now}  [{found.status}]{score}"
         return f"{visible(head)}\n   {visible(files)}{why}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
-    name = f"  {hit.symbol}" if hit.symbol else ""
+    name = f"  {visible(hit.symbol)}" if hit.symbol else ""
     return f"{place}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:
-    return "\n".join(f"   {line}" for line in text.rstrip().splitlines())
+    # Not by splitlines: U+2028 begins a line for a terminal, and none of the file's.
+    lines = visible(text.rstrip(), keep="\n\r\t").replace("\r\n", "\n").split("\n")
+    return "\n".join(f"   {line}" for line in lines)

@@ -27,6 +27,10 @@ from code_intel.text import visible, without_hidden
 MAX_ITEMS = 1000
 LONGEST_KEY = 60
 """Characters of a caller's key that a message repeats."""
+LONGEST_PLACE = 120
+"""Characters from which keys within keys are no longer named: whose parameter it is stands first."""
+LONGEST_PROBLEM = 400
+"""Characters of what is wrong with a value, which may repeat it."""
 MAX_CALL_BYTES = 1 << 20
 MAX_DEPTH = 32
 _BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
@@ -226,12 +230,22 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
             )
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            _check_text(f"{name}.{visible(str(key)[:LONGEST_KEY])}", item, depth + 1)
+            _check_text(_place(name, key), item, depth + 1)
     elif isinstance(value, list):
         if len(value) > MAX_ITEMS:
             raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})
         for item in value:
             _check_text(name, item, depth + 1)
+
+
+def _place(name: str = "", *keys: object) -> str:
+    """Return where in the arguments something is, as `parameter.key.key`, with no more keys than a reader needs."""
+    for key in keys:
+        longer = f"{name}.{visible(str(key)[:LONGEST_KEY])}"
+        if len(longer) > LONGEST_PLACE:
+            return f"{name.removesuffix('.…')}.…"
+        name = longer
+    return name
 
 
 def _check_says_something(name: str, value: object) -> None:
@@ -243,8 +257,8 @@ def _check_says_something(name: str, value: object) -> None:
 def _usage(tool: Tool, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     parts = (str(part) for part in first["loc"])
-    where = ".".join(part for part in parts if not _BRANCH.search(part)) or "arguments"
-    problem = ": " + first["msg"].removeprefix("Value error, ")
+    where = _place(*(part for part in parts if not _BRANCH.search(part))) or "arguments"
+    problem = ": " + first["msg"].removeprefix("Value error, ")[:LONGEST_PROBLEM]
     if first["type"] == "missing":
         problem = " is required"
     elif first["type"] == "model_type":

@@ -1,0 +1,83 @@
+"""Whoever sends far too much is told what and where in a few lines: an answer that repeats it all helps nobody."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.tools.answers import tokens
+from code_intel.tools.declaration import Tool
+from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from projects import Caller
+from served import gateway, index_server
+from servers.command_projects import command_server, stocked
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
+
+MOST = 700
+"""Tokens of a refusal: what is wrong, the next step, and the tools or values there are."""
+
+
+def nested(depth: int) -> Any:
+    value: Any = "語" * 100
+    for level in range(depth):
+        value = {f"鍵{level}" * 20: value, "list": ["word" * 20] * 3}
+    return value
+
+
+LARGE: dict[str, Any] = {
+    "objects within objects": {f"key {number}": nested(12) for number in range(20)},
+    "too deep": nested(60),
+    "a long text": "語 word" * 20_000,
+    "a long list": ["word " * 20] * 1000,
+    "too long a list": ["word " * 20] * 1100,
+    "a list of objects": [nested(3)] * 60,
+    "a long key": {"k" * 100_000: 1, "鍵" * 50_000: {"鍵" * 50_000: "\x00"}},
+    "text that is JSON": json.dumps([nested(12)] * 10, ensure_ascii=False),
+}
+
+
+async def refusals(call: Caller, tool: Tool) -> list[tuple[str, str, str]]:
+    """Give each parameter of a tool, and one that it has not, each of the large values; return what was refused."""
+    found = []
+    for parameter in (*tool.schema["properties"], "unknown", "鍵" * 50_000):
+        for kind, value in LARGE.items():
+            given = dict.fromkeys(tool.schema.get("required", ()), "x") | {parameter: value}
+            result = await call.client.call_tool(tool.name, given)
+            if result.is_error:
+                assert result.content[0].type == "text"
+                found.append((parameter, kind, result.content[0].text))
+    return found
+
+
+def told_briefly(tool: Tool, refused: list[tuple[str, str, str]]) -> None:
+    for parameter, kind, text in refused:
+        where = (tool.name, parameter[:40], kind, text[:400])
+        assert tokens(text) <= MOST, (tokens(text), *where)
+        error = json.loads(text)
+        assert list(error)[:3] == ["error", "message", "hint"], where
+        assert error["error"] != "unexpected", where
+        assert "truncated" not in error, where
+        assert len(error.get("field", "")) <= 200, where
+
+
+@pytest.mark.parametrize("tool", GATEWAY_TOOLS, ids=lambda tool: tool.name)
+async def test_a_tool_of_the_gateway_refuses_much_with_little(shop: Path, tool: Tool) -> None:
+    async with gateway(shop) as call:
+        told_briefly(tool, await refusals(call, tool))
+
+
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_the_tools_of_an_index_server_refuse_much_with_little(
+    shop: Path, corpus: str
+) -> None:
+    async with index_server(shop, corpus) as call:
+        for tool in INDEX_TOOLS:
+            told_briefly(tool, await refusals(call, tool))
+
+
+async def test_the_tools_of_the_command_server_refuse_much_with_little(tmp_path: Path) -> None:
+    async with command_server(stocked(tmp_path / "stock")) as call:
+        for tool in COMMAND_TOOLS:
+            told_briefly(tool, await refusals(call, tool))
