@@ -415,6 +415,7 @@ async def test_text_that_gives_orders_is_flagged_wherever_it_is_shown(shop: Path
     (shop / "web" / "hub.ts").write_text(f'import "./{told}";\n', encoding="utf-8")
     flags = ["instruction-like text"]
     async with gateway(shop) as call:
+        await settled(call)
         definition = (await call("find_definitions", symbol="obey_me"))["definitions"][0]
         rows = {
             "match": (await call("search_text", pattern="def obey_me"))["matches"][0],
