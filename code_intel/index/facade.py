@@ -96,7 +96,7 @@ class Index:
             return self._store
 
     def _make_place(self) -> None:
-        """Make sure of the index's folder, unless its file is as it was found there: a question asks some fifty times."""
+        """Make sure of the index's folder, unless its file is as it was found there: a question asks a hundred times."""
         found = _facts(self.config.db_path)
         if found is None or found != self._found:
             make_place(self.config.folder, self.config.db_path)
