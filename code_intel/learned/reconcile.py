@@ -138,9 +138,8 @@ def reconcile_locked(settings: Settings, state: State, *, now: datetime) -> Repo
     if found.file.damage or actions:
         notes += _apply(settings, state, found, actions, now)
     if held:
-        notes.append(
-            f"{counted(len(held), 'agreement')} are gone at once; their pairs stay until that is sure."
-        )
+        gone = counted(len(held), "agreement")
+        notes.append(f"{gone} are gone at once; their pairs stay until that is sure.")
     return Report(MappingProxyType(actions), tuple(notes), len(held))
 
 
