@@ -19,6 +19,8 @@ from code_intel.errors import StorageError
 BEAT_SECONDS = 5.0
 SILENT_SECONDS = 60.0
 """Longer than any step takes: loading a model for the first time is the longest, about 20 s."""
+PROBE_SECONDS = 0.1
+"""How long the lock may be kept by those who only ask whether the role is free, and take it for that."""
 
 
 class Role:
@@ -42,13 +44,13 @@ class Role:
         self.refused = ""
 
     def take(self, timeout: float = 0) -> bool:
-        """Try to get the role for `timeout` seconds; True when this object has it."""
+        """Try to get the role for `timeout` seconds, or as long as a question about it takes; True when this object has it."""
         if self._lock.is_locked:
             return True
         try:
             if not self._path.parent.is_dir():  # the project is gone; nothing of it is made again
                 return False
-            self._lock.acquire(timeout=timeout)
+            self._lock.acquire(timeout=max(timeout, PROBE_SECONDS), poll_interval=0.01)
         except Timeout:
             return False
         except OSError as error:

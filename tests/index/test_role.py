@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -132,4 +134,18 @@ def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
     assert Role(config.db_path).silence() >= MINUTES
     role.beat()
     assert Role(config.db_path).silence() == 0.0
+    role.give_up()
+
+
+def test_who_only_asks_whether_the_role_is_free_keeps_nobody_from_it(
+    config: IndexConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.role.PROBE_SECONDS", 60.0)
+    asking, role = Role(config.db_path), Role(config.db_path)
+    assert asking.take()
+    with ThreadPoolExecutor(1) as threads:
+        taken = threads.submit(role.take)
+        time.sleep(0.2)  # long enough for who does not wait to have been refused
+        asking.give_up()
+        assert taken.result()
     role.give_up()
