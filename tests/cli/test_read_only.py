@@ -12,7 +12,7 @@ from code_intel.cli.main import main
 from code_intel.config import load_settings
 from privileges import without_root
 from projects import SHOP
-from served import gateway
+from served import gateway, settled
 
 
 @pytest.fixture
@@ -41,6 +41,7 @@ async def test_a_session_in_a_read_only_project_finds_and_does_not_learn(sealed:
         assert found["results"]
         status = await call("get_session_status", session_id=started["session_id"])
         assert status["current_phase"] == "EXPLORATION"
+        await settled(call)
         defined = await call("find_definitions", symbol="shipping_fee")
         assert defined["definitions"]
         assert defined["index"]["state"] == "fresh"
