@@ -1,14 +1,13 @@
 """What is read is below the project, whoever moves folders and links about meanwhile."""
 
 import os
-import threading
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from code_intel.index.reading import read_inside, size_inside
-
-ROUNDS = 2000
 
 
 @pytest.fixture
@@ -41,29 +40,23 @@ def test_a_file_is_read_up_to_what_was_asked_for(root: Path) -> None:
     assert size_inside(root, "sub/a.txt") == 6
 
 
-def test_a_link_swapped_in_for_a_folder_is_never_followed(root: Path) -> None:
-    stop = threading.Event()
-    swapping = threading.Thread(target=swap, args=(root, stop))
-    swapping.start()
-    read = refused = 0
-    try:
-        for _ in range(ROUNDS):
-            try:
-                assert read_inside(root, "sub/a.txt") == b"inside"
-                read += 1
-            except OSError:
-                refused += 1
-    finally:
-        stop.set()
-        swapping.join()
-    assert read
-    assert refused
+@pytest.mark.parametrize("moment", range(3))
+def test_a_link_swapped_in_for_a_folder_is_never_followed(
+    root: Path, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, calls = os.open, count()
 
+    def swapping(path: Any, flags: int, **rest: Any) -> int:
+        """Let the folder become the link just before the root, the folder, or the file is opened."""
+        if next(calls) == moment:
+            (root / "sub").rename(root / "away")
+            (root / "link").rename(root / "sub")
+        return opened(path, flags, **rest)
 
-def swap(root: Path, stop: threading.Event) -> None:
-    """Let `sub` be the folder, nothing, a link that leads out, nothing, in turns."""
-    while not stop.is_set():
-        (root / "sub").rename(root / "away")
-        (root / "link").rename(root / "sub")
-        (root / "sub").rename(root / "link")
-        (root / "away").rename(root / "sub")
+    assert (root / "link" / "a.txt").read_text("utf-8") == "SECRET"
+    monkeypatch.setattr(os, "open", swapping)
+    if moment == 2:
+        assert read_inside(root, "sub/a.txt") == b"inside", "of the folder that was open by then"
+    else:
+        with pytest.raises(NotADirectoryError):
+            read_inside(root, "sub/a.txt")
