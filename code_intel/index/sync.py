@@ -32,7 +32,7 @@ from code_intel.records import ParsedFile
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-CHUNKER = "5"
+CHUNKER = "6"
 """Raise it when the same bytes give other chunks, cards, words or symbols: everything is parsed again,
 as it is after an upgrade; vectors of cards that stay the same are kept."""
 

@@ -195,14 +195,14 @@ def test_a_repository_within_the_project_has_no_say(tmp_path: Path) -> None:
 
 
 def test_agreements_beside_the_project_are_merged_in_their_own_repository(tmp_path: Path) -> None:
-    shared = repository(tmp_path / "shared")
+    team = repository(tmp_path / "team")
     root = repository(tmp_path / "p")
-    config = '{"corpus": "map", "document_patterns": ["../shared/.code-intel/agreements"]}'
+    config = '{"corpus": "map", "document_patterns": ["../team/.code-intel/agreements"]}'
     (root / "devrag-map.json").write_text(config, encoding="utf-8")
     assert confirmed(root)
-    git(shared, "checkout", "-q", "-b", "feature")
-    agreed(shared, replace(LOGIN, evidence=("another",)))
-    commit(shared)
+    git(team, "checkout", "-q", "-b", "feature")
+    agreed(team, replace(LOGIN, evidence=("another",)))
+    commit(team)
     assert not confirmed(root)
 
 
