@@ -9,7 +9,6 @@ import pytest
 from code_intel.cli.devrag import COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
-from code_intel.session.phases import TRANSITIONS, Event
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -128,23 +127,3 @@ def test_every_decision_cited_exists() -> None:
             )
         )
     assert cited <= pages
-
-
-def test_the_machine_of_phases_is_drawn_with_all_its_moves() -> None:
-    page = text("docs/phases.md")
-    arrows = re.findall(r"^    (\w+|\[\*\]) --> (\w+): (.+)$", page, re.MULTILINE)
-    drawn = {(f, e, t) for f, t, events in arrows if f != "[*]" for e in events.split(", ")}
-    noted = set.intersection(
-        *(
-            {event for event, target in row.items() if target is phase}
-            for phase, row in TRANSITIONS.items()
-        )
-    )
-    moves = {
-        (phase.value, event.value, target.value)
-        for phase, row in TRANSITIONS.items()
-        for event, target in row.items()
-        if event not in noted
-    }
-    assert drawn == moves
-    assert all(f"| `{event}` |" in page for event in Event)

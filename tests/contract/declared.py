@@ -1,4 +1,4 @@
-"""What the program itself says it has: tools, parameters, error codes, moves, guards, reasons."""
+"""What the program itself says it has: tools, parameters, error codes, guards, reasons."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,6 @@ from code_intel.cli.devrag.codes import CODES, FAILED
 from code_intel.records import Validity
 from code_intel.servers import http_guard
 from code_intel.session.evidence import Reason
-from code_intel.session.phases import START, TRANSITIONS, Event
 from code_intel.session.short_circuit import GUARDS
 from code_intel.session.write_gate import RULES, UNUSABLE
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
@@ -49,15 +48,6 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "const" in schema or "enum" in schema:
         return "string"
     return str(schema.get("type", "object"))
-
-
-def transitions() -> dict[str, str]:
-    """Return where every event leads from every phase; `refused` where it is not known."""
-    moves = {f"transition.START.{intent}": phase.value for intent, phase in START.items()}
-    for phase, row in TRANSITIONS.items():
-        for event in set(Event) - {Event.STARTED}:
-            moves[f"transition.{phase}.{event}"] = row[event].value if event in row else "refused"
-    return moves
 
 
 def guards() -> set[str]:

@@ -1,9 +1,11 @@
 """The contract as data: `docs/contract.md`, one requirement a line, and whether an answer keeps it.
 
+The transitions are not retyped there: each cell of the phase table is a requirement.
+
     - `id` (type[, flag]): what it is
 
 `type` is a JSON type, `array of T`, `map of T`, `T or null`, or the name of a row, whose fields are
-the ids `row.NAME.…`; of a transition it is where it leads. `flag` is `required` (a parameter that
+the ids `row.NAME.…`; of a transition it is the phase that follows. `flag` is `required` (a parameter that
 must be given) or `optional` (a field that is not in every answer).
 """
 
@@ -13,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+from code_intel.session.phases import START, TRANSITIONS, Event
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "contract.md"
 KINDS = ("tool", "field", "answer", "row", "error", "transition", "rule")
@@ -73,8 +77,19 @@ def parse(text: str) -> tuple[Requirement, ...]:
 
 @cache
 def requirements() -> tuple[Requirement, ...]:
-    """Return the contract as it is written."""
-    return parse(PAGE.read_text(encoding="utf-8"))
+    """Return the lines of the page and the cells of the phase table."""
+    return (*parse(PAGE.read_text(encoding="utf-8")), *transitions())
+
+
+def transitions() -> Iterator[Requirement]:
+    """Yield the phase after every event in every phase; `refused` where the phase does not know it."""
+    for intent, begins in START.items():
+        yield Requirement(f"transition.START.{intent}", begins.value, "", "a session begins")
+    for phase, row in TRANSITIONS.items():
+        for event in Event:
+            if event is not Event.STARTED:
+                leads = row[event].value if event in row else "refused"
+                yield Requirement(f"transition.{phase}.{event}", leads, "", event.value)
 
 
 @cache

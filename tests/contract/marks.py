@@ -2,7 +2,8 @@
 
     @pytest.mark.covers("tool.search_text", "field.search_text: pattern path")
 
-The second stands for `field.search_text.pattern` and `field.search_text.path`. Only literal ids count, on
+The second stands for `field.search_text.pattern` and `field.search_text.path`; `transition.READY.*` stands for
+every requirement whose id begins so. Only literal ids count, on
 a test that runs: not on one that is skipped or expected to fail, that another of its name replaces, or that
 pytest does not collect.
 """
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from contract.manifest import requirements
 
 TESTS = Path(__file__).resolve().parents[1]
 _NEVER = re.compile(r"mark\.(?:skip|xfail)\b|mark\.skipif\((?:True|1)\b")
@@ -82,6 +85,8 @@ def marks_in(source: str, name: str) -> Marks:
 
 def ids_of(text: str) -> list[str]:
     """Return the ids that one text of a mark stands for."""
+    if text.endswith(".*"):
+        return [one.id for one in requirements() if one.id.startswith(text[:-1])]
     owner, names, rest = text.partition(": ")
     return [f"{owner}.{name}" for name in rest.split()] if names else [text]
 

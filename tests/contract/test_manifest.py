@@ -43,12 +43,6 @@ def test_every_code_that_the_program_gives_is_in_the_contract_and_no_other() -> 
     assert codes == declared.errors()
 
 
-def test_every_event_leads_where_the_contract_says() -> None:
-    assert {key: found.type for key, found in lines_of("transition").items()} == (
-        declared.transitions()
-    )
-
-
 def test_every_guard_reason_and_state_of_an_agreement_is_a_rule() -> None:
     rules = lines_of("rule").keys()
     assert {key for key in rules if key.startswith("rule.guard.")} == declared.guards()
