@@ -189,10 +189,11 @@ def is_second_tree(folder: Path, base: Path) -> bool:
     return one == other
 
 
-def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | None:
-    """Return the files that differ from HEAD or are new, relative to `folder`; of `files`, if any.
+def dirty_files(folder: Path, files: Sequence[str] = ()) -> dict[str, bool] | None:
+    """Return the files that differ from HEAD or are untracked, each with whether git tracks it.
 
-    None where git cannot tell.
+    Names are relative to `folder`. `files` limits the question. None where git cannot tell. The
+    tracked ones come first.
     """
     flags = ("--porcelain", "--untracked-files=all", "--no-renames", "-z")
     try:
@@ -203,8 +204,12 @@ def dirty_files(folder: Path, files: Sequence[str] = ()) -> tuple[str, ...] | No
     if top is None or listed is None:
         return None
     prefix = os.fsdecode(top).strip()
-    names = (os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry)
-    return tuple(name.removeprefix(prefix) for name in names)
+    entries = [entry for entry in listed.split(b"\0") if entry]
+    entries.sort(key=lambda entry: entry.startswith(b"??"))
+    return {
+        os.fsdecode(entry[3:]).removeprefix(prefix): not entry.startswith(b"??")
+        for entry in entries
+    }
 
 
 def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:

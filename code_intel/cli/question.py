@@ -1,12 +1,13 @@
 """A question for those who have none yet, made from the project itself."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from code_intel.chunking import decode, parse_file, words
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import NotFoundError
 from code_intel.forest.dependencies import graph_of
 from code_intel.index.facade import Index
+from code_intel.index.reading import read_document
 from code_intel.index.rows import DocumentRow
 from code_intel.index.walk import bases
 from code_intel.records import Symbol
@@ -45,8 +46,8 @@ def first_question(forest: Index) -> str:
 def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
     """Return what a document offers to others."""
     try:
-        text = decode((Path(forest.config.folder) / document.path).read_bytes())
-    except OSError:  # gone since
+        text = decode(read_document(forest.config.folder, document.path))
+    except (OSError, ValueError):  # gone since
         return []
     found = parse_file(document.path, text or "").symbols
     return [s for s in found if s.name == s.qualified and not s.name.startswith(("_", "test"))]

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.config.reading import unknown_keys
+from code_intel.config.reading import regular, unknown_keys
 from code_intel.errors import ConfigError
 
 FILE = "scoring-profiles.toml"
@@ -99,7 +99,7 @@ def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
         ConfigError: As `choose`.
     """
     try:
-        given = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        given = tomllib.loads(regular(file).decode("utf-8-sig"))
     except FileNotFoundError:
         return dict(PROFILES), ()
     except (OSError, ValueError) as error:

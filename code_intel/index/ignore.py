@@ -13,6 +13,7 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from code_intel.index.corpus import EXCLUDED_FOLDERS, MADE, NEVER_FOLDERS
+from code_intel.index.reading import read_inside
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
 """(whether it ignores, what), one a line."""
@@ -41,7 +42,7 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         if rules and folder and _made(folder, entries):
             continue
         if rules and any(entry.name == ".gitignore" for entry in entries):
-            known = {**known, folder: _read(base / folder / ".gitignore")}
+            known = {**known, folder: _read(base, f"{folder}.gitignore")}
         for entry in entries:
             path = f"{folder}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
@@ -57,10 +58,11 @@ def _made(folder: str, entries: Iterable[os.DirEntry[str]]) -> bool:
     return any(MADE.get(entry.name) in {"", name} for entry in entries)
 
 
-def _read(path: Path) -> Rules:
+def _read(base: Path, name: str) -> Rules:
+    """Read the rules of a `.gitignore`; like git, ignore one that is a link."""
     try:
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
+        text = read_inside(base, name).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):
         return ()
     patterns = (_pattern(line) for line in text.split("\n"))
     return [(bool(p.include), p.regex) for p in patterns if p is not None and p.regex is not None]

@@ -11,9 +11,10 @@ from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError
 from code_intel.index import walk
 from code_intel.index.corpus import LARGEST
+from code_intel.index.reading import read_resolved
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from code_intel.index.sync import read, unsettled
+from code_intel.index.sync import unsettled
 from code_intel.text import counted
 
 SECONDS = 0.5
@@ -45,7 +46,7 @@ def doubt(store: Store, config: IndexConfig, seconds: float = SECONDS) -> str:
 def _is_other(known: DocumentRow | None, found: walk.Found) -> bool:
     """Whether a file has other bytes than the index knows, or is a document that it lacks."""
     try:
-        data, _ = read(found.real)
+        data, _ = read_resolved(found.real)
     except OSError:  # gone since, or unreadable: the next sync says which
         return known is not None
     if known is not None:

@@ -7,7 +7,7 @@ system cannot do that, the way is resolved once more after the file was opened.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -33,31 +33,71 @@ def read_inside(root: Path, name: str, most: int = LARGEST + 1) -> bytes:
     Raises:
         OSError: Gone, unreadable, no regular file, reached through a link, or changing all the while.
     """
+    return _read(lambda: _opened(root, name), most)[0]
+
+
+def read_resolved(real: str, most: int = LARGEST + 1) -> tuple[bytes, os.stat_result]:
+    """Return the first `most` bytes of a regular file at a resolved path, and its state then.
+
+    Raises:
+        OSError: Gone, unreadable, no regular file, reached through a link, or changing all the while.
+    """
+    return _read(lambda: opened_straight(real), most)
+
+
+def read_document(folder: Path, name: str, most: int = LARGEST + 1) -> bytes:
+    """Return the first `most` bytes of a file by its name in the index: below `folder`, or absolute.
+
+    Raises:
+        OSError: As `read_inside`.
+    """
+    if Path(name).is_absolute():
+        return read_resolved(name, most)[0]
+    return read_inside(folder, name, most)
+
+
+def read_plain(path: Path, most: int = LARGEST) -> bytes:
+    """Return the first `most` bytes of a regular file that is not a link itself.
+
+    For files in folders that code-intel owns. Links among the folders are followed.
+
+    Raises:
+        OSError: Gone, unreadable, no regular file, a link, or changing all the while.
+    """
+    return _read(lambda: os.open(path, _FILE), most)[0]
+
+
+def _read(opened: Callable[[], int], most: int) -> tuple[bytes, os.stat_result]:
     for _ in range(2):
-        with os.fdopen(_opened(root, name), "rb") as file:
+        with os.fdopen(opened(), "rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise OSError(0, "is no file")
             data = file.read(most)
             after = os.fstat(file.fileno())
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
-            return data
+            return data, after
     raise OSError(0, "it changed while it was read")
 
 
 def size_inside(root: Path, name: str) -> int | None:
     """Return the bytes of a regular file below `root`; None where it is gone or a link is on the way."""
+    found = stat_inside(root, name)
+    return found.st_size if found and stat.S_ISREG(found.st_mode) else None
+
+
+def stat_inside(root: Path, name: str) -> os.stat_result | None:
+    """Return the state of a file or link below `root`; None if it is gone or a folder is a link."""
     try:
         if _STEPWISE:
             with _folder_of(root, name) as (folder, last):
-                found = os.stat(last, dir_fd=folder, follow_symlinks=False)
-        else:
-            found = os.lstat(_beneath(root, name))
-            if os.path.realpath(root / name) != str(_beneath(root, name)):
-                return None
+                return os.stat(last, dir_fd=folder, follow_symlinks=False)
+        outer = (root / name).parent
+        if os.path.realpath(outer) != str(_beneath(root, name).parent):
+            return None
+        return os.lstat(root / name)
     except (OSError, ValueError):
         return None
-    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def real_path(path: Path) -> Path:

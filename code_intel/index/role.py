@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.index.reading import read_plain
 
 BEAT_SECONDS = 5.0
 SILENT_SECONDS = 60.0
@@ -110,7 +111,7 @@ class Role:
         if self.is_free():
             return None
         with suppress(OSError, ValueError, KeyError, TypeError):
-            return int(json.loads(self._holder.read_text(encoding="utf-8"))["pid"])
+            return int(json.loads(read_plain(self._holder))["pid"])
         return None
 
     def report_damage(self) -> None:

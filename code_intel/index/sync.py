@@ -23,7 +23,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
 from code_intel.index.corpus import LARGEST, is_page, priority
-from code_intel.index.reading import opened_straight
+from code_intel.index.reading import read_resolved
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -225,7 +225,7 @@ def _index_batch(
             return
         old = known.get(name)
         try:
-            data, info = read(found.real)
+            data, info = read_resolved(found.real)
             row = _row(name, data, info)
             if old is not None and old.digest == row.digest:
                 touched.append(row)
@@ -262,22 +262,6 @@ def _put(
 
 class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has no document
     """The bytes say that this file is not indexed."""
-
-
-def read(real: str) -> tuple[bytes, os.stat_result]:
-    """Return a regular file's bytes and state, the two of one moment; follows no link on the way.
-
-    Raises:
-        OSError: Unreadable, gone, a link, or it changes faster than it can be read.
-    """
-    for _ in range(2):
-        with os.fdopen(opened_straight(real), "rb") as file:
-            before = os.fstat(file.fileno())
-            data = file.read(LARGEST + 1)
-            after = os.fstat(file.fileno())
-        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
-            return data, after
-    raise OSError(0, "it changed while it was read")
 
 
 def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:

@@ -26,6 +26,7 @@ from code_intel.chunking.agreement import (
 from code_intel.chunking.agreement_body import encodable
 from code_intel.chunking.decode import decode
 from code_intel.errors import NotFoundError, StorageError
+from code_intel.index.reading import read_plain
 from code_intel.learned.claims import unite, when
 from code_intel.learned.folder import NOW, Folder
 from code_intel.records import Agreement
@@ -157,7 +158,7 @@ def load(path: Path, before: Entry | None = None) -> Entry:
             return Entry(path, None, "", "invalid", "It is not a regular file.")
         if facts.st_size > MAX_BYTES:
             return Entry(path, None, "", "invalid", "It is larger than 1 MiB.")
-        data = path.read_bytes()
+        data = read_plain(path)
     except OSError as error:
         return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
     if before and before.raw == hashlib.sha256(data).hexdigest():
@@ -270,7 +271,7 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
 def _is_stale(entry: Entry) -> bool:
     """Whether a file says something else by now, or several must be asked."""
     try:
-        return hashlib.sha256(entry.path.read_bytes()).hexdigest() != entry.raw
+        return hashlib.sha256(read_plain(entry.path)).hexdigest() != entry.raw
     except OSError:
         return True
 
@@ -291,7 +292,7 @@ def _file(
     agreement = _with_old_keys(agreement, entry.agreement)
     if not entry.also and canonical(entry.agreement) == agreement:
         return path, None
-    old = path.read_bytes()
+    old = read_plain(path)
     data = _readable(agreement, notes_in(old))
     return path, data if data != old else None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from code_intel import git
 from code_intel.config import Settings
+from code_intel.index.reading import read_plain
 
 
 def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:
@@ -79,7 +80,7 @@ def _blobs(folder: Path, commit: str, below: str) -> frozenset[str]:
 
 def _is_held(path: Path, blobs: frozenset[str]) -> bool:
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
     except OSError:
         return False
     length = len(next(iter(blobs), ""))

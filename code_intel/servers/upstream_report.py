@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.index.reading import read_plain
 from code_intel.records import UpstreamStatus
 from code_intel.tools.halves import status_data
 
@@ -64,7 +65,7 @@ def running(state: Path) -> Iterator[Told]:
         if not pid.isdecimal() or not _is_held(file.with_suffix(".lock")):
             continue
         with suppress(OSError, ValueError):
-            yield Told(int(pid), json.loads(file.read_text(encoding="utf-8")))
+            yield Told(int(pid), json.loads(read_plain(file)))
 
 
 def _sweep(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from code_intel.embedding.lazy import OFF
 from code_intel.errors import CodeIntelError
+from code_intel.index.reading import read_document
 from code_intel.index.report import SyncReport
 from code_intel.index.sync import sync_document
 from code_intel.index.walk import locate
@@ -97,7 +98,7 @@ def freshen(desk: Desk, files: Iterable[str], *, exactly: bool = False) -> None:
             )
             if same and known and exactly:
                 same = (
-                    hashlib.sha256((config.folder / file).read_bytes()).hexdigest() == known.digest
+                    hashlib.sha256(read_document(config.folder, file)).hexdigest() == known.digest
                 )
         except OSError:
             same = known is None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
+from code_intel.index.reading import read_document
 from code_intel.learned.agreements import Key, make_key
 from code_intel.learned.aliases import is_strained
 from code_intel.learned.definitions import facts_of
@@ -125,7 +126,7 @@ def _definitions(desk: Desk, symbol: str) -> list[Definition]:
     """Return the definitions in files that can be read; an index behind a lost disk knows others."""
     found = desk.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
     folder = desk.forest.config.folder
-    return [definition for definition in found if _is_readable(folder / definition.file)]
+    return [definition for definition in found if _is_readable(folder, definition.file)]
 
 
 def _matching_files(
@@ -158,20 +159,20 @@ def _still_matches(found: Standing, definitions: Sequence[Definition], file: str
 
 
 def _is_ours(root: Path, file: str) -> bool:
-    """Whether an agreement's file exists in the project; a merged one may name any path."""
+    """Whether an agreement's file can be read in the project; a merged one may name any path."""
     try:
-        return bool(file) and _is_readable(root / confined(root, file))
+        return bool(file) and _is_readable(root, confined(root, file))
     except UsageError:
         return False
 
 
-def _is_readable(path: Path) -> bool:
-    """Whether a file can be read now; what cannot be read proves nothing."""
+def _is_readable(folder: Path, name: str) -> bool:
+    """Whether a file can be read now. An unreadable file proves nothing."""
     try:
-        with path.open("rb"):
-            return True
-    except OSError:
+        read_document(folder, name, 0)
+    except (OSError, ValueError):
         return False
+    return True
 
 
 def _is_doubted(standing: Standing, session: Session | None) -> bool:

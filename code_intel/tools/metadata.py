@@ -5,6 +5,7 @@ that are not ours, an agreement's above all, are kept.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from code_intel import durable
 from code_intel.chunking import front_matter_in_place as front_matter
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.index.corpus import LARGEST
+from code_intel.index.reading import read_resolved
 from code_intel.learned import agreements
 from code_intel.tools.documents import locate
 from code_intel.tools.shelf import Shelf
@@ -183,7 +185,7 @@ def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, upd
 
 def _read(real: Path, name: str) -> bytes:
     try:
-        data = real.read_bytes()
+        data, _ = read_resolved(os.path.realpath(real))
     except FileNotFoundError:
         raise NotFoundError(
             f"{name} is not there.", code="read_failed", details={"field": "path"}

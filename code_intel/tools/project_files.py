@@ -1,8 +1,10 @@
 """Files that a caller names: which exist, which had changed before a session began."""
 
 import hashlib
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +13,17 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.grep import confined
 from code_intel.git import changed_from, committed_since, dirty_files
+from code_intel.index.corpus import LARGEST
+from code_intel.index.reading import read_inside, stat_inside
 from code_intel.session.journal import MOST_BASELINE
 from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 from code_intel.spelling import same_name
 
+MAX_BASELINE_BYTES = 64 << 20
+"""Bytes of changed files that are read when a session starts."""
+_STAT = "stat:"
+"""Prefix of a fingerprint that was made without reading the file."""
 Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
 
 
@@ -44,12 +52,17 @@ def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
 
 
 def baseline(root: Path) -> dict[str, str]:
-    """Return the content hashes of the files that differ from HEAD now, empty for those that are gone.
+    """Return a fingerprint of each file that differs from HEAD now, {} where git cannot tell.
 
-    {} where git cannot tell. What a session did not change itself is no success of its own.
+    A session gets no credit for a change that was there before it. Tracked files are hashed, up to
+    `MAX_BASELINE_BYTES` in total. Untracked files are not read.
     """
-    dirty = (dirty_files(root) or ())[:MOST_BASELINE]
-    return {file: digest_of(root / file) for file in dirty}
+    found, left = {}, MAX_BASELINE_BYTES
+    for file, tracked in islice((dirty_files(root) or {}).items(), MOST_BASELINE):
+        state = stat_inside(root, file) if tracked else None
+        left -= min(state.st_size, LARGEST) if state else 0
+        found[file] = fingerprint(root, file, hashed=tracked and left >= 0)
+    return found
 
 
 def changed_in(root: Path, session: Session) -> bool | None:
@@ -61,13 +74,11 @@ def changed_in(root: Path, session: Session) -> bool | None:
     if dirty is None:
         return None
     before = session.baseline
-    if any(digest_of(root / file) != before.get(file) for file in dirty):
+    if any(not _is_unchanged(root, file, before) for file in dirty):
         return True
     # What was changed before the session and is committed as it was then is no work of the session's.
     moved = [
-        file
-        for file in explored
-        if file not in dirty and (file not in before or digest_of(root / file) != before[file])
+        file for file in explored if file not in dirty and not _is_unchanged(root, file, before)
     ]
     return bool(moved) and committed_since(root, session.started_at, moved)
 
@@ -82,15 +93,26 @@ def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[st
     changed = changed_from(root, session.commit, sorted(files)) or {}
     before = session.baseline
     return {
-        file: content
-        for file, content in changed.items()
-        if file not in before or digest_of(root / file) != before[file]
+        file: content for file, content in changed.items() if not _is_unchanged(root, file, before)
     }
 
 
-def digest_of(path: Path) -> str:
-    """Return the hex SHA-256 of a file, empty when it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
+    """Whether a file has the fingerprint that it had when the session began."""
+    mark = before.get(file)
+    return mark is not None and mark == fingerprint(root, file, hashed=not mark.startswith(_STAT))
+
+
+def fingerprint(root: Path, file: str, *, hashed: bool) -> str:
+    """Return a text that differs after a file has changed; empty if there is no such file.
+
+    It is the SHA-256 of a regular file of at most 1 MiB if `hashed`. Otherwise it is the size and the
+    times of the file or link, which costs no read. A link is never followed.
+    """
+    state = stat_inside(root, file)
+    if state is None:
         return ""
+    if hashed and stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST:
+        with suppress(OSError, ValueError):
+            return hashlib.sha256(read_inside(root, file)).hexdigest()
+    return f"{_STAT}{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}"

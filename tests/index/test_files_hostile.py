@@ -11,8 +11,9 @@ import pytest
 from code_intel.forest.search import search
 from code_intel.index.corpus import LARGEST
 from code_intel.index.doctor import examine
+from code_intel.index.reading import read_resolved
 from code_intel.index.store import Store
-from code_intel.index.sync import read, sync
+from code_intel.index.sync import sync
 from code_intel.records import Hit
 from code_intel.tools.answers import hits_text
 from index.samples import chunks_of, symbols_of
@@ -105,7 +106,7 @@ def test_a_file_that_grows_over_the_limit_while_it_is_read_is_cut_off_and_skippe
     sync(store, place)
     with path.open("ab") as file:
         file.write(b"yy")
-    assert len(read(str(path))[0]) == LARGEST + 1
+    assert len(read_resolved(str(path))[0]) == LARGEST + 1
     assert sync(store, place).skipped == {"grows.py": "larger than 1 MiB"}
     assert store.documents() == []
 
@@ -209,12 +210,12 @@ def test_a_file_is_read_as_it_was_at_one_moment_or_not_at_all(tmp_path: Path) ->
     with rewriting(path):
         while read_whole + refused < 300:
             try:
-                data, info = read(str(path))
+                data, info = read_resolved(str(path))
             except OSError as error:
                 refused += error.strerror == "it changed while it was read"
             else:
                 read_whole += len(data) == info.st_size
-    assert read(str(path))[0] == path.read_bytes()
+    assert read_resolved(str(path))[0] == path.read_bytes()
 
 
 def test_what_changes_while_it_is_read_keeps_its_last_state_and_is_tried_again(

@@ -1,14 +1,17 @@
 """Whether a session has changed what it explored, as far as git can tell."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from code_intel.git import head
+from code_intel.index.corpus import LARGEST
 from code_intel.session import journal
 from code_intel.session.heads import place_of
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
-from code_intel.tools.project_files import baseline, changed_in
+from code_intel.tools.project_files import baseline, changed_in, written_since
 from served import git
 
 FILE, OTHER = "door.py", "window.py"
@@ -39,7 +42,7 @@ def begin(root: Path) -> Session:
     """Start a session that explores the one file."""
     place = place_of(root, root.parent / "sessions", root.parent / "state")
     started = journal.create(place, Intent.MODIFY, "q", baseline=baseline(root))
-    return started.session._replace(explored_files=(FILE,))
+    return started.session._replace(explored_files=(FILE,), commit=head(root))
 
 
 def test_what_was_edited_is_changed_committed_or_not(root: Path) -> None:
@@ -89,3 +92,47 @@ def test_what_is_new_is_changed_and_what_was_gone_before_is_not(root: Path) -> N
 def test_without_git_nothing_is_known(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("a = 1\n", encoding="utf-8")
     assert changed_in(tmp_path, begin(tmp_path)) is None
+
+
+def test_an_untracked_file_is_told_by_its_state_and_its_change_is_seen(root: Path) -> None:
+    new = "new.py"
+    edit(root, "1", new)
+    session = begin(root)._replace(explored_files=(new,))
+    assert session.baseline[new].startswith("stat:")
+    assert changed_in(root, session) is False
+    edit(root, "2", new)
+    assert changed_in(root, session) is True
+
+
+def test_an_untracked_file_that_is_only_committed_is_no_work_of_the_session(root: Path) -> None:
+    new = "new.py"
+    edit(root, "1", new)
+    session = begin(root)._replace(explored_files=(new,))
+    git(root, "add", new)
+    git(root, "commit", "-qm", "Keep it")
+    assert changed_in(root, session) is False
+    assert written_since(root, session, [new]) == {}
+    edit(root, "2", new)
+    assert written_since(root, session, [new]) == {new: b""}
+
+
+def test_a_large_tracked_file_is_told_by_its_state(root: Path) -> None:
+    os.truncate(root / FILE, LARGEST + 1)
+    session = begin(root)
+    assert session.baseline[FILE].startswith("stat:")
+    assert changed_in(root, session) is False
+    edit(root, "2")
+    assert changed_in(root, session) is True
+
+
+def test_what_exceeds_the_total_is_told_by_its_state(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.tools.project_files.MAX_BASELINE_BYTES", 40)
+    edit(root, "2")
+    edit(root, "2", OTHER)
+    session = begin(root)._replace(explored_files=(FILE, OTHER))
+    assert [mark.startswith("stat:") for mark in session.baseline.values()] == [False, True]
+    assert changed_in(root, session) is False
+    edit(root, "3", OTHER)
+    assert changed_in(root, session) is True
