@@ -2,7 +2,7 @@
 
 Write beside, fsync, rename, fsync the folder (docs/decisions/0006, 0038). Read-modify-write is done under
 `locked`. Databases have SQLite's own journal; everything else that is made, replaced, moved, removed or
-appended to comes through here, which tests/test_writers.py holds. The standard library alone, but for
+appended to comes through here, which ruff and tests/project/test_architecture.py check. The standard library alone, but for
 `locked`: a hook that must answer at once appends to journals.
 """
 

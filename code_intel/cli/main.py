@@ -149,7 +149,7 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         return 130
     except BrokenPipeError:
         # The interpreter would complain when it flushes a pipe that nobody reads.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # noqa: TID251 - the null device
         return 0
     except Exception as error:  # noqa: BLE001 - the boundary
         tell(UnexpectedError(f"{type(error).__name__}: {error}"))

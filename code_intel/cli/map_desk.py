@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory  # noqa: TID251 - outside the project
 
 from code_intel.cli.output import PATIENCE, patience, progress
 from code_intel.config import Settings

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
 from code_intel import durable
 from code_intel.errors import StorageError

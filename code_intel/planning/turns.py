@@ -7,7 +7,7 @@ the plan, which is there for as long as somebody holds it, and ends with who doe
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
 from code_intel import durable
 from code_intel.errors import StorageError

@@ -196,7 +196,7 @@ async def _write(fd: int, data: bytes) -> None:
     left = memoryview(data)
     while left:
         try:
-            left = left[os.write(fd, left) :]
+            left = left[os.write(fd, left) :]  # noqa: TID251 - a pipe
         except BlockingIOError:
             await anyio.wait_writable(fd)
 

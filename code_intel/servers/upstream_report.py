@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
 from code_intel import durable
 from code_intel.errors import StorageError

@@ -16,7 +16,7 @@ def take_stdout() -> BinaryIO:
     try:
         os.dup2(2, 1)
     except OSError:  # started without a stderr
-        elsewhere = os.open(os.devnull, os.O_WRONLY)
+        elsewhere = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
         os.dup2(elsewhere, 1)
         os.close(elsewhere)
     return wire

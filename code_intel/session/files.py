@@ -11,7 +11,7 @@ from code_intel.errors import StorageError
 
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A link leads elsewhere, and whoever opens a pipe waits for its other end."""
-GROW = os.O_RDWR | os.O_APPEND
+GROW = os.O_RDWR | os.O_APPEND  # noqa: TID251 - only `durable` writes
 
 
 def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:

@@ -25,7 +25,7 @@ from code_intel.registry.meaning import Meanings
 from code_intel.registry.records import Command, CommandOptions
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CLIMPT = ROOT / ".agent" / "climpt"
 PROMPTS = sorted(path.relative_to(CLIMPT).as_posix() for path in (CLIMPT / "prompts").rglob("*.md"))
 TOOLS = {tool.name for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)}

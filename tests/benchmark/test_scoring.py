@@ -1,18 +1,13 @@
 """Figures that decisions rest on, against values worked out by hand."""
 
-import json
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.code_search import Way, measure, parsed, ways_of
-from benchmarks.labels import repositories
-from benchmarks.quality_tables import groups, show, show_ablation, show_paired
+from benchmarks.quality_tables import groups
 from benchmarks.scoring import Difference, Score, bootstrap, gained, lost_in, ndcg
-from code_intel.forest.signals import RANKING
 
 SECOND = 1 / math.log2(3)
 """What a file is worth in the second place."""
@@ -100,75 +95,3 @@ def test_halves_are_told_apart_by_the_manifest_and_only_where_it_speaks() -> Non
         "not tuned on": ["read"],
     }
     assert groups(scores, {})["half"] == {}
-
-
-def test_one_index_is_asked_in_every_way_and_the_tables_say_how_each_went(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sources = tmp_path / "sources"
-    (sources / "shop" / "src").mkdir(parents=True)
-    (sources / "shop" / "src" / "cart.py").write_text(
-        '"""Sums a basket."""\n\ndef total(basket):\n    return sum(basket)\n', encoding="utf-8"
-    )
-    (sources / "shop" / "src" / "mail.py").write_text(
-        '"""Sends letters, never a total."""\n\ndef send(letter):\n    print(letter)\n',
-        encoding="utf-8",
-    )
-    data = tmp_path / "shop.jsonl"
-    data.write_text(
-        "".join(
-            json.dumps(
-                {"repo": "shop", "query": query, "category": kind, "relevant": [{"path": path}]}
-            )
-            + "\n"
-            for query, kind, path in (
-                ("total", "symbol", "src/cart.py"),
-                ("sends letters", "semantic", "src/mail.py"),
-            )
-        ),
-        encoding="utf-8",
-    )
-    manifest = {"shop": {"root": "src", "tuned": False}}
-    (shop,) = repositories(data, manifest, sources, "root")
-    none = Way("nothing left", vectors=False, without=frozenset({"words", "coverage", "names"}))
-    ways = [Way("whole", vectors=False), none]
-    built, scores = measure(shop.name, shop.folder, shop.prefix, shop.questions, None, None, ways)
-    assert (built.files, [each.way for each in scores]) == (2, ["whole", "nothing left"] * 2)
-    whole, rest = ([each for each in scores if each.way == way.name] for way in ways)
-    assert [each.ndcg for each in whole] == [1.0, 1.0]
-    assert [each.ndcg for each in rest] == [1.0, 0.0]
-
-    tuned = {shop.name: shop.tuned}
-    report = show([built], whole, tuned, "shop")
-    assert (report["ndcg10"], report["by_half"]) == (1.0, {"not tuned on": 1.0})
-    assert show_paired(whole, rest)["gained"]["ALL"]["mean"] == 0.5
-    ablation = show_ablation(whole, {"words": rest}, tuned)["words"]
-    assert ablation["by"] == {"semantic": -1.0, "symbol": 0.0, "not tuned on": -0.5}
-    printed = capsys.readouterr().out
-    assert "words          -0.5000  [-1.0000, +0.0000]" in printed
-
-
-def test_each_row_of_the_ranking_is_left_out_in_turn_beside_those_left_out_throughout() -> None:
-    ways = ways_of(parsed(["--ablation", "--paired", "--without", "test"]))
-    assert [(way.vectors, sorted(way.without)) for way in ways["whole"]] == [(True, ["test"])]
-    assert [(way.vectors, sorted(way.without)) for way in ways["words"]] == [(False, ["test"])]
-    assert [(way.name, sorted(way.without)) for way in ways["ablation"]] == [
-        (signal.name, sorted({signal.name, "test"})) for signal in RANKING if signal.name != "test"
-    ]
-    assert [len(group) for group in ways_of(parsed([])).values()] == [1, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--without", "luck"], "'luck' (choose from"),
-        (["--data", "mine.jsonl"], "--sources is missing"),
-        (["--data", "mine.jsonl", "--sources", "."], "there is no mine.manifest.json"),
-    ],
-)
-def test_what_the_benchmark_cannot_do_is_said_before_it_starts(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        parsed(arguments)
-    assert said in capsys.readouterr().err

@@ -29,7 +29,7 @@ from code_intel.tools import command_execute, command_search
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
 from standing import stand
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "command-registry.md").read_text(encoding="utf-8")
 FILES = re.findall(r"^<!-- file (\S+) -->\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 SHOWN = re.findall(

@@ -10,7 +10,7 @@ import pytest
 from code_intel.cli.clients import ALL, CLIENTS
 from projects import BIN, SHOP
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "setup.sh"
 NEVER = ("sudo", "su", "wget", "curl", "npm", "apt-get", "brew")
 """Programs that a set-up has no business with."""
@@ -246,8 +246,8 @@ WORKERS = "-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0"
         ("tests/session tests/cli", WORKERS),
         ("-x -q --durations=9", WORKERS),
         ("tests/session -k quote", ""),
-        ("tests/test_setup.py", ""),
-        ("tests/test_setup.py::test_x[a]", ""),
+        ("tests/project/test_setup.py", ""),
+        ("tests/project/test_setup.py::test_x[a]", ""),
         ("-n 3", ""),
         ("-n0", ""),
         ("-p no:xdist", ""),

@@ -7,7 +7,7 @@ from code_intel.config import load_settings
 from code_intel.index.facade import Index
 from code_intel.learned.standings import standings
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_symbols_of_our_own_agreements_are_defined(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from benchmarks.plan_search import (
     indexed,
     searching,
 )
-from benchmarks.plan_tables import Outcome, complete, gains, recall, show_plans
+from benchmarks.plan_tables import Outcome, complete, gains, recall
 from benchmarks.scoring import area, ndcg
 from code_intel.planning.patterns import compiled
 
@@ -78,19 +78,6 @@ def test_the_area_is_how_often_a_good_answer_scores_higher() -> None:
     assert area([], [0.9]) is None
 
 
-def test_parts_without_questions_are_left_out_and_costs_are_means(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    report = show_plans([outcome("x", "a", scores=(0.2, 0.8)), outcome("a", "a")], "label")
-    alone = report[ALONE]
-    assert alone["parts"]["first search: nothing"]["n"] == 1
-    assert alone["parts"]["refined"]["n"] == 1
-    assert "Japanese" not in alone["parts"]
-    assert alone["cost"]["iterations"] == 1.5
-    assert [band["n"] for band in alone["scores"]["bands"]] == [1, 1]
-    assert "label" in capsys.readouterr().out
-
-
 @pytest.mark.anyio
 async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path: Path) -> None:
     (tmp_path / "cart.py").write_text("def total(basket):\n    return sum(basket)\n")
@@ -124,17 +111,3 @@ def test_every_question_of_ours_has_expectations_that_can_be_used() -> None:
         assert wanted.keywords
         for at, pattern in enumerate(wanted.patterns):
             compiled(pattern, f"expectedResults.contentPatterns[{at}]")
-
-
-def test_without_a_file_nothing_is_expected(tmp_path: Path) -> None:
-    assert expectations(tmp_path / "none.jsonl") == {}
-
-
-def test_plain_expectations_are_words_that_anybody_may_guess(tmp_path: Path) -> None:
-    rows = [
-        {"repo": "r", "id": "a", "keywords": ["retry", "MaxRetries", "e.g"], "patterns": ["def x"]},
-        {"repo": "r", "id": "b", "keywords": ["Only"], "patterns": []},
-    ]
-    file = tmp_path / "expect.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    assert expectations(file, plain=True) == {("r", "a"): Wanted(("retry",))}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.map_labels import FOLDER, chosen, joined, labels_from, sets_from
+from benchmarks.map_labels import FOLDER, joined, labels_from, sets_from
 
 FILES = sorted(FOLDER.glob("*.json"))
 
@@ -34,13 +34,6 @@ def test_a_set_asks_each_question_once_and_names_agreements_that_it_has(file: Pa
 def test_evidence_is_there_in_both_languages(file: Path) -> None:
     for row in raw(file)["store"]:
         assert row["code_evidence"].isascii() != row["other_evidence"].isascii(), row["id"]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_row_has_a_line_of_its_own(file: Path) -> None:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line.rstrip(",")) for line in lines if line.startswith("  {")]
-    assert rows == [*raw(file)["store"], *raw(file)["queries"]]
 
 
 def test_together_they_have_enough_agreements_and_unrelated_questions() -> None:
@@ -85,19 +78,3 @@ def test_sets_joined_keep_their_questions_with_their_agreements() -> None:
         if place >= 0
     ]
     assert [place < 0 for place in whole.near] == [kind == "unrelated" for kind in whole.kinds]
-
-
-def test_a_choice_of_questions_is_asked_of_the_whole_map() -> None:
-    labels = labels_from(FILES[0])
-    some = chosen(labels, [7, 2])
-    assert some.agreements == labels.agreements
-    assert some.queries == [labels.queries[2], labels.queries[7]]
-    assert some.expected == [labels.expected[2], labels.expected[7]]
-
-
-def test_the_other_evidence_is_the_other_one() -> None:
-    one, other = labels_from(FILES[0]), labels_from(FILES[0], other_evidence=True)
-    assert one.queries == other.queries
-    for a, b in zip(one.agreements, other.agreements, strict=True):
-        assert a.nl_term == b.nl_term
-        assert a.evidence != b.evidence

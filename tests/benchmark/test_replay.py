@@ -5,18 +5,16 @@ import random
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmarks.labels import OWN as SEARCHED
 from benchmarks.labels import Repository
-from benchmarks.replay import OWN, Question, again, asked, connected, make, needs_of, parsed, teach
-from benchmarks.replay_plot import panels, plot, sequence
+from benchmarks.replay import OWN, Question, again, asked, connected, make, needs_of, teach
 from benchmarks.replay_sessions import Cost, Need, Reply, files_of, read_until, same_symbol
 from benchmarks.replay_tables import Asked, show, summary
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
 MISS = Reply("", "", "", 0.3, (), Cost(1, 100, 4.0, found=True), Cost(1, 100, 4.0, found=True))
 HIT = Reply("READY", "right", "a", 0.9, (), Cost(1, 20, 1.0, found=True), Cost(1, 20, 1.0, found=True))  # fmt: skip
@@ -122,46 +120,6 @@ def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> 
     assert found["to_ready"] == {"calls": 1, "tokens": 20, "milliseconds": 1}
     assert found["alone_to_ready"]["tokens"] == 200
     assert (found["finds"], found["forest_finds"]) == (0.8, 1.0)
-
-
-def test_figures_of_nothing_are_nothing() -> None:
-    found = summary([])
-    assert (found["share_answered"], found["share_wrong"]) == (0.0, 0.0)
-
-
-def test_repositories_take_turns_in_the_drawing_and_passes_follow_each_other() -> None:
-    rows = [row(HIT, turn=3), row(HIT), row(MISS), row(WRONG, repo="s")]
-    assert [(each.turn, each.repo) for each in sequence(rows)] == [
-        (2, "r"), (2, "s"), (2, "r"), (3, "r"),
-    ]  # fmt: skip
-
-
-def test_the_drawing_adds_up_what_came_so_far() -> None:
-    rows = [row(HIT), row(WRONG, "unrelated"), row(MISS), row(WRONG)]
-    (_, (answered, wrong)), (_, (saved, ready)) = panels(rows)
-    assert answered.name == "answered, and right"
-    assert answered.values == pytest.approx([1, 1, 1 / 2, 1 / 3])
-    assert wrong.values == pytest.approx([0, 1 / 2, 1 / 3, 2 / 4])
-    assert saved.values == [80, 80, 80, 50]
-    assert ready.values == [180, 180, 280, 250]
-    drawing = ET.fromstring(plot(rows))  # noqa: S314 - our own drawing
-    assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--data", "mine.jsonl"], "--sources is missing"),
-        (["--data", "mine.jsonl", "--sources", "."], "there is no mine.manifest.json"),
-        (["--passes", "4"], "invalid choice"),
-    ],
-)
-def test_what_cannot_be_replayed_is_said_before_it_starts(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        parsed(arguments)
-    assert said in capsys.readouterr().err
 
 
 @pytest.mark.anyio

@@ -11,7 +11,7 @@ from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = ("CODE_INTEL_ROOT", "CODE_INTEL_BIN", "CODE_INTEL_VENV", "CODE_INTEL_QUESTION")
 """Beside those of the settings."""
 

@@ -23,7 +23,7 @@ from code_intel.tools.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.search_forest import search_forest
 from served import make_project, settings_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plans.md").read_text(encoding="utf-8")
 PARTS = ("code_intel/session", "tests/session", "docs/phases.md", "docs/agreements.md")
 NAMES = (

@@ -1,19 +1,15 @@
 """What scores of the map are worth: shares, intervals, calibration, over made-up scores."""
 
-import math
-from xml.etree import ElementTree as ET
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.map_asking import aliased, asked, filled, fillers, quotes, with_aliases
+from benchmarks.map_asking import aliased, asked, filled, fillers, quotes
 from benchmarks.map_judging import (
     Judged,
     best_within,
     binned,
-    curve,
     error,
     interval,
     judged,
@@ -22,11 +18,7 @@ from benchmarks.map_judging import (
     reliability,
     shares,
 )
-from benchmarks.map_labels import FOLDER, Labels, chosen, labels_from, sets_from
-from benchmarks.map_plot import svg
-from benchmarks.map_recall import basics, grown, of_one_agreement
-from benchmarks.map_tables import show_aliases
-from code_intel.learned.recall import Card
+from benchmarks.map_labels import FOLDER, Labels, labels_from, sets_from
 from code_intel.records import Agreement
 from doubles import HashEmbedder
 
@@ -108,14 +100,6 @@ def test_questions_of_one_agreement_weigh_as_one() -> None:
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
-def test_bins_hold_every_question_in_order_of_score(value: list[float]) -> None:
-    scores = np.array(value)
-    rows = binned(scores, scores.round(), np.ones(len(scores)))
-    assert sum(row.questions for row in rows) == pytest.approx(len(value))
-    assert [row.score for row in rows] == sorted(row.score for row in rows)
-
-
 def test_bins_are_of_equal_mass_and_equal_scores_share_one() -> None:
     scores = np.array([0.1] * 30 + np.linspace(0.2, 0.9, 70).tolist())
     rows = binned(scores, np.zeros(100), np.ones(100))
@@ -138,15 +122,6 @@ def test_a_score_that_means_what_it_says_has_no_more_error_than_chance() -> None
 def test_the_error_is_the_mean_distance_of_score_and_share() -> None:
     rows = binned(np.array([0.2, 0.8]), np.array([0.0, 0.0]), np.ones(2))
     assert error(rows) == pytest.approx(0.5)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40))
-def test_a_higher_threshold_never_takes_more(rows: list[tuple[float, bool]]) -> None:
-    value, right = zip(*rows, strict=True)
-    points = curve(made(list(value), list(right)), [0.2, 0.4, 0.6, 0.8])
-    for name in ("hit", "wrong"):
-        taken = [point[name] for point in points]
-        assert taken == sorted(taken, reverse=True)
 
 
 def test_the_best_point_stays_within_its_bounds() -> None:
@@ -191,50 +166,3 @@ def test_an_alias_is_a_question_that_a_session_would_name_its_feature_by() -> No
         assert rows
         assert {own.expected[row] for row in rows} == {place}
         assert not {own.kinds[row] for row in rows} & {"sentence", "request"}
-
-
-def test_cards_are_given_aliases_by_place() -> None:
-    plain, once, twice = with_aliases(
-        [Card(CART), Card(LOGIN), Card(CART)], {1: "サインイン", 2: "買い物かご"}, certain=[2]
-    )
-    assert plain == Card(CART)
-    assert (once.agreement.aliases, once.aliases_certain) == (("サインイン",), frozenset())
-    assert twice.aliases_certain == {"買い物かご"}
-
-
-def test_every_question_is_asked_of_every_card() -> None:
-    scores = asked(LABELS, HashEmbedder(), [Card(LOGIN), Card(CART), Card(LOGIN)])
-    assert scores.shape == (4, 3)
-    assert (scores[:, 0] == scores[:, 2]).all()
-
-
-def test_the_figures_are_drawn_as_valid_svg() -> None:
-    found = judged(LABELS, SCORES)
-    drawn = svg({"<shop>": curve(found, [0.1, 0.5, 0.9])}, {"<shop>": reliability(found)})
-    root = ET.fromstring(drawn)  # noqa: S314 - our own text
-    assert len(root.findall(".//{*}polyline")) == 3
-    assert "<shop>" in "".join(root.itertext())
-
-
-def test_every_table_is_printed_of_two_sets(capsys: pytest.CaptureFixture[str]) -> None:
-    sets = {"shop": LABELS, "stand": LABELS}
-    model = HashEmbedder()
-    plain = asked(LABELS, model)
-    report = basics({name: judged(labels, plain) for name, labels in sets.items()}, None)
-    assert list(report["at"][0.7]) == ["shop", "stand", "all"]
-    assert of_one_agreement(sets, model) == {"shop": 0, "stand": 0}
-    sizes = grown(sets, sets, [0, 4], model)
-    assert sizes[0]["0.7"]["near_miss"].questions == 2
-    show_aliases(list(aliased(LABELS, model, plain, 2)))
-    printed = capsys.readouterr().out
-    for title in ("hits by kind", "threshold", "calibration", "maps of one", "filled up", "alias"):
-        assert title in printed
-
-
-def test_a_set_may_lack_near_misses_and_unrelated_questions(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    answerable = chosen(LABELS, [0, 1])
-    unrelated = of_one_agreement({"stand": answerable}, HashEmbedder())
-    assert math.isnan(unrelated["stand"])
-    assert capsys.readouterr().out.split()[-3:] == ["nan"] * 3

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.fetch_sources import CLIENTS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / "benchmarks" / "data" / "code_search_own.jsonl"
 OTHERS = OWN.with_name("code_search_others.jsonl")
 JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
