@@ -1,4 +1,4 @@
-"""How the process of a server ends: at once, and with the programs it has started."""
+"""Exit the process of a server at once, together with the programs it has started."""
 
 import os
 from typing import NoReturn
@@ -7,7 +7,7 @@ from code_intel import git, processes
 
 
 def leave(code: int) -> NoReturn:
-    """End the process; worker threads are abandoned, whatever they are doing."""
+    """Exit the process and its programs; running worker threads are abandoned."""
     git.kill_all()
     processes.kill_all()
     os._exit(code)

@@ -1,7 +1,7 @@
-"""HTTP connections with bounds: uvicorn waits for a request for ever, and accepts everybody.
+"""Limit HTTP connections: uvicorn accepts every client and waits forever for a request.
 
-A connection beyond the limit is refused, and one whose request does not arrive is closed. What is
-being answered may take its time.
+A connection above the limit is refused, and one whose request does not arrive in time is closed.
+There is no deadline for the answer.
 """
 
 import asyncio
@@ -15,52 +15,52 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from code_intel.servers.http_limits import Limits
 
 
-class BoundedProtocol(H11Protocol):
-    """One connection; `bounded` says within what bounds."""
+class LimitedProtocol(H11Protocol):
+    """One connection; `limited_protocol` sets its limits."""
 
     limits: ClassVar[Limits] = Limits()
     _timer: asyncio.TimerHandle | None = None
-    _awaiting: Any = None
+    _timed_state: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[explicit-override, override]  # as uvicorn
-        """Take a connection, or refuse it."""
+        """Accept a connection, or refuse it."""
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
-        self._watch()
+        self._update_timer()
 
     def data_received(self, data: bytes) -> None:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        """Read on."""
+        """Read more of a request."""
         super().data_received(data)
-        self._watch()
+        self._update_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:  # type: ignore[explicit-override]  # as above
         """Forget the connection."""
-        self._stop()
+        self._cancel_timer()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # type: ignore[explicit-override]  # as above
-        """Answer what is no HTTP; without exactly one Host it is refused like a foreign one."""
+        """Answer malformed HTTP; a missing or second Host gets the status of a foreign one."""
         del msg
-        foreign = "Host:" in str(sys.exception())
-        self._refuse(HTTPStatus.FORBIDDEN if foreign else HTTPStatus.BAD_REQUEST)
+        bad_host = "Host:" in str(sys.exception())
+        self._refuse(HTTPStatus.FORBIDDEN if bad_host else HTTPStatus.BAD_REQUEST)
 
-    def _watch(self) -> None:
-        """Start or stop the clock when the client has got further."""
+    def _update_timer(self) -> None:
+        """Start or stop the timer when the state of the request has changed."""
         state = self.conn.their_state
-        if state is self._awaiting:
+        if state is self._timed_state:
             return
-        self._stop()
-        self._awaiting = state
+        self._cancel_timer()
+        self._timed_state = state
         seconds = {
             h11.IDLE: self.limits.head_seconds,
-            h11.SEND_BODY: self.limits.body_seconds
-            + self.limits.drain_seconds,  # `Guard` was first
+            # `RequestGuard` answers first, after `body_seconds`.
+            h11.SEND_BODY: self.limits.body_seconds + self.limits.drain_seconds,
         }.get(state)
         if seconds is not None:
             self._timer = self.loop.call_later(seconds, self._give_up)
 
-    def _stop(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -72,7 +72,7 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer with a status alone and close; where an answer has begun, only close."""
+        """Answer with a status alone and close; if an answer has begun, only close."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             head = h11.Response(
                 status_code=status,
@@ -85,10 +85,10 @@ class BoundedProtocol(H11Protocol):
         self.transport.close()
 
 
-def bounded(within: Limits) -> type[BoundedProtocol]:
-    """Return the protocol with these bounds."""
+def limited_protocol(within: Limits) -> type[LimitedProtocol]:
+    """Return the protocol class with these limits."""
 
-    class Bounded(BoundedProtocol):
+    class Limited(LimitedProtocol):
         limits = within
 
-    return Bounded
+    return Limited

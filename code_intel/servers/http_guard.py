@@ -1,7 +1,7 @@
-"""Who may ask over HTTP: every request passes here first, and what is refused reaches nothing else.
+"""Check every HTTP request before the application sees it.
 
-Host, Origin, token and length are judged on the headers alone, in the order of `CHECKS`; then the body is
-read whole, within its bounds, so that nothing behind meets half a request.
+Host, Origin, token and length are checked on the headers alone, in the order of `CHECKS`. Then the
+body is read whole, within its limits, so that the application never sees half a request.
 """
 
 from collections.abc import Callable
@@ -23,12 +23,12 @@ HEALTH = "/health"
 
 @dataclass(frozen=True)
 class Policy:
-    """What is asked of a request.
+    """The conditions that a request must meet.
 
     Attributes:
-        address: Where it must have been sent.
-        tokens: What it must carry; None: nothing, and only loopback is open.
-        limits: How large and slow it may be.
+        address: The address it must have been sent to.
+        tokens: The tokens it may carry; None if no token is needed, which only loopback allows.
+        limits: Sizes and durations.
     """
 
     address: Address
@@ -45,30 +45,42 @@ class Refusal(NamedTuple):
     hint: str
 
 
-class Asked(NamedTuple):
-    """A request before its body was read."""
+class RequestHead(NamedTuple):
+    """A request before its body is read."""
 
     path: str
     headers: list[tuple[bytes, bytes]]
+    query: bytes = b""
 
     def all(self, name: bytes) -> list[str]:
         """Return every value of a header; names are in lower case."""
         return [value.decode("latin-1") for key, value in self.headers if key == name]
 
+    def size(self) -> int:
+        """Return the bytes of target and headers, with `: ` and the line end of each header."""
+        lines = sum(len(key) + len(value) + 4 for key, value in self.headers)
+        return len(self.path) + len(self.query) + lines
 
+
+HEADERS_TOO_LARGE = Refusal(
+    400, "headers_too_large", "The headers are too large.", "Send shorter headers."
+)
 FOREIGN_HOST = Refusal(
     403,
     "foreign_host",
-    "This is not the host that was asked.",
+    "The Host header does not name this server.",
     "Use the URL that the server printed.",
 )
 FOREIGN_ORIGIN = Refusal(
-    403, "foreign_origin", "Pages of another origin may not ask.", "Ask from outside of a browser."
+    403,
+    "foreign_origin",
+    "Web pages of another origin may not call this server.",
+    "Call it from outside a browser.",
 )
 TOKEN_NEEDED = Refusal(
     401,
     "token_needed",
-    "This server answers those who send one of its tokens.",
+    "This server needs one of its tokens.",
     "Send the header Authorization: Bearer TOKEN.",
 )
 AMBIGUOUS = Refusal(
@@ -78,40 +90,46 @@ TOO_LARGE = Refusal(413, "too_large", "The body is too large.", "Send less in on
 TOO_SLOW = Refusal(408, "too_slow", "The body took too long.", "Send it again, faster.")
 
 
-def check_host(policy: Policy, asked: Asked) -> Refusal | None:
-    """Refuse any Host but one of our own names."""
-    hosts = asked.all(b"host")
+def check_head_size(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse large headers. h11 limits only headers that arrive in more than one read."""
+    return HEADERS_TOO_LARGE if head.size() > policy.limits.head_bytes else None
+
+
+def check_host(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a Host header that does not name this server."""
+    hosts = head.all(b"host")
     return None if len(hosts) == 1 and policy.address.is_ours(hosts[0]) else FOREIGN_HOST
 
 
-def check_origin(policy: Policy, asked: Asked) -> Refusal | None:
-    """Refuse what a page sends that did not come from here; `null` is one."""
-    host = asked.all(b"host")[0]
-    own = all(policy.address.is_own_page(origin, host) for origin in asked.all(b"origin"))
+def check_origin(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a web page of another origin; `null` is one."""
+    host = head.all(b"host")[0]
+    own = all(policy.address.is_own_page(origin, host) for origin in head.all(b"origin"))
     return None if own else FOREIGN_ORIGIN
 
 
-def check_token(policy: Policy, asked: Asked) -> Refusal | None:
-    """Refuse whoever has no token, where there are tokens; who looks after this machine may ask for health."""
-    here = policy.address.is_called_locally(asked.all(b"host")[0])
-    if policy.tokens is None or (asked.path == HEALTH and here):
+def check_token(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a request without a valid token, except a health check from this machine."""
+    local = policy.address.is_called_locally(head.all(b"host")[0])
+    if policy.tokens is None or (head.path == HEALTH and local):
         return None
-    return None if owner_of(policy, asked) else TOKEN_NEEDED
+    return None if owner_of(policy, head) else TOKEN_NEEDED
 
 
-def check_framing(_policy: Policy, asked: Asked) -> Refusal | None:
+def check_framing(_policy: Policy, head: RequestHead) -> Refusal | None:
     """Refuse a body whose end a proxy may see elsewhere than we do."""
-    both = asked.all(b"content-length") and asked.all(b"transfer-encoding")
+    both = head.all(b"content-length") and head.all(b"transfer-encoding")
     return AMBIGUOUS if both else None
 
 
-def check_length(policy: Policy, asked: Asked) -> Refusal | None:
-    """Refuse a body that is said to be too large, before any of it was read."""
-    declared = [value for value in asked.all(b"content-length") if value.isdecimal()]
+def check_length(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a body that is declared too large, before any of it is read."""
+    declared = [value for value in head.all(b"content-length") if value.isdecimal()]
     return TOO_LARGE if any(int(value) > policy.limits.body_bytes for value in declared) else None
 
 
-CHECKS: tuple[Callable[[Policy, Asked], Refusal | None], ...] = (
+CHECKS: tuple[Callable[[Policy, RequestHead], Refusal | None], ...] = (
+    check_head_size,
     check_host,
     check_origin,
     check_token,
@@ -120,30 +138,30 @@ CHECKS: tuple[Callable[[Policy, Asked], Refusal | None], ...] = (
 )
 
 
-def owner_of(policy: Policy, asked: Asked) -> str | None:
-    """Return whose token a request carries."""
-    given = asked.all(b"authorization")
+def owner_of(policy: Policy, head: RequestHead) -> str | None:
+    """Return the owner of the token that a request carries."""
+    given = head.all(b"authorization")
     return policy.tokens.owner(given[0]) if policy.tokens and len(given) == 1 else None
 
 
-class Guard:
-    """The application, for those who may ask."""
+class RequestGuard:
+    """ASGI middleware that passes on only the requests that `policy` allows."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app = app
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        asked = Asked(scope["path"], scope["headers"])
-        refusals = (check(self._policy, asked) for check in CHECKS)
+        """Check one request, and serve it or refuse it."""
+        head = RequestHead(scope["path"], scope["headers"], scope["query_string"])
+        refusals = (check(self._policy, head) for check in CHECKS)
         refusal = next((found for found in refusals if found), None)
         if refusal is not None:
             await _refuse(refusal, scope, receive, send)
             return
         try:
             with anyio.fail_after(self._policy.limits.body_seconds):
-                body = await _body(receive, self._policy.limits.body_bytes)
+                body = await _read_body(receive, self._policy.limits.body_bytes)
         except TimeoutError:
             await _refuse(TOO_SLOW, scope, receive, send)
             return
@@ -151,17 +169,17 @@ class Guard:
             await _refuse(TOO_LARGE, scope, receive, send)
             return
         if body is not None:
-            if owner := owner_of(self._policy, asked):
-                # The SDK lets nobody else use the MCP sessions of this user.
+            if owner := owner_of(self._policy, head):
+                # The SDK gives the MCP sessions of this user to no other user.
                 scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
-            await self._app(scope, _replaying(body, receive), send)
+            await self._app(scope, _replay(body, receive), send)
 
 
-async def _body(receive: Receive, most: int) -> bytes | None:
-    """Read a body; None when the client went away.
+async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
+    """Read a body; None when the client disconnected.
 
     Raises:
-        OverflowError: It is larger than `most` bytes.
+        OverflowError: It is larger than `max_bytes`.
     """
     body = bytearray()
     while True:
@@ -169,13 +187,13 @@ async def _body(receive: Receive, most: int) -> bytes | None:
         if message["type"] != "http.request":
             return None
         body += message.get("body", b"")
-        if len(body) > most:
+        if len(body) > max_bytes:
             raise OverflowError
         if not message.get("more_body", False):
             return bytes(body)
 
 
-def _replaying(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives the whole body first."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -186,7 +204,7 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer; the rest of the body is thrown away, since a client reads no answer while it sends."""
+    """Answer with a refusal; uvicorn then reads and discards the rest of the body."""
     headers = {"WWW-Authenticate": 'Bearer realm="code-intel"'} if refusal is TOKEN_NEEDED else None
     content = {"error": refusal.error, "message": refusal.message, "hint": refusal.hint}
     await JSONResponse(content, refusal.status, headers)(scope, receive, send)

@@ -1,22 +1,23 @@
-"""What an HTTP server takes from strangers before it says no; nothing of theirs grows without bound."""
+"""The limits of an HTTP server, so that no client can make it use unbounded resources."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes, seconds and numbers; docs/http.md has the table.
+    """Bytes, seconds and counts; docs/http.md has the table.
 
     Attributes:
-        head_bytes: Of a request's first line and headers, as far as they have not ended yet.
-        body_bytes: Of a request's body.
-        head_seconds: From the first byte of a request (or the connection) to the end of its headers.
+        head_bytes: Target and headers of a request.
+        body_bytes: Body of a request.
+        head_seconds: From the first byte of a request (or the connection) to the end of its
+            headers.
         body_seconds: From there to the end of its body.
-        drain_seconds: How much longer what is left of a refused body is read and thrown away.
+        drain_seconds: How much longer the rest of a refused body is read and discarded.
         idle_seconds: Until a connection without a request is closed.
-        connections: At once; a stream takes one.
-        sessions: MCP sessions at once; each may hold one stream.
-        session_seconds: Until a session without a request or stream is forgotten.
+        connections: Open at the same time; a stream takes one.
+        sessions: MCP sessions at the same time; each may hold one stream.
+        session_seconds: Until a session without a request or stream ends.
     """
 
     head_bytes: int = 16 << 10

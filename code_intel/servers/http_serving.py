@@ -1,7 +1,7 @@
-"""Run a server over HTTP until it is told to stop (docs/decisions/0019).
+"""Run a server over HTTP until a signal stops it (docs/decisions/0019).
 
-MCP is spoken at /mcp, in both protocol eras, by the SDK's own application; `Guard` stands before it.
-Standard output stays empty; the URL is said on stderr.
+The SDK's own application answers at /mcp, in both protocol eras; `RequestGuard` checks each request
+first. Standard output stays empty; the URL is printed on stderr.
 """
 
 import logging
@@ -24,21 +24,21 @@ from starlette.routing import Route
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
 from code_intel.servers.ending import leave
-from code_intel.servers.http_connections import bounded
-from code_intel.servers.http_guard import HEALTH, Guard, Policy
+from code_intel.servers.http_connections import limited_protocol
+from code_intel.servers.http_guard import HEALTH, Policy, RequestGuard
 from code_intel.servers.protocol import ToolServer
 
-FINISHING = 1
-"""Seconds that calls under way may take to end when the server is stopped."""
-ENDING = 1.5
-"""Seconds until a server that was stopped is gone, whatever it does."""
-HEALTH_SECONDS = 2.0
-EXITS = {signal.SIGINT: 130}
-"""Exit codes by signal; having been asked to stop is no failure."""
+GRACEFUL_TIMEOUT_S = 1
+"""How long running calls may take to end after a signal."""
+SHUTDOWN_TIMEOUT_S = 1.5
+"""How long after a signal the process exits in any case."""
+HEALTH_TIMEOUT_S = 2.0
+EXIT_CODES = {signal.SIGINT: 130}
+"""Exit codes by signal, else 0: a requested stop is not a failure."""
 
 
-class Stoppable(uvicorn.Server):
-    """uvicorn, which ends on a signal but does not die of it: what is behind must be closed as well."""
+class StoppableServer(uvicorn.Server):
+    """A uvicorn server that returns after a signal, so that the caller can close everything."""
 
     code = 0
 
@@ -48,25 +48,25 @@ class Stoppable(uvicorn.Server):
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # type: ignore[explicit-override]  # as above
-        """Stop, within `ENDING` seconds; at once when told twice."""
-        self.code = EXITS.get(signal.Signals(sig), 0)
+        """Stop within `SHUTDOWN_TIMEOUT_S`; at once on a second signal."""
+        self.code = EXIT_CODES.get(signal.Signals(sig), 0)
         if self.should_exit:
             leave(self.code)
-        # What a call cancelled now still says is no news, and what hangs is given up: all is on disk.
+        # Cancelled calls would log errors. Calls that hang are abandoned: all writes are durable.
         logging.disable()
-        last = threading.Timer(ENDING, leave, (self.code,))
-        last.daemon = True
-        last.start()
+        deadline = threading.Timer(SHUTDOWN_TIMEOUT_S, leave, (self.code,))
+        deadline.daemon = True
+        deadline.start()
         super().handle_exit(sig, frame)
 
 
 def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
-    """Serve whoever may ask, until SIGTERM (exit code 0) or SIGINT (130); never returns."""
+    """Serve until SIGTERM (exit code 0) or SIGINT (130); never returns."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    for strangers in ("mcp", "uvicorn"):  # who write a line whenever a client does wrong
-        logging.getLogger(strangers).setLevel(logging.ERROR)
+    for library in ("mcp", "uvicorn"):  # they log every mistake of a client
+        logging.getLogger(library).setLevel(logging.ERROR)
     needs = "; every request needs a token" if policy.tokens else ""
-    print(f"{program}: serving {policy.address.url}{needs}", file=sys.stderr, flush=True)  # noqa: T201 - the one thing it says
+    print(f"{program}: serving {policy.address.url}{needs}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
     web = web_server(server, policy)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, web.handle_exit)
@@ -81,26 +81,26 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
 
 
 async def run(server: ToolServer, web: uvicorn.Server, policy: Policy) -> None:
-    """Serve until `web.should_exit`; the server's own background runs once, whoever comes and goes."""
+    """Serve until `web.should_exit`; the background work of `server` runs once for all clients."""
     with policy.address.socket:
         async with server.session_manager.run():
             await web.serve(sockets=[policy.address.socket])
 
 
-def web_server(server: ToolServer, policy: Policy) -> Stoppable:
-    """Return the web server of an MCP server; it listens already, and answers once it runs."""
+def web_server(server: ToolServer, policy: Policy) -> StoppableServer:
+    """Return the web server of an MCP server; its socket is open, and it answers once it runs."""
     limits = policy.limits
     app = server.streamable_http_app(
         max_request_body_size=limits.body_bytes,
         session_idle_timeout=limits.session_seconds,
         max_sessions=limits.sessions,
         custom_starlette_routes=[Route(HEALTH, _health(server))],
-        # `Guard` is stricter: the port of an Origin counts, and every path is guarded.
+        # `RequestGuard` replaces it; decision 0019 says why.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     config = uvicorn.Config(
-        Guard(app, policy),
-        http=bounded(limits),
+        RequestGuard(app, policy),
+        http=limited_protocol(limits),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -109,19 +109,19 @@ def web_server(server: ToolServer, policy: Policy) -> Stoppable:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=limits.idle_seconds,
-        timeout_graceful_shutdown=FINISHING,
+        timeout_graceful_shutdown=GRACEFUL_TIMEOUT_S,
         h11_max_incomplete_event_size=limits.head_bytes,
     )
-    return Stoppable(config)
+    return StoppableServer(config)
 
 
 def _health(server: ToolServer) -> Callable[[Request], Awaitable[JSONResponse]]:
     async def health(_request: Request) -> JSONResponse:
-        """Say whether calls are answered: 200 and the state of what is open, or 503."""
+        """Answer 200 with the state of the open indexes, or 503 when calls would fail."""
         about = {"name": server.name, "version": __version__}
         offer = server.offered()
         try:
-            with anyio.fail_after(HEALTH_SECONDS):  # as a call would, it needs a worker thread
+            with anyio.fail_after(HEALTH_TIMEOUT_S):  # it needs a worker thread, as calls do
                 condition = offer.condition if offer else dict
                 found = await to_thread.run_sync(condition, abandon_on_cancel=True)
         except (CodeIntelError, OSError, TimeoutError):

@@ -1,23 +1,23 @@
-"""What is done for nobody over HTTP, unless whoever started the server allows it (docs/decisions/0019)."""
+"""Refuse tools that write over HTTP, unless `--allow-writes` was given (docs/decisions/0019)."""
 
 from code_intel.errors import UsageError
 from code_intel.tools.declaration import Tool
 
 WRITING = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
-"""Tools of the index servers that change or take away what is the project's; all others change the index alone."""
+"""Tools of the index servers that change files of the project; the others change only the index."""
 
 
 def check_permitted(tool: Tool, *, writes: bool) -> None:
-    """Refuse a tool that writes what is the project's, or that may start a program.
+    """Refuse a tool that changes files of the project, or that may start a program.
 
     Raises:
-        UsageError: It is one, and `writes` is false.
+        UsageError: It is such a tool, and `writes` is false.
     """
     if writes or not (tool.reaches or tool.name in WRITING):
         return
-    what = "runs programs of this machine" if tool.reaches else "changes what is the project's"
+    what = "runs programs on this machine" if tool.reaches else "changes files of the project"
     raise UsageError(
-        f"{tool.name} {what}, which this server does for nobody over HTTP.",
-        hint="Do it where the files are, or have it started with --allow-writes.",
+        f"{tool.name} {what}, which is off over HTTP.",
+        hint="Do it on the machine that has the files, or start the server with --allow-writes.",
         code="writes_not_allowed",
     )

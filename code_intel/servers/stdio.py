@@ -1,9 +1,9 @@
 """Run a server on stdin and stdout until the client closes them.
 
-stdout carries JSON-RPC alone: `wire.take_stdout` has moved it away before anything could print.
-When stdin ends, or nobody reads stdout any more, the process ends within `ENDING` seconds: worker threads
-that are inside native code, or wait for the client to read, are abandoned, which is safe because everything
-they write is a transaction (docs/decisions/0006).
+Only JSON-RPC goes to stdout: `wire.take_stdout` has moved it before anything could print.
+When stdin ends, or the client stops reading stdout, the process exits within `SHUTDOWN_TIMEOUT_S`.
+Worker threads in native code, or blocked on a write to the client, are abandoned. That is safe,
+because everything they write is a transaction (docs/decisions/0006).
 """
 
 import json
@@ -30,59 +30,58 @@ from pydantic import ValidationError
 from code_intel.servers.ending import leave
 from code_intel.servers.wire import take_stdin
 
-ENDING = 1.9
-"""Seconds until a server is gone whose client is; children that are still there are ended by `child_guard`."""
-INIT = 1
-"""The process that adopts all others; a server that it starts outlives nobody."""
-LONGEST = 16 << 20
-"""Characters of a message; what follows in its line is thrown away unread."""
-_TOO_LONG = (
-    "a line of more than 16 MiB\n"  # no JSON, hence refused like everything else that is none
-)
+SHUTDOWN_TIMEOUT_S = 1.9
+"""How long a server runs after its client is gone; `child_guard` ends the remaining children."""
+INIT_PID = 1
+"""The process that adopts orphans; a server that it started has no parent to watch."""
+MAX_LINE_CHARS = 16 << 20
+"""Longest message; the rest of its line is discarded."""
+_TOO_LONG_LINE = "a line of more than 16 MiB\n"
+"""Stands for such a line. It is not JSON, so it is refused like other malformed lines."""
 
 
 class _Stdin(TextIOWrapper):
-    """What the client says, in lines of at most `LONGEST`; when that ends the rest has `ENDING` seconds."""
+    """Input of the client in lines of at most `MAX_LINE_CHARS`; its end starts the shutdown."""
 
     def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]  # typing.override needs 3.12; the base's own class breaks it
-        del size  # nobody asks for less than a line
-        line = super().readline(LONGEST)
+        del size  # no caller reads less than a line
+        line = super().readline(MAX_LINE_CHARS)
         if not line:
-            _end_soon()
-        if len(line) < LONGEST:
+            _exit_soon()
+        if len(line) < MAX_LINE_CHARS:
             return line
-        while len(line) == LONGEST and not line.endswith("\n"):
-            line = super().readline(LONGEST)
-        return _TOO_LONG
+        while len(line) == MAX_LINE_CHARS and not line.endswith("\n"):
+            line = super().readline(MAX_LINE_CHARS)
+        return _TOO_LONG_LINE
 
 
 class _Stdout(TextIOWrapper):
-    """What the client reads. A thread waits for stdin, and would outlive the client's interest."""
+    """Output to the client. A failed write starts the shutdown, since a thread waits for stdin."""
 
     def flush(self) -> None:  # type: ignore[explicit-override]  # as above
         try:
             super().flush()
         except OSError:
-            _end_soon()
+            _exit_soon()
             raise
 
 
 def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
     """Serve one client, answering on `wire`; never returns."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    # A KeyboardInterrupt would wait for the thread that reads stdin; no signal waits for a child.
+    # A KeyboardInterrupt would wait for the thread that reads stdin.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, _interrupted)
+            signal.signal(number, _exit_on_signal)
     parent = os.getppid()
-    if parent > INIT and sys.platform != "win32":  # there a child never learns of it
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    if parent > INIT_PID and sys.platform != "win32":  # Windows does not tell a child
+        threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
     code = 0
     try:
         anyio.run(_run, server, wire)
     except BaseException as error:
-        if not _is_gone(error):
+        if not _is_broken_pipe(error):
             logging.getLogger(__name__).exception("the server stopped")
             code = 3
     sys.stderr.flush()
@@ -90,25 +89,25 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
 
 
 async def _run(server: Server[Any], wire: BinaryIO) -> None:
-    # Bytes that are no UTF-8 must not become other text, and a byte order mark is none.
+    # Invalid UTF-8 must not become other text, and a byte order mark is skipped.
     stdin = anyio.wrap_file(_Stdin(take_stdin(), encoding="utf-8-sig", errors="surrogateescape"))
     stdout = anyio.wrap_file(_Stdout(wire, encoding="utf-8", newline="\n"))
     async with (
         stdio_server(stdin, stdout) as (read, write),
-        _refusing(read, write) as heard,
+        _refuse_malformed(read, write) as messages,
     ):
-        await server.run(heard, write, server.create_initialization_options())
+        await server.run(messages, write, server.create_initialization_options())
 
 
-Heard = SessionMessage | Exception
+Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def _refusing(
-    read: ReadStream[Heard], write: WriteStream[SessionMessage]
-) -> AsyncIterator[ReadStream[Heard]]:
-    """Pass messages on; answer what is none with the error of JSON-RPC, as the SDK does over HTTP alone."""
-    send, receive = anyio.create_memory_object_stream[Heard](0)
+async def _refuse_malformed(
+    read: ReadStream[Incoming], write: WriteStream[SessionMessage]
+) -> AsyncIterator[ReadStream[Incoming]]:
+    """Pass messages on; answer malformed ones with a JSON-RPC error, as the SDK does over HTTP."""
+    send, receive = anyio.create_memory_object_stream[Incoming](0)
 
     async def pump() -> None:
         async with send:
@@ -127,45 +126,45 @@ async def _refusing(
 
 
 def _refusal(error: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that is no message; None for a blank one."""
+    """Return the answer to a malformed line; None for a blank one."""
     problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
     first = problems[0]["input"] if problems else ""
     if not isinstance(first, str) or problems[0]["loc"]:
         whole = next((row["input"] for row in problems if row["type"] == "missing"), None)
-        said = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
+        data = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
     elif first.isspace():
         return None
     else:
-        whole = _read(first)
-        said = ErrorData(code=PARSE_ERROR, message="Not JSON in UTF-8 of at most 16 MiB a line.")
+        whole = _parse_leniently(first)
+        data = ErrorData(code=PARSE_ERROR, message="Not JSON in UTF-8 of at most 16 MiB a line.")
     number = whole.get("id") if isinstance(whole, dict) else None
-    known = isinstance(number, int | str) and not isinstance(number, bool)
-    return JSONRPCError(jsonrpc="2.0", id=number if known else None, error=said)
+    is_id = isinstance(number, int | str) and not isinstance(number, bool)
+    return JSONRPCError(jsonrpc="2.0", id=number if is_id else None, error=data)
 
 
-def _read(line: str) -> object:
-    """Return what Python takes a line for: it bears half a surrogate pair, the protocol does not."""
+def _parse_leniently(line: str) -> object:
+    """Parse a line as Python does, which accepts half a surrogate pair; None if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
 
 
-def _is_gone(error: BaseException) -> bool:
-    """Whether all that happened is that the client reads no more."""
+def _is_broken_pipe(error: BaseException) -> bool:
+    """Return whether the only error is that the client stopped reading."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_is_gone(one) for one in error.exceptions)
+        return all(_is_broken_pipe(one) for one in error.exceptions)
     return isinstance(error, BrokenPipeError)
 
 
-def _interrupted(number: int, _frame: FrameType | None) -> NoReturn:
+def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
     leave(128 + number)
 
 
-def _end_with(parent: int) -> None:
-    """End when who started us is gone, though somebody else may hold our stdin open."""
+def _exit_with(parent: int) -> None:
+    """Exit when the parent process is gone, even if another process holds our stdin open."""
     if hasattr(os, "pidfd_open"):
-        with suppress(OSError):  # it is gone already, or the kernel is old
+        with suppress(OSError):  # the parent is gone already, or the kernel is old
             handle = os.pidfd_open(parent)
             select.select([handle], [], [])
     never = threading.Event()
@@ -174,7 +173,7 @@ def _end_with(parent: int) -> None:
     leave(0)
 
 
-def _end_soon() -> None:
-    last = threading.Timer(ENDING, leave, (0,))
-    last.daemon = True
-    last.start()
+def _exit_soon() -> None:
+    deadline = threading.Timer(SHUTDOWN_TIMEOUT_S, leave, (0,))
+    deadline.daemon = True
+    deadline.start()

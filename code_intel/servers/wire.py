@@ -1,6 +1,6 @@
-"""The protocol's own way out, taken before anything heavy is imported: imports, too, may print.
+"""Reserve stdin and stdout for the protocol before anything heavy is imported.
 
-And its way in, so that no child and no library reads what a client says.
+Imports may print, and no child and no library may read the client's messages.
 """
 
 import os
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 def take_stdout() -> BinaryIO:
-    """Return what stdout was, and point file descriptor 1 at stderr for everybody else.
+    """Return the original stdout, and point file descriptor 1 at stderr.
 
     Descriptors made by Python are not inherited: a child that prints reaches stderr as well.
     """
@@ -23,12 +23,12 @@ def take_stdout() -> BinaryIO:
 
 
 def take_stdin() -> BinaryIO:
-    """Return what stdin was, and leave an empty one to everybody else."""
+    """Return the original stdin, and leave an empty one at file descriptor 0."""
     empty = os.open(os.devnull, os.O_RDONLY)
     try:
         wire = os.dup(0)
-    except OSError:  # started without a stdin: it has ended already
+    except OSError:  # started without a stdin
         return os.fdopen(empty, "rb")
     os.dup2(empty, 0)
     os.close(empty)
-    return os.fdopen(wire, "rb", closefd=False)  # a thread may still read when all else has ended
+    return os.fdopen(wire, "rb", closefd=False)  # a thread may still read from it at exit

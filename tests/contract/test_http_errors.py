@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from code_intel.errors import UsageError
 from code_intel.servers.http_address import listen
-from code_intel.servers.http_guard import Guard, Policy
+from code_intel.servers.http_guard import Policy, RequestGuard
 from code_intel.servers.http_limits import Limits
 from code_intel.servers.http_tokens import Tokens
 from contract.manifest import faults_of_error
@@ -40,14 +40,21 @@ async def asked(policy: Policy, *messages: Message, **headers: str) -> tuple[int
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": pairs}
-    await Guard(app, policy)(scope, receive, send)
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "query_string": b"",
+        "headers": pairs,
+    }
+    await RequestGuard(app, policy)(scope, receive, send)
     body = b"".join(message.get("body", b"") for message in sent)
     return int(sent[0]["status"]), dict(json.loads(body))
 
 
 @pytest.mark.covers(
-    "error: foreign_host foreign_origin token_needed ambiguous_length too_large too_slow"
+    "error: foreign_host foreign_origin token_needed headers_too_large ambiguous_length"
+    " too_large too_slow"
 )
 async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None:
     address = listen("127.0.0.1", 0)
@@ -63,6 +70,7 @@ async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None
             await asked(policy, host="evil.example.com"),
             await asked(policy, host=here, origin="http://evil.example.com"),
             await asked(guarded, host=here, authorization="Bearer guessed"),
+            await asked(policy, host=here, padding="x" * limits.head_bytes),
             await asked(policy, host=here, content_length="1", transfer_encoding="chunked"),
             await asked(policy, host=here, content_length="11"),
             await asked(policy, half, host=here),
@@ -73,11 +81,12 @@ async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None
         (403, "foreign_host"),
         (403, "foreign_origin"),
         (401, "token_needed"),
+        (400, "headers_too_large"),
         (400, "ambiguous_length"),
         (413, "too_large"),
         (408, "too_slow"),
     ]
-    assert [faults_of_error(error) for _, error in refused] == [[]] * 6
+    assert [faults_of_error(error) for _, error in refused] == [[]] * 7
     assert all(error["hint"] for _, error in refused)
 
 

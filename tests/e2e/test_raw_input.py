@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.servers.stdio import LONGEST
+from code_intel.servers.stdio import MAX_LINE_CHARS
 from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import MAX_CALL_BYTES
 from piped import GATEWAY, HELLO, Pipe, started
@@ -131,12 +131,13 @@ def refuse_the_large(pipe: Pipe) -> None:
         assert answer["isError"]
         assert answer["structuredContent"]["error"] == "invalid_argument"
     line = b"x" * (1 << 20)
-    for _ in range(12 * LONGEST // len(line)):
+    for _ in range(12 * MAX_LINE_CHARS // len(line)):
         pipe.write(line)
     pipe.write(b"\n")
     assert pipe.read(None)["error"]["code"] == PARSE_ERROR
     assert pipe.ask("ping")["result"] == {}
-    assert peak(pipe) - before < 9 * LONGEST  # of a line of that size no more than a piece is held
+    # Only a part of a line of that size is in memory.
+    assert peak(pipe) - before < 9 * MAX_LINE_CHARS
 
 
 def peak(pipe: Pipe) -> int:

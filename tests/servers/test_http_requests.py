@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.http_address import Address, listen
-from code_intel.servers.http_tokens import making, read_tokens
+from code_intel.servers.http_tokens import read_tokens, token_command
 from code_intel.servers.permission import WRITING
 from code_intel.tools.table import INDEX_TOOLS
 from projects import BIN, ERAS
@@ -316,8 +316,8 @@ def test_a_port_in_use_is_said_and_another_one_suggested(
 
 
 BAD_FILES = (
-    ("", 0o600, "holds no token"),
-    ("# nothing\n\n", 0o600, "holds no token"),
+    ("", 0o600, "contains no token"),
+    ("# nothing\n\n", 0o600, "contains no token"),
     (ALICE, 0o640, "can be read by others"),
     (ALICE, 0o604, "can be read by others"),
     ("short", 0o600, "128 bits"),
@@ -348,14 +348,14 @@ def test_a_token_file_that_keeps_nobody_out_is_refused(
 
 def test_a_token_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "tokens", 0o600)
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a regular file"):
         read_tokens(tmp_path / "tokens")
 
 
 def test_the_command_that_is_suggested_makes_a_file_that_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "my token"
     path_of_python = f"{BIN}:{os.environ['PATH']}"
-    subprocess.run(["sh", "-c", making(path)], check=True, env={"PATH": path_of_python})
+    subprocess.run(["sh", "-c", token_command(path)], check=True, env={"PATH": path_of_python})
     token = path.read_text("ascii").strip()
     tokens = read_tokens(path)
     assert tokens.owner(f"Bearer {token}")
