@@ -7,7 +7,10 @@
 #     --commands      enter the server of prompt commands, too (a project with a registry gets it anyway)
 #     --dry-run       show what would change in PROJECT, change nothing
 #     --remove        take back what was written and indexed; your agreements stay
-#   ./setup.sh test [PYTEST ARGUMENT]...   install the test tools too; lint, types, import contracts, tests
+#   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
+#                     install the test tools too, then run lint, types, import contracts and the tests
+#     --quick         only lint, import contracts and the fastest tests: a verdict within a minute
+#     --all           also the long tests: whole sweeps, storms of processes, more random examples
 #
 # No sudo, no prompts; running it again changes nothing, and repairs what was interrupted. Once it is installed
 # nothing needs the network. Exit codes: 0 done, 1 a file could not be written, 2 usage or configuration, 3 a defect.
@@ -21,6 +24,7 @@ default_venv=$here/.venv
 venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
+quick_tests="tests/chunking tests/config tests/contract tests/forest tests/planning tests/project tests/session"
 clients="claude codex cursor vscode gemini all" # as code_intel/cli/clients.py has them, which needs no installation to say
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup.sh: $1"; say "  $2"; exit 2; }
@@ -82,33 +86,51 @@ install() { # install EXTRA beside the extras of before; skipped when nothing ha
   printf '%s\n' "$want" >"$stamp"
 }
 
-run_tests() {
+run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
+  local scope= words=()
+  case ${1:-} in --quick | --all) scope=$1; shift ;; esac
   install dev
   cd "$here"
   export PATH="$venv/bin:$PATH"
   say "Lint"
   ruff check .
   ruff format --check .
-  say "Types"
-  mypy
+  if [ "$scope" != --quick ]; then
+    say "Types"
+    mypy
+  fi
   say "Import contracts"
   lint-imports
   say "Tests"
-  # shellcheck disable=SC2046 # words of ours, none with a space
-  python -m pytest $(workers "$@") "$@"
+  if wants_workers "$@"; then
+    # A worker that crashes would be started again on the same file, and crash again.
+    words+=(-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0)
+  fi
+  case $scope in
+    --all) words+=(--hypothesis-profile=all) ;;
+    --quick) words+=(-m "not long and not model" $quick_tests) ;;
+    *) picks_tests "$@" || words+=(-m "not long") ;;
+  esac
+  python -m pytest ${words[@]+"${words[@]}"} "$@"
 }
 
-workers() { # pytest's words for a worker a core; none where the caller chose, looks on, or wants a few tests
-  # A worker that crashes would be started again on the same file, and crash again.
+picks_tests() { # whether the caller's words for pytest pick single tests
+  local word
+  for word in "$@"; do
+    case $word in -k* | -m* | --lf | --last-failed | *.py | *.py::*) return ;; esac
+  done
+  return 1
+}
+
+wants_workers() { # whether pytest shall run a worker a core: not where the caller chose, looks on, or picks tests
   local word
   for word in "$@"; do
     case $word in
-      -n* | --numprocesses* | --dist* | -pno:xdist | no:xdist) return ;;
-      -s | --capture=no | --pdb* | --trace | --collect-only | --co) return ;;
-      -k* | --lf | --last-failed | *.py | *.py::*) return ;;
+      -n* | --numprocesses* | --dist* | -pno:xdist | no:xdist) return 1 ;;
+      -s | --capture=no | --pdb* | --trace | --collect-only | --co) return 1 ;;
     esac
   done
-  printf '%s\n' '-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0'
+  ! picks_tests "$@"
 }
 
 read_line() { # sets project, only and options (for init) from the words of the line
@@ -189,6 +211,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

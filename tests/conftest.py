@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Configure hypothesis and define the fixtures that every test may use."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,20 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A property is about what comes out; how long it takes is a matter of benchmarks. The suite
-# draws the same examples each time, so that a change answers for itself alone; new ones are
-# looked for with `./setup.sh test --hypothesis-profile=explore`.
-settings.register_profile("suite", deadline=None, derandomize=True)
+# A property has no deadline: benchmarks measure times. The suite draws the same examples in every run,
+# so a failure belongs to the change. `./setup.sh test --hypothesis-profile=explore` draws new ones.
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("all", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what is remembered or cached out of the home of whoever runs the tests; each worker has its own.
-
-    Nor is git told what they have told theirs, to sign or to ignore; that the checkout is trusted they may have.
-    """
+    """Give each worker its own state, cache and git configuration, apart from the user's."""
     config = tmp_path_factory.mktemp("git") / "config"
     config.write_text("[safe]\n\tdirectory = *\n[core]\n\texcludesFile =\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +30,7 @@ def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="session")
 def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One shop with its words indexed, for whoever copies it."""
+    """Index the words of one shop. Tests copy it."""
     from served import make_shop  # most tests need no server
 
     return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
@@ -41,7 +38,7 @@ def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def embedded_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shop with its vectors as well, so that no test waits for a model to make them again."""
+    """Add vectors to a copy of the shop, so that no test waits for the model to compute them."""
     from code_intel.tools.shelf import open_project
     from served import settings_of
 

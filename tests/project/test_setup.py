@@ -237,27 +237,32 @@ def test_an_installation_that_was_interrupted_is_completed_and_then_needs_no_net
 
 
 WORKERS = "-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0"
+SHORT = "-m not long"
 
 
 @pytest.mark.parametrize(
-    ("line", "workers"),
+    ("line", "given"),
     [
-        ("", WORKERS),
-        ("tests/session tests/cli", WORKERS),
-        ("-x -q --durations=9", WORKERS),
-        ("tests/session -k quote", ""),
-        ("tests/project/test_setup.py", ""),
-        ("tests/project/test_setup.py::test_x[a]", ""),
-        ("-n 3", ""),
-        ("-n0", ""),
-        ("-p no:xdist", ""),
-        ("tests/session -s", ""),
-        ("--pdb", ""),
-        ("--lf", ""),
+        ("", f"{WORKERS} {SHORT}"),
+        ("tests/session tests/cli", f"{WORKERS} {SHORT} tests/session tests/cli"),
+        ("-x -q --durations=9", f"{WORKERS} {SHORT} -x -q --durations=9"),
+        ("tests/session -k quote", "tests/session -k quote"),
+        ("tests/test_text.py", "tests/test_text.py"),
+        ("tests/test_text.py::test_x[a]", "tests/test_text.py::test_x[a]"),
+        ("-m model", "-m model"),
+        ("-n 3", f"{SHORT} -n 3"),
+        ("-n0", f"{SHORT} -n0"),
+        ("-p no:xdist", f"{SHORT} -p no:xdist"),
+        ("tests/session -s", f"{SHORT} tests/session -s"),
+        ("--pdb", f"{SHORT} --pdb"),
+        ("--lf", "--lf"),
+        ("--all", f"{WORKERS} --hypothesis-profile=all"),
+        ("--all tests/cli", f"{WORKERS} --hypothesis-profile=all tests/cli"),
+        ("--quick", f"{WORKERS} -m not long and not model tests/chunking"),
     ],
 )
-def test_the_suite_has_workers_unless_the_line_chooses_looks_on_or_wants_little(
-    machine: dict[str, str], tmp_path: Path, line: str, workers: str
+def test_the_suite_runs_in_workers_without_the_long_tests_unless_the_line_says_otherwise(
+    machine: dict[str, str], tmp_path: Path, line: str, given: str
 ) -> None:
     binaries, ran = Path(machine["CODE_INTEL_VENV"]) / "bin", tmp_path / "ran"
     stamp = binaries.parent / ".code-intel-installed"
@@ -273,8 +278,9 @@ def test_the_suite_has_workers_unless_the_line_chooses_looks_on_or_wants_little(
     done = set_up(machine, "test", *line.split())
     assert done.returncode == 5, done.stderr
     *checks, tests = ran.read_text("utf-8").splitlines()
-    assert [check.split()[0] for check in checks] == ["ruff", "ruff", "mypy", "lint-imports"]
-    assert tests.split() == f"-m pytest {workers} {line}".split()
+    types = [] if line == "--quick" else ["mypy"]
+    assert [check.split()[0] for check in checks] == ["ruff", "ruff", *types, "lint-imports"]
+    assert tests.startswith(f"-m pytest {given}")
 
 
 def test_a_project_that_cannot_be_written_is_told_and_left(
