@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 
-from code_intel.servers.index_server import build_index_server
 from code_intel.servers.upstreams import Upstreams
+from code_intel.tools.searchers import ProjectSearcher, in_process
 from code_intel.tools.shelf import open_project
 from served import settings_of
 
@@ -41,24 +41,18 @@ def point(root: Path, **tables: dict[str, object]) -> Path:
 
 
 @asynccontextmanager
-async def supervised(root: Path) -> AsyncIterator[Upstreams]:
+async def supervised(root: Path) -> AsyncIterator[ProjectSearcher]:
     """Run the upstreams of a project as the gateway does."""
     settings = settings_of(root)
     map_shelf, forest_shelf = open_project(settings)
-    upstreams = Upstreams(
-        settings,
-        build_index_server("map", lambda: map_shelf),
-        build_index_server("forest", lambda: forest_shelf),
-    )
+    upstreams = Upstreams(settings, in_process(map_shelf, forest_shelf))
     try:
         with anyio.fail_after(240):
             async with anyio.create_task_group() as group:
-                group.start_soon(upstreams.map.own)
-                group.start_soon(upstreams.forest.own)
-                yield upstreams
+                group.start_soon(upstreams.run)
+                yield upstreams.searcher
                 group.cancel_scope.cancel()
     finally:
-        upstreams.close()
         map_shelf.index.close()
         forest_shelf.index.close()
 

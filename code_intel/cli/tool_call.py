@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from code_intel.cli.in_process import InProcess
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
 from code_intel.tools.declaration import Answer, Report, Tool, silent
 from code_intel.tools.desk import Desk
+from code_intel.tools.searchers import in_process
 from code_intel.tools.shelf import open_project, project_sync
 
 
@@ -41,9 +41,13 @@ async def _called(
     report: Report,
 ) -> Answer:
     map_shelf, forest_shelf = open_project(settings, readonly=True)
-    here = InProcess(map_shelf, forest_shelf)
     desk = Desk(
-        settings, here, map_shelf.index, forest_shelf.index, map_shelf.embedder, report=report
+        settings,
+        in_process(map_shelf, forest_shelf),
+        map_shelf.index,
+        forest_shelf.index,
+        map_shelf.embedder,
+        report=report,
     )
     try:
         return await run(desk, **arguments)

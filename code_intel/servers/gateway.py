@@ -3,11 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-import anyio
-
 from code_intel.config import Settings
 from code_intel.records import Freshness
-from code_intel.servers.index_server import build_index_server, start_indexers
+from code_intel.servers.index_server import start_indexers
 from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Report, Tool
@@ -56,16 +54,14 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
     from code_intel.servers.upstreams import Upstreams
     from code_intel.tools.command_desk import CommandDesk, open_commands
     from code_intel.tools.desk import Desk
+    from code_intel.tools.searchers import in_process
     from code_intel.tools.shelf import open_project
     from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
 
     map_shelf, forest_shelf = open_project(settings)
     listed = frozenset(tool.name for tool in listed_tools(settings.tool_groups))
-    upstreams = Upstreams(
-        settings,
-        build_index_server("map", lambda: map_shelf),
-        build_index_server("forest", lambda: forest_shelf),
-    )
+    searcher = in_process(map_shelf, forest_shelf)
+    upstreams = Upstreams(settings, searcher) if settings.upstreams else None
     opened: list[CommandDesk] = []
 
     def commands() -> CommandDesk:
@@ -75,7 +71,7 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
 
     desk = Desk(
         settings=settings,
-        upstream=upstreams,
+        upstream=upstreams.searcher if upstreams else searcher,
         map=map_shelf.index,
         forest=forest_shelf.index,
         embedder=map_shelf.embedder,
@@ -94,14 +90,10 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
         return answer.noting(*asked.warnings)
 
     async def background() -> None:
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(upstreams.map.own)
-                group.start_soon(upstreams.forest.own)
-                start_indexers(map_shelf, forest_shelf)
-                warming.start()
-        finally:
-            upstreams.close()
+        start_indexers(map_shelf, forest_shelf)
+        warming.start()
+        if upstreams is not None:
+            await upstreams.run()
 
     def close() -> None:
         warming.close()

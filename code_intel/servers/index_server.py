@@ -1,4 +1,4 @@
-"""The server of one corpus, devrag-map or devrag-forest; also the gateway's in-process upstream."""
+"""The server of one corpus: devrag-map or devrag-forest."""
 
 from collections.abc import Callable
 from dataclasses import replace

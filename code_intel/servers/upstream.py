@@ -14,7 +14,6 @@ from typing import Any
 
 import anyio
 from mcp import Client, MCPError
-from mcp.server import Server
 from mcp.types import (
     CONNECTION_CLOSED,
     CallToolRequest,
@@ -58,22 +57,20 @@ class Target:
     Attributes:
         name: `devrag-map` or `devrag-forest`.
         where: What may be shown of it.
-        open: Makes what a client connects to: our server in this process, or a transport.
+        open: Makes the transport of a connection.
         start_seconds: Seconds a start may take.
         call_seconds: Seconds a question may take, waiting for the start included.
         problem: Why it cannot be used at all, or empty.
         masked: Takes secrets out of a text.
-        elsewhere: Whether it is not in this process.
     """
 
     name: str
     where: str
-    open: Callable[[Wire], Server[None] | Transport]
+    open: Callable[[Wire], Transport]
     start_seconds: float
     call_seconds: float
     problem: str = ""
     masked: Callable[[str], str] = str
-    elsewhere: bool = True
 
 
 class Upstream:
@@ -245,10 +242,9 @@ class Upstream:
         """Return a callback that passes progress on, in the name of whoever makes it; or None."""
         if report is None:
             return None
-        whose = f"{self.target.name}: " if self.target.elsewhere else ""
 
         async def callback(done: float, total: float | None, message: str | None) -> None:
-            await report(done, total, f"{whose}{quoted(message)}" if message else "")
+            await report(done, total, f"{self.target.name}: {quoted(message)}" if message else "")
 
         return callback
 
@@ -265,8 +261,6 @@ class Upstream:
         if self._health.refused():
             self._suspected.set()
         why, said = trouble_of(error)
-        if error.error == "refused" and not self.target.elsewhere:
-            return self._health.failure(f"{why}: {said}", hint=error.hint)
         return self._health.failure(why, said)
 
     def ignore(self, found: Counter[str]) -> None:

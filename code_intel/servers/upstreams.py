@@ -1,13 +1,11 @@
-"""Map and forest as the gateway asks them: in process, or wherever the settings say."""
+"""The connections to map and forest where the settings name a command or a URL."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from mcp.server import Server
+import anyio
 
 from code_intel.config import Settings, UpstreamConfig
 from code_intel.errors import UpstreamError
@@ -18,79 +16,78 @@ from code_intel.servers.upstream_answer import answer_of, below, placed, scrubbe
 from code_intel.servers.upstream_child import child
 from code_intel.servers.upstream_report import Report
 from code_intel.servers.upstream_wire import Transport, Wire, watched
+from code_intel.tools.searchers import CorpusSearcher, ProjectSearcher
 
-HERE = "in process"
-IN_PROCESS_SECONDS = 30.0
-"""Seconds a question to our own servers may take: its first one may load a model."""
+
+class RemoteCorpus:
+    """One corpus, searched through a supervised connection."""
+
+    def __init__(self, settings: Settings, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._name = upstream.target.name
+        self._root = settings.root
+        config = settings.upstreams[self._name]
+        self._cwd = config.cwd if config.command else settings.root
+
+    @property
+    def status(self) -> UpstreamStatus:
+        """How the connection is doing now."""
+        return self._upstream.status
+
+    async def search(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        """Ask the server.
+
+        Raises:
+            UpstreamError: It refused, did not answer in time, or answered nonsense.
+        """
+        chosen = {"directory": directory, "file_pattern": file_pattern}
+        given = {name: value for name, value in chosen.items() if value}
+        data, left_out = await self._upstream.ask({"query": query, "top_k": top_k, **given})
+        try:
+            answer, bad = answer_of(
+                scrubbed(data), most=top_k, place=partial(placed, self._root, self._cwd)
+            )
+        except UpstreamError as error:
+            raise self._upstream.useless(error) from None
+        self._upstream.ignore(bad)
+        answer = _attributed(answer, self._name)
+        if left_out:
+            answer = below(answer, directory, file_pattern)
+        return _noting(answer, self._name, bad)
 
 
 class Upstreams:
-    """The `Searcher` of the gateway."""
+    """The connections of a gateway, and the task that keeps them."""
 
-    def __init__(
-        self, settings: Settings, map_server: Server[None], forest_server: Server[None]
-    ) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, local: ProjectSearcher) -> None:
         self._guard = Guard()
-        self._report = Report(settings.state) if settings.upstreams else None
-        servers = {"devrag-map": map_server, "devrag-forest": forest_server}
-        self.map, self.forest = (
-            Upstream(self._target(name, server), self._changed) for name, server in servers.items()
+        self._report = Report(settings.state)
+        self._connections = {
+            name: Upstream(target_of(config, self._guard), self._changed)
+            for name, config in settings.upstreams.items()
+        }
+        remote: dict[str, CorpusSearcher] = {
+            name: RemoteCorpus(settings, upstream) for name, upstream in self._connections.items()
+        }
+        self.searcher = ProjectSearcher(
+            map=remote.get("devrag-map", local.map),
+            forest=remote.get("devrag-forest", local.forest),
         )
 
-    def _target(self, name: str, server: Server[None]) -> Target:
-        config = self._settings.upstreams.get(name)
-        if config is None:
-            seconds = IN_PROCESS_SECONDS
-            return Target(name, HERE, lambda _wire: server, seconds, seconds, elsewhere=False)
-        return target_of(config, self._guard)
+    async def run(self) -> None:
+        """Keep the connections until cancelled, and leave nothing behind."""
+        try:
+            async with anyio.create_task_group() as group:
+                for upstream in self._connections.values():
+                    group.start_soon(upstream.own)
+        finally:
+            self._guard.close()
+            self._report.close()
 
     def _changed(self) -> None:
-        if self._report is not None:
-            self._report.write(self.states())
-
-    async def search_map(self, query: str, top_k: int) -> SearchAnswer:
-        """Ask the map for agreements."""
-        return await self._search(self.map, {"query": query, "top_k": top_k})
-
-    async def search_forest(
-        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
-    ) -> SearchAnswer:
-        """Ask the forest for chunks of source."""
-        chosen = {"directory": directory, "file_pattern": file_pattern}
-        given = {name: value for name, value in chosen.items() if value}
-        return await self._search(self.forest, {"query": query, "top_k": top_k, **given})
-
-    async def _search(self, upstream: Upstream, arguments: Mapping[str, Any]) -> SearchAnswer:
-        data, left_out = await upstream.ask(arguments)
-        if not upstream.target.elsewhere:
-            return answer_of(data)[0]
-        config = self._settings.upstreams[upstream.target.name]
-        cwd = config.cwd if config.command else self._settings.root
-        try:
-            answer, bad = answer_of(
-                scrubbed(data),
-                most=arguments["top_k"],
-                place=partial(placed, self._settings.root, cwd),
-            )
-        except UpstreamError as error:
-            raise upstream.useless(error) from None
-        upstream.ignore(bad)
-        answer = _attributed(answer, upstream.target.name)
-        if left_out:
-            kept = {name: str(arguments.get(name, "")) for name in ("directory", "file_pattern")}
-            answer = below(answer, **kept)
-        return _noting(answer, upstream.target.name, bad)
-
-    def states(self) -> tuple[UpstreamStatus, ...]:
-        """Say how both are doing now."""
-        return (self.map.status, self.forest.status)
-
-    def close(self) -> None:
-        """Leave nothing behind."""
-        self._guard.close()
-        if self._report is not None:
-            self._report.close()
+        self._report.write(self.searcher.states())
 
 
 def target_of(config: UpstreamConfig, guard: Guard) -> Target:

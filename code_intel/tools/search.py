@@ -1,13 +1,10 @@
 """Tool `search` of the index servers."""
 
-import os
 from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.config import IndexConfig
 from code_intel.index.waiting import reading
-from code_intel.index.walk import document_name
 from code_intel.records import SearchAnswer
 from code_intel.tools.answers import (
     BUDGET,
@@ -47,16 +44,7 @@ async def search(
     `agreement` says how far it may be trusted. In the forest, hits are hypotheses to verify.
     """
     limit = top_k or shelf.index.config.top_k
-    folder = folder_of(shelf.index.config, directory)
-    return found(query, await reading(shelf.search, query, limit, folder, file_pattern))
-
-
-def folder_of(config: IndexConfig, directory: str) -> str:
-    """Return a folder as documents name it: relative to the config's, absolute outside it, or nothing."""
-    folder = os.path.realpath(config.folder)
-    asked = os.path.normpath(os.path.join(folder, directory))  # noqa: PTH118 - it may be any text
-    everything = f"{folder}{os.sep}".startswith(f"{asked.rstrip(os.sep)}{os.sep}")
-    return "" if everything else document_name(asked, folder)
+    return found(query, await reading(shelf.search, query, limit, directory, file_pattern))
 
 
 def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:

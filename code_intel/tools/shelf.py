@@ -1,9 +1,9 @@
 """What an index server works with: one corpus, its index, its model; and how it is asked.
 
-The same object stands behind the stand-alone servers, the gateway's in-process upstreams and the
-terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
+The same object stands behind the stand-alone servers, the gateway and the terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
 """
 
+import os
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from code_intel.forest.question import embedded
 from code_intel.forest.search import search as search_forest
 from code_intel.forest.search import within
 from code_intel.index.facade import Index
-from code_intel.index.walk import bases
+from code_intel.index.walk import bases, document_name
 from code_intel.learned import agreements
 from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
@@ -102,6 +102,7 @@ class Shelf:
             StorageError: The index cannot be used; the hint says who rebuilds it.
         """
         check_query(query)
+        directory = self._folder(directory)
         self.index.poke()
         store = self.index.store
         if self.index.config.corpus == "map":
@@ -138,6 +139,15 @@ class Shelf:
                 )
         missed = () if hits else self._misfilter(directory, file_pattern)
         return SearchAnswer(tuple(hits), self.freshness((*asked.degraded, *missed)))
+
+    def _folder(self, directory: str) -> str:
+        """Return a folder as documents name it: relative to the config's, absolute outside it; "" for all."""
+        if not directory:
+            return ""
+        folder = os.path.realpath(self.index.config.folder)
+        wanted = os.path.normpath(os.path.join(folder, directory))  # noqa: PTH118 - it may be any text
+        everything = f"{folder}{os.sep}".startswith(f"{wanted.rstrip(os.sep)}{os.sep}")
+        return "" if everything else document_name(wanted, folder)
 
     def _misfilter(self, directory: str, file_pattern: str) -> tuple[str, ...]:
         """Say so when a folder and a glob leave no document at all: then the query is not to blame."""

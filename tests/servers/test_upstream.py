@@ -15,7 +15,7 @@ from code_intel.records import SearchAnswer
 from code_intel.servers.upstream import reporting
 from code_intel.servers.upstream_health import distance
 from code_intel.servers.upstream_report import running
-from code_intel.servers.upstreams import Upstreams
+from code_intel.tools.searchers import ProjectSearcher
 from hurry import late
 from upstreams import command, marked, point, supervised, until, zombies
 
@@ -39,7 +39,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-async def ask(upstreams: Upstreams, **chosen: str) -> SearchAnswer:
+async def ask(upstreams: ProjectSearcher, **chosen: str) -> SearchAnswer:
     return await upstreams.search_forest("login", 5, **chosen)
 
 
@@ -48,7 +48,7 @@ def said(log: Path) -> str:
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
-async def refused(upstreams: Upstreams) -> str:
+async def refused(upstreams: ProjectSearcher) -> str:
     with pytest.raises(UpstreamError) as caught:
         await ask(upstreams)
     assert caught.value.hint
@@ -70,14 +70,6 @@ async def test_a_command_answers_in_either_era_and_is_started_by_the_first_quest
         assert (status.state, status.error, status.restarts) == ("ready", "", 0)
         assert dict(status.ignored) == {"lines that are no JSON-RPC": 2}
         assert status.where == f"command {Path(sys.executable).name}"
-
-
-async def test_both_halves_answer_in_process_without_any_table(root: Path) -> None:
-    async with supervised(root) as upstreams:
-        await ask(upstreams)
-        states = {status.name: status for status in upstreams.states()}
-        assert states["devrag-forest"].where == states["devrag-map"].where == "in process"
-        assert (states["devrag-forest"].state, states["devrag-map"].state) == ("ready", "idle")
 
 
 MODES = {
@@ -208,7 +200,7 @@ async def test_a_call_lost_in_the_middle_is_sent_again_only_where_that_does_no_h
         assert log.read_text(encoding="utf-8").count("call") == sent
 
 
-async def ask_anyway(upstreams: Upstreams) -> None:
+async def ask_anyway(upstreams: ProjectSearcher) -> None:
     with suppress(UpstreamError):
         await ask(upstreams)
 

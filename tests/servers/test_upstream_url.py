@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UpstreamError
-from code_intel.servers.upstreams import Upstreams
+from code_intel.tools.searchers import ProjectSearcher
 from hurry import late
 from team import Team, team
 from upstreams import point, supervised, until
@@ -28,11 +28,11 @@ def pointed(root: Path, team: Team, **more: object) -> Path:
     return point(root, forest={"url": team.url, **more})
 
 
-async def ask(upstreams: Upstreams) -> list[str]:
+async def ask(upstreams: ProjectSearcher) -> list[str]:
     return [hit.document for hit in (await upstreams.search_forest("login", 5)).hits]
 
 
-async def recovered(upstreams: Upstreams) -> list[str]:
+async def recovered(upstreams: ProjectSearcher) -> list[str]:
     """Ask until it answers: what was wrong may be in the way of a question more."""
     while True:
         await until(lambda: upstreams.states()[1].state == "ready")
@@ -40,7 +40,7 @@ async def recovered(upstreams: Upstreams) -> list[str]:
             return await ask(upstreams)
 
 
-async def refused(upstreams: Upstreams) -> str:
+async def refused(upstreams: ProjectSearcher) -> str:
     with pytest.raises(UpstreamError) as caught:
         await ask(upstreams)
     return caught.value.message

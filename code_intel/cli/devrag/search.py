@@ -12,7 +12,7 @@ from code_intel.cli.search import hits_wanted
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.tools.answers import CAP, HIT_FIELDS
 from code_intel.tools.declaration import Answer
-from code_intel.tools.search import folder_of, found
+from code_intel.tools.search import found
 from code_intel.tools.shelf import Shelf
 
 
@@ -57,7 +57,6 @@ def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
         what = "query contains control characters."
         raise UsageError(what, code="invalid_input", details={"field": "query"})
     limit = args.top_k or shelf.index.config.top_k
-    folder = folder_of(shelf.index.config, args.directory)
-    answer = found(query, shelf.search(query, limit, folder, args.file_pattern), 4 * CAP)
+    answer = found(query, shelf.search(query, limit, args.directory, args.file_pattern), 4 * CAP)
     rows = kept(answer.data["results"], args.fields, HIT_FIELDS)
     return Answer({**answer.data, "results": rows}, answer.text)
