@@ -1,21 +1,33 @@
-"""A disk on which the n-th change goes wrong, for whatever goes through `durable`.
+"""The fault harness: run a work on a disk whose n-th change goes wrong, for every n.
 
-In process: `with durable.on(Faulty(3, "fails").disk): work()`. To die there, a child is forked (`outcome`);
-fork in a program of its own, not in the process that runs the tests, which may have threads.
+Everything that changes files goes through `durable`, so a fault there is a fault of the disk.
+
+- In process: `with durable.on(Faulty(3, "fails").disk): work()`.
+- In a child that may die: `outcome(work, point, way)`.
+- All changes of a work in turn, each on its own copy of a project: `trials`.
+- The same for a work on a whole project that must be undone or completed: `faults`.
+
+The last three fork. Call them in a program of its own (`programs.output_of`): a test process may have threads.
 """
 
 import errno
 import os
-from collections.abc import Callable
-from typing import Any
+import re
+import shutil
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from code_intel.durable import Disk, on
 from code_intel.errors import StorageError
 
 WAYS = ("dies before", "dies torn", "dies after", "fails", "fails for good", "writes half")
-"""How a change goes wrong: what does not write cannot be torn or half, and dies before, or succeeds."""
-TAKEN, REFUSED, DIED = 0, 1, 2
-"""What came of a work: exit codes of the child that does it."""
+"""How a change goes wrong. A change that writes nothing dies before in place of torn, and never writes half."""
+TAKEN, REFUSED, DIED, UNEXPECTED = 0, 1, 2, 9
+"""Results of a work: exit codes of the child that runs it."""
+RESULTS = {TAKEN: "taken", REFUSED: "refused", DIED: "died"}
 NEVER = 0
 REAL = Disk()
 
@@ -64,7 +76,7 @@ class Faulty:
 
 
 def changes(work: Callable[[], object]) -> int:
-    """Return how many changes a work makes; it is done in a child, and its effects stay."""
+    """Run a work in a child and return how many changes it makes. Its effects stay."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -79,7 +91,10 @@ def changes(work: Callable[[], object]) -> int:
 
 
 def outcome(work: Callable[[], object], point: int, way: str, code: int = errno.ENOSPC) -> int:
-    """Do a work in a child whose disk goes wrong; return what came of it."""
+    """Run a work in a child whose disk goes wrong; return its result.
+
+    An error other than StorageError has no next step for users. It is printed, and fails the test.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -87,5 +102,136 @@ def outcome(work: Callable[[], object], point: int, way: str, code: int = errno.
                 work()
         except StorageError:
             os._exit(REFUSED)
+        except Exception:  # noqa: BLE001 - it is printed, and counted
+            traceback.print_exc()
+            os._exit(UNEXPECTED)
         os._exit(TAKEN)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class Trial(NamedTuple):
+    """A copy of a project after one change of a work went wrong."""
+
+    way: str
+    point: int
+    came: int
+    root: Path
+
+
+def trials(
+    start: Path, root: Path, work: Callable[[Path], object], ways: Mapping[str, int]
+) -> Iterator[Trial]:
+    """Yield a copy of `start` after each change of a work went wrong.
+
+    Args:
+        start: A project as it is before the work.
+        root: Where the copies are made, one after the other.
+        work: What is interrupted.
+        ways: How changes go wrong, and the step between two tried ones.
+    """
+    shutil.copytree(start, root)
+    count = changes(lambda: work(root))
+    for way, step in ways.items():
+        for point in range(1, count + 1, step):
+            shutil.rmtree(root)
+            shutil.copytree(start, root)
+            code = errno.EROFS if way == "fails for good" else (errno.EIO, errno.ENOSPC)[point % 2]
+            yield Trial(way, point, outcome(lambda: work(root), point, way, code), root)
+    shutil.rmtree(root)
+
+
+def leftovers(root: Path) -> list[str]:
+    """Return the temporary files below a folder."""
+    return [path.name for path in root.rglob("*.tmp")]
+
+
+PROJECT_WAYS = {"dies torn": 1, "fails": 1, "fails for good": 5}
+"""How the works on whole projects are interrupted."""
+TIME = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+KEPT = re.compile(r"/backup/")
+Work = Callable[[Path], None]
+Tree = dict[str, bytes]
+EMPTY = b"(an empty folder)"
+Next = dict[Work, tuple[Tree, Tree]]
+"""What is done next, and the project after that: if the first work was undone, and if it was completed."""
+
+
+def tree(root: Path) -> Tree:
+    """Return the files of a project except locks, and the empty folders. Its place and times are left out."""
+    here = re.compile(re.escape(str(root.parents[1]).encode()) + rb"/[^/]+/p")
+    return {
+        TIME.sub("<time>", path.relative_to(root).as_posix()): here.sub(
+            b"<root>", path.read_bytes()
+        )
+        if path.is_file()
+        else EMPTY
+        for path in sorted(root.rglob("*"))
+        if path.suffix not in {".lock", ".tmp"}
+        and (path.is_file() or not (any(path.iterdir()) or "backup" in path.parts))
+    }
+
+
+def without(files: Tree, parts: re.Pattern[str]) -> Tree:
+    """Leave out the files whose names match a pattern."""
+    return {name: data for name, data in files.items() if not parts.search(name)}
+
+
+def faults(
+    start: Path,
+    root: Path,
+    work: Work,
+    then: Next,
+    found: Counter[str],
+    loose: re.Pattern[str] | None = None,
+    ways: str = "",
+) -> Iterator[str]:
+    """Yield what is wrong after a work was interrupted at each of its changes and something was done next.
+
+    Args:
+        start: A project as it is before, in a folder of a folder, as `root`.
+        root: Where to try.
+        work: What is interrupted.
+        then: What is done next, in turn; first the work itself.
+        found: Counts the results.
+        loose: Files that may remain where everything else is done; None if the work is not undone.
+        ways: How it goes wrong, if only in one way.
+    """
+    before, end = tree(start), next(iter(then.values()))[1]
+    chosen = {way: step for way, step in PROJECT_WAYS.items() if ways in {"", way}}
+    for way, point, came, _ in trials(start, root, work, chosen):
+        found[RESULTS.get(came, f"exit {came}")] += 1
+        where = f"{work.__name__}, {way} at {point}: "
+        now = tree(root)
+        yield from (where + text for text in _mixed(now, before, end))
+        if way == "fails":
+            yield from (f"{where}{name} was left" for name in leftovers(root))
+            if loose:
+                yield from (where + text for text in _halves(now, before, end, came, loose))
+        again, wanted = list(then.items())[point % len(then)]
+        again(root)
+        is_done = without(now, KEPT) == without(end, KEPT)
+        if tree(root) not in wanted[: 1 + is_done]:
+            yield f"{where}{again.__name__} then ends otherwise: {_apart(tree(root), wanted[0])}"
+
+
+def _mixed(now: Tree, before: Tree, end: Tree) -> Iterator[str]:
+    """Yield the files that are neither old nor new."""
+    old, new = without(before, KEPT), without(end, KEPT)
+    for name, data in without(now, KEPT).items():
+        if data not in (old.get(name), new.get(name), EMPTY):
+            yield f"{name} is neither old nor new"
+    for name in old.keys() & new.keys() - now.keys():
+        yield f"{name} is gone"
+
+
+def _halves(now: Tree, before: Tree, end: Tree, came: int, loose: re.Pattern[str]) -> Iterator[str]:
+    """Yield how a refused work differs from both the start and the end."""
+    parts = KEPT if came == TAKEN else loose  # a copy may wait for the next run
+    if now != before and without(now, parts) != without(end, parts):
+        yield f"was done by half: {_apart(now, before)}"
+    if came == TAKEN and now == before:
+        yield "was not done, and reported no error"
+
+
+def _apart(one: Tree, other: Tree) -> list[str]:
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))

@@ -16,7 +16,7 @@ from code_intel.cli import clients
 from code_intel.cli.init import apply, setup
 from code_intel.cli.removal import removal
 from code_intel.index.schema import APPLICATION_ID
-from faulty_work import Next, Tree, Work, faults, tree
+from faulty_disk import Next, Tree, Work, faults, tree
 
 DERIVED = re.compile(r"\.db$|/backup(/|$)|/agreements$|^\.code-intel$")
 """What goes last, and may be left where a removal was refused."""

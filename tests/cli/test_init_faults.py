@@ -20,8 +20,7 @@ from code_intel.cli.main import main
 from code_intel.cli.removal import removal
 from code_intel.durable import on
 from code_intel.errors import BusyError, StorageError
-from faulty_disk import REAL, Faulty
-from faulty_work import KEPT, WAYS, tree, without
+from faulty_disk import KEPT, PROJECT_WAYS, REAL, Faulty, tree, without
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from privileges import without_root
 from programs import TESTS, output_of
@@ -30,7 +29,7 @@ Init = Callable[..., dict[str, Any]]
 ALL = clients.chosen(["all"])
 
 
-@pytest.mark.parametrize("way", [way for way, *_ in WAYS])
+@pytest.mark.parametrize("way", PROJECT_WAYS)
 @pytest.mark.parametrize("case", ["of_owned", "of_nothing", "of_removal"])
 def test_a_set_up_stopped_at_any_change_is_taken_back_or_completed(case: str, way: str) -> None:
     found = json.loads(output_of(Path(__file__).with_name("init_faults.py"), case, way))
@@ -168,6 +167,7 @@ def killed_at(root: Path, *words: str, file: str) -> int:
     ).returncode
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Nobody is killed so here.")
 def test_after_a_kill_between_any_two_changes_the_next_run_completes_or_takes_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -16,7 +16,7 @@ from code_intel.cli import backup_list
 from code_intel.cli.backup_list import MIGRATION
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
-from faulty_work import Next, faults, tree
+from faulty_disk import Next, faults, tree
 from migration.layouts import v38_by_script
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -24,11 +24,11 @@ from code_intel.errors import StorageError
 from code_intel.planning import keeping, knowledge, place, queries
 from code_intel.planning.queries import Key
 from code_intel.planning.records import Found, Plan
-from faulty_disk import DIED, REFUSED, TAKEN, Faulty, changes, outcome
+from faulty_disk import DIED, REFUSED, TAKEN, Faulty, leftovers, trials
 from kept_plans import plan, result
 from programs import TESTS, output_of
 
-WAYS = ("dies torn", "fails")
+WAYS = {"dies torn": 1, "fails": 1}
 KEY = Key("forest", "A1")
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(5)]
 FIRST, SECOND, THIRD = (plan(f"goal {n}", id=IDS[n]) for n in range(3))
@@ -87,41 +87,21 @@ def known(root: Path) -> dict[str, Any]:
 
 
 def sweep(name: str, folder: Path) -> None:
-    work, given = WORKS[name], make(folder / "given")
-    points = changes(lambda: work(copy(given, folder / "whole")))
-    shutil.rmtree(folder / "whole", ignore_errors=True)
-    whole = copy(given, folder / "whole")
+    work, given, whole = WORKS[name], make(folder / "given"), folder / "whole"
+    shutil.copytree(given, whole)
     work(whole)
     old, new = known(given), known(whole)
-    for way in WAYS:
-        for point in range(1, points + 1):
-            root = copy(given, folder / f"{way} {point}")
-            code = errno.EIO if point % 2 else errno.ENOSPC
-            came = outcome(lambda: work(root), point, way, code)  # noqa: B023 - done at once
-            left = [path.name for path in root.rglob("*.tmp")]
-            found = {**known(root)}
-            row: dict[str, Any] = {
-                "work": name,
-                "way": way,
-                "point": point,
-                "came": came,
-                "left": left,
-            }
-            row["found"] = "new" if found == new else "old" if found == old else "between"
-            row["whole"] = all(
-                found[part][k] in (old[part].get(k), new[part].get(k))
-                for part in ("plans", "pages")
-                for k in found[part]
-            )
-            work(root)
-            row["after"] = known(root) == new
-            shutil.rmtree(root)
-            sys.stdout.write(json.dumps(row) + "\n")
-
-
-def copy(given: Path, target: Path) -> Path:
-    shutil.copytree(given, target)
-    return target
+    for way, point, came, root in trials(given, folder / "tried", work, WAYS):
+        row = {"work": name, "way": way, "point": point, "came": came, "left": leftovers(root)}
+        found = known(root)
+        row["whole"] = all(
+            found[part][k] in (old[part].get(k), new[part].get(k))
+            for part in ("plans", "pages")
+            for k in found[part]
+        )
+        work(root)
+        row["after"] = known(root) == new
+        sys.stdout.write(json.dumps(row) + "\n")
 
 
 @pytest.fixture(scope="module")
