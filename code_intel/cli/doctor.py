@@ -22,7 +22,6 @@ from code_intel.learned.standings import standings
 from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
 from code_intel.session import journal
-from code_intel.session.listing import journal_files
 from code_intel.text import counted, visible
 from code_intel.tools.desk import sessions_of
 from code_intel.tools.shelf import project_sync
@@ -131,7 +130,7 @@ def _agreements(settings: Settings) -> list[Finding]:
 
 def _sessions(settings: Settings) -> list[Finding]:
     place = sessions_of(settings)
-    files = journal_files(place)
+    files = journal.journal_files(place)
     found = [Finding("warning", *WITHIN)] if place.heads.is_relative_to(settings.root) else []
     for file in files:
         try:

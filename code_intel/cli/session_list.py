@@ -10,7 +10,8 @@ from typing import Any
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.session.listing import KEPT, Listed, list_sessions
+from code_intel.session.journal import MAX_JOURNALS
+from code_intel.session.listing import Listed, list_sessions
 from code_intel.session.story import plain
 from code_intel.tools.desk import sessions_of
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """List; 1 when there is nothing."""
     settings = project_of(args)
     place = sessions_of(settings)
-    most = KEPT if args.all else SHOWN + 1
+    most = MAX_JOURNALS if args.all else SHOWN + 1
     found = list_sessions(place, expire_hours=settings.session_hours, most=most)
     shown = found if args.all else found[:SHOWN]
     lines = [_line(one) for one in shown] or [

@@ -18,9 +18,8 @@ from code_intel.errors import StorageError
 from code_intel.learned import decisions
 from code_intel.learned.logs import folder_of
 from code_intel.session import journal
-from code_intel.session.acknowledged import believable
 from code_intel.session.heads import Place
-from code_intel.session.listing import is_expired, journal_files, list_sessions
+from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.story import Line, Story, duration, plain, tell, woven
@@ -60,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     place = sessions_of(settings)
     name = _meant(place, args.id)
-    left = believable(place, name)
+    left = journal.read_intact(place, name)
     told = tell(left.records)
-    story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.broken)
+    story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.problem)
     left_out = 0 if args.all else max(0, len(story.lines) - FIRST - LAST)
     state = _state(story, settings.session_hours)
     shown = story.lines[:FIRST] + story.lines[FIRST + left_out :]
@@ -86,7 +85,7 @@ def _meant(place: Place, text: str) -> str:
         NotFoundError: There is none.
         UsageError: Several begin like this; names some of them.
     """
-    names = [file.name for file in journal_files(place)]
+    names = [file.name for file in journal.journal_files(place)]
     if text == "last":
         found = [one.name for one in list_sessions(place, most=_NEWEST)[:1]]
     else:
@@ -123,7 +122,11 @@ def _when_and_what(row: Mapping[str, Any]) -> tuple[str, str]:
 def _state(story: Story, hours: float) -> str:
     if story.broken or story.session is None:
         return "broken"
-    return "expired" if is_expired(story.session.updated_at, hours, datetime.now(UTC)) else "open"
+    return (
+        "expired"
+        if journal.is_expired(story.session.updated_at, hours, datetime.now(UTC))
+        else "open"
+    )
 
 
 def _data(session: Session) -> dict[str, Any]:

@@ -8,10 +8,10 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
         verdict = requirements.submit_understanding(held.session, submission, facts)
         held.append(verdict.step)
 
-    journal        Started Transaction create load transaction append inspect
+    journal        Started Transaction create load transaction append inspect read_intact prune
     handles        Handle mint parse
-    heads          Head Place place_of read history
-    listing        Listed JournalFile list_sessions journal_files prune
+    heads          Commit Place place_of read locked
+    listing        Listed list_sessions
     phases         Phase Intent Event TRANSITIONS ALLOWED UNGATED NEXT_STEP LOOK advance
                    allowed_tools check_allowed
     guidance       next_step hint_for leading_on recovery_options REMEDIES OPTIONS
@@ -34,7 +34,6 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     short_circuit  MapFacts Verdict GUARDS judge map_step
     write_gate     WriteVerdict check_write
     learning       may_learn pairs_to_learn
-    acknowledged   Believable believable
     story          Story Line tell woven
 
 Standard library alone, and light: a hook imports it in the time of an interpreter start.

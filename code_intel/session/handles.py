@@ -1,10 +1,10 @@
-"""Handles: whoever has one may use its session, and nobody else (docs/decisions/0029).
+"""Handles: a session is used with its handle, which only its owner knows (docs/decisions/0029).
 
     session_20260102_030406_0000000a_00112233445566778899aabbccddeeff
     └──────────── name ────────────┘ └──────────── secret ──────────┘
 
-The name is public: files, logs, agreements and the terminal say it. The secret is told to whoever
-starts the session; of it only the seal, its SHA-256, is kept.
+The name is public: files, logs, agreements and the terminal show it. The secret is returned by
+start_session only; the journal keeps its SHA-256, the seal.
 """
 
 import hashlib
@@ -18,36 +18,37 @@ from typing import NamedTuple
 from code_intel.errors import SessionError
 
 Token = Callable[[], str]
-"""What makes the last part of a name: 8 hex digits."""
+"""Returns the last part of a name: 8 hex digits."""
 
 NAME = re.compile(r"session_[0-9]{8}_[0-9]{6}_[0-9a-f]{8}")
 _HANDLE = re.compile(rf"({NAME.pattern})(?:_([0-9a-f]{{32}}))?")
-_SHOWN = 32  # characters of what is no handle: no more than a name, never a secret
+_SHOWN_CHARS = 32
+"""How much of a malformed handle a message quotes: no more than a name, never a secret."""
 
 
 class Handle(NamedTuple):
-    """A session's name, and the secret that its owner knows; empty when only the name was said."""
+    """A session's name and secret."""
 
     name: str
     secret: str
 
     @property
     def text(self) -> str:
-        """What its owner is told, and passes as `session_id`."""
+        """The `session_id` that tools take."""
         return f"{self.name}_{self.secret}"
 
     @property
     def seal(self) -> str:
-        """What is kept of the secret."""
+        """The hash of the secret, which the journal keeps."""
         return hashlib.sha256(self.secret.encode("ascii")).hexdigest()
 
     def opens(self, seal: str) -> bool:
-        """Whether the secret is the one that was sealed; takes as long when it is not."""
-        return bool(self.secret) and hmac.compare_digest(self.seal, seal)
+        """Return whether the secret matches `seal`, in constant time."""
+        return hmac.compare_digest(self.seal, seal)
 
 
 def random_token() -> str:
-    """Return 8 random hex digits: two sessions of one second have two names."""
+    """Return 8 random hex digits, so that sessions of the same second have different names."""
     return os.urandom(4).hex()
 
 
@@ -58,14 +59,14 @@ def mint(now: datetime, token: Token = random_token) -> Handle:
 
 
 def parse(text: str) -> Handle:
-    """Return the handle that `text` is.
+    """Return the handle that `text` spells.
 
     Raises:
-        SessionError: It has not the form of one; a name without its secret opens nothing.
+        SessionError: It is malformed, or a name without its secret.
     """
     found = _HANDLE.fullmatch(text)
     if found is None:
-        raise SessionError(f"{text[:_SHOWN]!a} is no session id.")
+        raise SessionError(f"{text[:_SHOWN_CHARS]!a} is not a session id.")
     if found[2] is None:
         raise SessionError(
             f"{found[1]} is the name of a session; the session_id that start_session returned is longer."
@@ -74,5 +75,5 @@ def parse(text: str) -> Handle:
 
 
 def unknown(name: str) -> SessionError:
-    """Return the refusal of a session that is not there, or not for whoever asks."""
+    """Return the error for a missing session, which is also the error for a wrong secret."""
     return SessionError(f"There is no session {name}.")

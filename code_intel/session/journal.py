@@ -1,93 +1,136 @@
-"""Sessions on disk: a journal in the project, its head outside, appended under the head's lock.
+"""Keep sessions on disk: a journal in the project and its head outside (docs/decisions/0008, 0029).
 
-A step counts once its lines are flushed and the head says so (docs/decisions/0008, 0029). Reading
-takes no lock: the head first, then the journal, which may be ahead of it, never behind.
+A journal has one JSON object per line, `{seq, at, event, data}`. A step counts once its lines are flushed
+and the head has acknowledged them. Readers take no lock: they read the head first, then the journal,
+which may be ahead of its head, never behind.
 """
 
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel import durable
-from code_intel.errors import SessionError, StorageError, UsageError
+from code_intel.errors import CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import files, heads
-from code_intel.session.chain import FIRST, broken, check, encode, record
-from code_intel.session.handles import (
-    NAME,
-    Handle,
-    Token,
-    mint,
-    parse,
-    random_token,
-    unknown,
-)
-from code_intel.session.heads import Head, HeldHead, Place
-from code_intel.session.listing import is_expired, prune
+from code_intel.session.handles import NAME, Handle, Token, mint, parse, random_token, unknown
+from code_intel.session.heads import Commit, LockedHead, Place, broken
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import VERSION, apply, replay
 from code_intel.session.state import Record, Session, Step
+from code_intel.text import counted
 
 Clock = Callable[[], datetime]
 
-MOST_BASELINE = 500  # files a session remembers as changed before it began
-AFRESH = "Check what stands there and who may use it, or start a new session with start_session."
-FULL = "The session has recorded as many calls as it takes."
-FULL_ADVICE = "Call record_outcome with what it came to, then start_session for what is left."
-AHEAD = "What follows the last acknowledged step in the journal has been left out."
-LONGEST = 16_000_000  # bytes of a journal, some 10,000 calls: each call reads all of it
-_LONGEST_QUERY = 20_000  # characters
-_LONGEST_START = 16_000_000  # bytes of a first line: it goes to a new file, nobody appends to it
-_DRAWS = 100  # names tried before giving up
+MOST_BASELINE = 500
+"""Files a session remembers as changed before it began."""
+MAX_JOURNALS = 1000
+"""Journals of a project; the least recently used are deleted first."""
+MAX_JOURNAL_BYTES = 16_000_000
+"""Some 10,000 calls: each call reads the whole journal."""
+MAX_LINE_BYTES = 60_000
+"""One write of this size stays whole."""
+JOURNAL_ADVICE = "Check the file and its permissions, or start a new session with start_session."
+FULL = "The session has recorded as many calls as it can hold."
+FULL_ADVICE = "Call record_outcome with the result so far, then start_session for the rest."
+AHEAD = "Lines after the last acknowledged step of the journal were ignored."
+_MAX_QUERY_CHARS = 20_000
+_MAX_NAME_TRIES = 100
 
 
 class Started(NamedTuple):
-    """A new session, and the handle that only whoever started it is told."""
+    """A new session, and the handle that only its owner gets."""
 
     session: Session
     handle: str
 
 
-class Transaction:
-    """A session under its lock; steps are written together when the block ends well.
+class Contents(NamedTuple):
+    """The acknowledged part of a journal.
 
     Attributes:
-        session: The session, the steps appended so far included.
+        records: The steps that match their commits, in order.
+        problem: Why later acknowledged steps are missing; empty if none are.
+        ahead: Whether the journal goes on after its last acknowledged line.
     """
 
-    def __init__(self, session: Session, last: str, clock: Clock, *, full: bool = False) -> None:
+    records: tuple[Record, ...] = ()
+    problem: str = ""
+    ahead: bool = False
+
+
+class JournalFile(NamedTuple):
+    """A journal on disk; `modified` is seconds since the epoch."""
+
+    name: str
+    path: Path
+    modified: float
+
+
+class Transaction:
+    """A session under its lock; its new steps are written together when the block ends without error.
+
+    Attributes:
+        session: The session, including the steps appended so far.
+    """
+
+    def __init__(self, session: Session, clock: Clock, *, full: bool = False) -> None:
         self.session = session
-        self._full = full
-        self.last = last
+        self.lines = b""
         self._clock = clock
-        self._lines: list[bytes] = []
+        self._full = full
 
     def append(self, *steps: Step) -> Session:
-        """Apply steps; raises what `state.apply` raises, and then nothing of the block is kept.
+        """Apply steps; raises what `replay.apply` raises, and then nothing of the block is written.
 
         Raises:
-            StorageError: A call, and the journal has no room for more; how it ended can still be told.
+            StorageError: The step is a call and the journal is full; the outcome can still be recorded.
         """
         for step in steps:
             if self._full and step.event is Event.CALLED:
                 raise StorageError(FULL, hint=FULL_ADVICE)
-            seq, now = self.session.seq + 1, self._clock()
-            row, line, digest = encode(seq, now, step.event, step.data, self.last)
-            self.session = apply(self.session, row)
-            self._lines.append(line)
-            self.last = digest
+            line = encode(self.session.seq + 1, self._clock(), step.event, step.data)
+            self.session = apply(self.session, decode(line))
+            self.lines += line
         return self.session
-
-    def pending(self) -> bytes:
-        """Return the lines to be written."""
-        return b"".join(self._lines)
 
 
 def utc_now() -> datetime:
     """Return the time with its offset."""
     return datetime.now(UTC)
+
+
+def encode(
+    seq: int, now: datetime, event: Event, data: Any, *, max_bytes: int = MAX_LINE_BYTES
+) -> bytes:
+    """Return an event as a journal line of ASCII JSON, with secret values masked.
+
+    Raises:
+        UsageError: The event is too big for one line, or JSON cannot represent it.
+    """
+    from code_intel.redaction import masked_data  # hooks only read
+
+    row = {"seq": seq, "at": now.isoformat(), "event": event.value, "data": masked_data(data)}
+    try:
+        line = json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{event} cannot be journaled: {error}.") from error
+    if len(line) > max_bytes:
+        raise UsageError(
+            f"{event} has {counted(len(line), 'byte')}; a session accepts {max_bytes} at once.",
+            hint="Send less text, or split it into several calls.",
+        )
+    return line + b"\n"
+
+
+def decode(line: bytes) -> Record:
+    """Return the event of a journal line; raises ValueError or KeyError if it is not one."""
+    row = json.loads(line)
+    return Record(row["seq"], row["at"], Event(row["event"]), row["data"])
 
 
 def create(
@@ -100,70 +143,82 @@ def create(
     baseline: Mapping[str, str] = MappingProxyType({}),
     commit: str | None = None,
 ) -> Started:
-    """Start a session; missing folders are made, journals beyond `listing.KEPT` are pruned.
+    """Start a session, make missing folders and delete journals beyond `MAX_JOURNALS`.
 
-    `baseline` has the content hash of every file that is changed already, by path relative to the
-    root: what was changed before is none of this session's work. `MOST_BASELINE` of them are kept. `commit` is what git
-    has checked out, empty before the first commit; None where it cannot tell.
+    Args:
+        place: Where the project's sessions are.
+        intent: The purpose of the session.
+        query: The user's request.
+        clock: Returns the time.
+        token: Returns the random part of the name.
+        baseline: Content hashes of the files that have uncommitted changes already, by path relative
+            to the root; those changes are not this session's work. `MOST_BASELINE` are kept.
+        commit: What git has checked out, empty before the first commit; None if git cannot tell.
 
     Raises:
         UsageError: The query is empty or too long.
         StorageError: The journal or its head cannot be written.
     """
-    if not query.strip() or len(query) > _LONGEST_QUERY:
+    if not query.strip() or len(query) > _MAX_QUERY_CHARS:
         raise UsageError(
-            f"query must have 1 to {_LONGEST_QUERY} characters.", details={"field": "query"}
+            f"query must have 1 to {_MAX_QUERY_CHARS} characters.", details={"field": "query"}
         )
     with files.disk(place.journals):
         durable.make_folder(place.journals)
     heads.make_folder(place)
     now = clock()
-    for _ in range(_DRAWS):
+    for _ in range(_MAX_NAME_TRIES):
         handle = mint(now, token)
         data = {
             "version": VERSION,
             "name": handle.name,
             "seal": handle.seal,
-            "project": place.project,
             "intent": intent.value,
             "query": query,
             "root": str(place.root),
             "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
             **({} if commit is None else {"commit": commit}),
         }
-        row, line, digest = encode(1, now, Event.STARTED, data, FIRST, longest=_LONGEST_START)
-        session = apply(None, row)
-        if _write_new(place, handle.name, line, digest):
+        # The first line makes a new file, so it may be longer than an appended one.
+        line = encode(1, now, Event.STARTED, data, max_bytes=MAX_JOURNAL_BYTES)
+        session = apply(None, decode(line))
+        if _write_new(place, handle.name, line):
             prune(place)
             return Started(session, handle.text)
     raise StorageError(f"No free session id in {place.journals}.")
 
 
 def load(place: Place, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now) -> Session:
-    """Replay a session for its owner; `expire_hours` after its last event it is gone, 0 means never.
+    """Replay a session for its owner; it expires `expire_hours` after its last event, 0 means never.
 
     Raises:
-        SessionError: No such session, or `handle` is not its handle; expired (`session_expired`); a
-            journal that is not what was acknowledged (`session_broken`, names the file).
-        StorageError: Journal or head cannot be read.
+        SessionError: There is no such session, or `handle` has the wrong secret; the session has expired
+            (`session_expired`); or the journal does not match its head (`session_broken`, names the file).
+        StorageError: The journal or its head cannot be read.
     """
     key = parse(handle)
-    head = heads.read(place, key.name)
-    if head is None:
+    commits = heads.read(place, key.name)
+    if not commits:
         raise unknown(key.name)
-    session = _owned(_replayed(place, key.name, head), key)
-    _check_age(session, expire_hours, clock())
-    return session
+    return _checked(_replayed(place, key.name, commits), key, expire_hours, clock())
 
 
 def inspect(place: Place, name: str) -> Session:
-    """Replay a session for people, by its name, however old; nothing can be done with it.
+    """Replay a session by its name, for display; expired ones, too.
 
     Raises:
-        SessionError: No such session; a journal that is not what was acknowledged (`session_broken`).
-        StorageError: Journal or head cannot be read.
+        SessionError: There is no such session, or the journal does not match its head (`session_broken`).
+        StorageError: The journal or its head cannot be read.
     """
-    return _replayed(place, name, _head(place, name))
+    return _replayed(place, name, _commits_of(place, name))
+
+
+def read_intact(place: Place, name: str) -> Contents:
+    """Return the part of a session's journal that matches its head; never raises for a damaged file."""
+    try:
+        return _contents(place, name, _commits_of(place, name))
+    except CodeIntelError as error:
+        return Contents(problem=error.message)
 
 
 @contextmanager
@@ -176,24 +231,25 @@ def transaction(
     timeout: float = 5.0,
     seen: Session | None = None,
 ) -> Iterator[Transaction]:
-    """Hold a session's lock: load, decide, append. An error inside the block writes nothing.
+    """Hold a session's lock to load, decide and append. An error inside the block writes nothing.
 
-    `seen` is the session as it was loaded before: it is not read again if its head has stayed the same.
+    `seen` is the session as loaded before; it is not read again if no step has been added since.
 
     Raises:
         SessionError: As `load`.
         BusyError: Another process kept the lock longer than `timeout` seconds.
-        StorageError: Journal or head cannot be written.
+        StorageError: The journal or its head cannot be written.
     """
     key = parse(handle)
-    with heads.held(place, key.name, timeout) as held:
-        same = seen is not None and (seen.name, seen.seq) == (key.name, held.head.seq)
-        session = seen if seen and same else _replayed(place, key.name, held.head)
-        _check_age(_owned(session, key), expire_hours, clock())
-        work = Transaction(session, held.head.digest, clock, full=held.head.end > LONGEST)
+    with heads.locked(place, key.name, timeout) as head:
+        last = head.commits[-1]
+        if seen is None or (seen.name, seen.seq) != (key.name, last.lines):
+            seen = _replayed(place, key.name, head.commits)
+        session = _checked(seen, key, expire_hours, clock())
+        work = Transaction(session, clock, full=last.size > MAX_JOURNAL_BYTES)
         yield work
-        if lines := work.pending():
-            _write(place, held, lines, work)
+        if work.lines:
+            _append(place.journal(key.name), head, last, work.lines)
 
 
 def append(
@@ -209,86 +265,119 @@ def append(
         return held.append(*steps)
 
 
-def _head(place: Place, name: str) -> Head:
-    """Return the head of a session that a person named.
+def is_expired(used_at: str, hours: float, now: datetime) -> bool:
+    """Return whether a session was unused for `hours`, 0 meaning never; a clock set back expires none."""
+    return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
 
-    Raises:
-        SessionError: As `inspect`.
-    """
+
+def journal_files(place: Place) -> tuple[JournalFile, ...]:
+    """Return the journals of a project, the most recently used first; other files are left out."""
+    found: list[JournalFile] = []
+    if not place.journals.is_dir():
+        return ()
+    with files.disk(place.journals), os.scandir(place.journals) as entries:
+        for entry in entries:
+            name = entry.name.removesuffix(".jsonl")
+            if name != entry.name and NAME.match(name):  # also those of earlier versions
+                with suppress(FileNotFoundError):  # pruned by another process
+                    modified = entry.stat(follow_symlinks=False).st_mtime
+                    found.append(JournalFile(name, Path(entry.path), modified))
+    return tuple(sorted(found, key=lambda file: (file.modified, file.name), reverse=True))
+
+
+def prune(place: Place, keep: int = MAX_JOURNALS) -> int:
+    """Delete the least recently used journals beyond `keep`, and old heads; return how many journals."""
+    found = journal_files(place)
+    with files.disk(place.journals):
+        for file in found[keep:]:
+            durable.remove(place.head(file.name), flushed=False)
+            durable.remove(file.path, flushed=False)
+    heads.sweep(place, {file.name for file in found[:keep]})
+    return len(found[keep:])
+
+
+def _commits_of(place: Place, name: str) -> tuple[Commit, ...]:
+    """Return the commits of a session that a person named; raises as `inspect`."""
     if not NAME.fullmatch(name):
         raise SessionError(
-            f"{name[:40]!a} is no name of a session.",
+            f"{name[:40]!a} is not the name of a session.",
             hint="Copy one from the list of sessions.",
         )
-    head = heads.read(place, name)
-    if head is None:
+    commits = heads.read(place, name)
+    if not commits:
         path = place.journal(name)
-        raise broken(path, "nobody has acknowledged it here") if path.exists() else unknown(name)
-    return head
+        raise broken(path, "it has no head here") if path.exists() else unknown(name)
+    return commits
 
 
-def _read(place: Place, name: str, head: Head) -> tuple[tuple[Record, ...], bool]:
-    """Return the records up to the head, and whether something follows them.
+def _contents(place: Place, name: str, commits: Sequence[Commit]) -> Contents:
+    """Return the longest part of a journal that matches its commits.
 
     Raises:
-        SessionError: `session_broken`, as `load`.
+        SessionError: `session_broken`: the journal is gone, or written by another version.
         StorageError: The journal cannot be read.
     """
     path = place.journal(name)
-    with files.disk(path, AFRESH):
+    with files.disk(path, JOURNAL_ADVICE):
         try:
             with files.opened(path) as handle:
-                raw = files.read(handle, 0, head.end)
-                ahead = os.fstat(handle).st_size > head.end
+                raw = files.read(handle, 0, commits[-1].size)
+                ahead = os.fstat(handle).st_size > commits[-1].size
         except FileNotFoundError:
             raise broken(path, "it is gone") from None
-    lines = enumerate(check(path, raw, head), 1)
-    return tuple(record(path, number, line) for number, line in lines), ahead
-
-
-def _replayed(place: Place, name: str, head: Head) -> Session:
-    """Return the session as of its head; raises what `_read` raises."""
-    path = place.journal(name)
-    said, ahead = _read(place, name, head)
+    intact, problem = heads.empty(place, name), ""
+    for commit in commits:
+        if intact.extended(raw[intact.size : commit.size]) != commit:
+            problem = (
+                f"it ends before line {commit.lines}"
+                if len(raw) < commit.size
+                else f"line {intact.lines + 1} or a later one was changed"
+            )
+            break
+        intact = commit
     try:
-        session = replay(said)
+        records = tuple(map(decode, raw[: intact.size].splitlines()))
+    except (KeyError, TypeError, ValueError) as error:
+        raise broken(path, f"{error!r}") from error
+    return Contents(records, problem, ahead)
+
+
+def _replayed(place: Place, name: str, commits: Sequence[Commit]) -> Session:
+    """Return the session as of its last commit; raises as `inspect`."""
+    path = place.journal(name)
+    records, problem, ahead = _contents(place, name, commits)
+    if problem:
+        raise broken(path, problem)
+    try:
+        session = replay(records)
     except SessionError as error:
-        raise broken(path, error.message) from error
-    if session.name != name:
-        raise broken(path, f"it is the journal of {session.name}")
-    if session.project != place.project:
-        raise broken(path, f"it is the journal of a session in {session.root}")
+        raise broken(path, error.message.rstrip(".")) from error
     return session._replace(warnings=(AHEAD,) if ahead else ())
 
 
-def _owned(session: Session, key: Handle) -> Session:
-    """Return the session if the handle is its handle; whoever has only its name learns nothing."""
+def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) -> Session:
+    """Return the session if `key` opens it and it has not expired."""
     if not key.opens(session.seal):
         raise unknown(key.name)
-    return session
-
-
-def _check_age(session: Session, expire_hours: float, now: datetime) -> None:
-    """Refuse a session that was not used for long."""
     if is_expired(session.updated_at, expire_hours, now):
         raise SessionError(
             f"Session {session.name} was last used {session.updated_at} and has expired.",
             code="session_expired",
         )
+    return session
 
 
-def _write_new(place: Place, name: str, line: bytes, digest: str) -> bool:
-    """Write a journal's first line, then its head; False when the name is taken.
+def _write_new(place: Place, name: str, line: bytes) -> bool:
+    """Write a journal's first line, then its head; return False if the name is taken.
 
     Raises:
-        StorageError: The disk refused; there is neither of them.
+        StorageError: The disk refused; neither of them is left.
     """
     path = place.journal(name)
     try:
         durable.create(path, line, heads.PRIVATE)
         try:
-            with files.disk(place.heads, heads.ADVICE):
-                heads.create(place, name, Head(1, len(line), digest))
+            heads.create(place, name, heads.empty(place, name).extended(line))
         except StorageError:
             durable.remove(path)
             raise
@@ -299,13 +388,11 @@ def _write_new(place: Place, name: str, line: bytes, digest: str) -> bool:
     return True
 
 
-def _write(place: Place, held: HeldHead, lines: bytes, work: Transaction) -> None:
-    """Append lines, then acknowledge them.
+def _append(path: Path, head: LockedHead, last: Commit, lines: bytes) -> None:
+    """Append lines after the last acknowledged one, then acknowledge them.
 
-    When the head cannot be written, the lines stay: it may say yet that they count.
+    If the head cannot be written, the lines stay: the next step cuts them off.
     """
-    path, end = place.journal(work.session.name), held.head.end
-    with files.disk(path, AFRESH), files.opened(path, files.GROW) as handle:
-        durable.extend(handle, lines, end)
-    with files.disk(place.heads, heads.ADVICE):
-        held.advance(Head(work.session.seq, end + len(lines), work.last))
+    with files.disk(path, JOURNAL_ADVICE), files.opened(path, files.GROW) as handle:
+        durable.extend(handle, lines, last.size)
+    head.acknowledge(last.extended(lines))

@@ -22,7 +22,7 @@ from code_intel.session.state import (
 )
 from code_intel.session.wording import fold
 
-VERSION = 2  # of the journal's format
+VERSION = 3  # of the journal's format
 _LONGEST_EVIDENCE = 2000  # characters kept of what a verification showed
 SUBMITTED = 0.5  # confidence of a symbol somebody merely names (seed 004 §4.5)
 
@@ -69,7 +69,6 @@ def _start(record: Record) -> Session:
     return Session(
         name=data["name"],
         seal=data["seal"],
-        project=data["project"],
         root=data["root"],
         intent=intent,
         query=data["query"],

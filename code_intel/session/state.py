@@ -153,7 +153,6 @@ class Session(NamedTuple):
         name: What everybody may call it; its handle is known to its owner alone (`handles`).
         seal: SHA-256 of the secret in its handle.
         root: The project, as its path was when it began.
-        project: The project as `heads.place_of` knows it.
         phase_seq: Number of the event that led into the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
@@ -171,7 +170,6 @@ class Session(NamedTuple):
     name: str
     seal: str
     root: str
-    project: str
     intent: Intent
     query: str
     phase: Phase

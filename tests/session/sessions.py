@@ -10,7 +10,7 @@ from code_intel.session.evidence import VerificationFacts
 from code_intel.session.handles import Token
 from code_intel.session.heads import Place, place_of
 from code_intel.session.phases import Event, Intent
-from code_intel.session.replay import apply
+from code_intel.session.replay import VERSION, apply
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts
@@ -44,10 +44,9 @@ def place_in(folder: Path, root: Path = Path("/project")) -> Place:
 
 def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
     data = {
-        "version": 2,
+        "version": VERSION,
         "name": "session_20260102_030405_00000001",
         "seal": "0" * 64,
-        "project": "0" * 32,
         "intent": intent.value,
         "query": query,
         "root": str(root),

@@ -12,7 +12,7 @@ from code_intel.session import evidence, short_circuit, steps
 from code_intel.session.evidence import Answer, Evidence
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.relevance import confirm_symbols
-from code_intel.session.replay import apply
+from code_intel.session.replay import VERSION, apply
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import Record, Session, Step
 from code_intel.session.story import TELLERS, Line, Story, duration, tell, woven
@@ -30,10 +30,9 @@ class Writer:
 
     def __init__(self, intent: Intent = Intent.MODIFY, query: str = QUERY) -> None:
         data = {
-            "version": 2,
+            "version": VERSION,
             "name": "session_20260102_030405_00000001",
             "seal": "0" * 64,
-            "project": "0" * 32,
             "intent": intent.value,
             "query": query,
             "root": "/p",

@@ -10,7 +10,6 @@ from code_intel.session.state import Record, Session
 FIRST = {
     "name": "session_20260101_000000_00000000",
     "seal": "0" * 64,
-    "project": "0" * 32,
     "intent": "MODIFY",
     "query": "fix it",
     "root": "/p",
