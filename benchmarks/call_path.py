@@ -192,16 +192,17 @@ def main() -> int:
         settings = prepare(args.data.resolve(), Path(folder).resolve() / "project")
         with without_background():
             paths = asyncio.run(measure(settings, tracer, tuple(args.query or QUERIES)))
-    rows = {name: path.figures for name, path in zip(("first", "second"), paths, strict=False)}
+    rows = {f"{number}.": path.figures for number, path in enumerate(paths, 1)}
     heads = [*next(iter(rows.values()))]
     print(f"{'':10}" + "".join(f"{head:>21}" for head in heads))
     for name, row in rows.items():
         print(f"{name:10}" + "".join(f"{row[head]:>21,}" for head in heads))
-    if args.top:
-        print("\nfiles before SQLite:", *paths[-1].files_before, sep="\n  ")
-        print("\nmost calls:")
-        most = Counter(paths[-1].calls).most_common(args.top)
-        print(*(f"{count:8,}  {file}:{name}" for (file, name), count in most), sep="\n")
+    for name, path in zip(rows, paths, strict=True):
+        if args.top:
+            print(f"\n{name}: files before SQLite:", *path.files_before, sep="\n  ")
+            print(f"\n{name}: most calls:")
+            most = Counter(path.calls).most_common(args.top)
+            print(*(f"{count:8,}  {file}:{function}" for (file, function), count in most), sep="\n")
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0

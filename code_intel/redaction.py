@@ -63,15 +63,18 @@ def masked_data(value: Any) -> Any:
     return _masked_value(value, _hinted("\n".join(_texts(value))))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for pair in value.items():
-            yield from _texts(pair)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
+def _texts(value: Any) -> list[str]:
+    """Return every text in a JSON value, keys included, in no particular order."""
+    texts, rest = [], [value]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, str):
+            texts.append(node)
+        elif isinstance(node, Mapping):
+            rest += [*node.keys(), *node.values()]
+        elif isinstance(node, list | tuple):
+            rest += node
+    return texts
 
 
 def _hinted(text: str) -> Hinted:

@@ -40,12 +40,17 @@ def visible(text: str, keep: str = "") -> str:
 
     A file may be called "a.py\n1. b.py": shown as it is, it would be two lines and name another one.
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        c.encode("unicode_escape").decode() if c not in keep and hidden_character(c) else c
-        for c in text
+    return text.translate(
+        {ord(char): char.encode("unicode_escape").decode() for char in _hidden_in(text, keep)}
     )
+
+
+def _hidden_in(text: str, keep: str) -> list[str]:
+    """Return each character of `hidden_character` once; most texts are long, and have none."""
+    if text.isprintable():
+        return []
+    rare = [char for char in set(text).difference(keep) if not char.isprintable()]
+    return [char for char in rare if hidden_character(char)]
 
 
 def visible_lines(text: str) -> str:
@@ -55,11 +60,7 @@ def visible_lines(text: str) -> str:
 
 def visible_json(text: str) -> str:
     """Return a JSON text that reads as the same value, with what nobody can see written as escapes of JSON."""
-    if text.replace("\n", "").isprintable():
-        return text
-    return "".join(
-        json.dumps(char)[1:-1] if char != "\n" and hidden_character(char) else char for char in text
-    )
+    return text.translate({ord(char): json.dumps(char)[1:-1] for char in _hidden_in(text, "\n")})
 
 
 def code_point(char: str) -> str:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from code_intel.config import Settings
-from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
@@ -23,7 +22,7 @@ INSTRUCTIONS = (
 def build_commands_server(settings: Settings, *, writes: bool = True) -> ToolServer:
     """Return the command server of a project; nothing is imported or opened before the handshake is over.
 
-    `writes` says whether clients may execute commands, which run programs (`permission`).
+    `writes` says whether clients may execute commands, which run programs.
     """
     return build(
         name="climpt", instructions=INSTRUCTIONS, offer=lambda: _offer(settings, writes=writes)
@@ -37,11 +36,10 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
     desk = open_commands(settings)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-        check_permitted(tool, writes=writes)
         asked = replace(desk, report=call.report, connection=call.connection)
         return await tool.run(asked, **arguments)
 
     async def background() -> None:
         desk.embedder.lasting = True  # this process will answer more than one question
 
-    return Offer(COMMAND_TOOLS, invoke, background, desk.close)
+    return Offer(COMMAND_TOOLS, invoke, background, desk.close, writes=writes)

@@ -1,12 +1,10 @@
 """The gateway: sessions, phases and learning in front of map and forest."""
 
-from dataclasses import replace
 from typing import Any
 
 from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import start_indexers
-from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Report, Tool
 
@@ -23,7 +21,7 @@ INSTRUCTIONS = (
 def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
     """Return the gateway of a project; nothing is imported or opened before the handshake is over.
 
-    `writes` says whether clients may execute commands, which run programs (`permission`).
+    `writes` says whether clients may execute commands, which run programs.
     """
     return build(
         name="code-intel",
@@ -82,10 +80,9 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
     warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-        check_permitted(tool, writes=writes)
         own, others = _told_apart(call.report)
         reporting.set(others)  # each call has a task, and so a context, of its own
-        asked = replace(desk, connection=call.connection, report=own, warnings=[])
+        asked = desk.for_call(call.connection, own)
         answer = await tool.run(asked, **arguments)
         return answer.noting(*asked.warnings)
 
@@ -106,4 +103,4 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
         return {"map": map_shelf.index.freshness(), "forest": forest_shelf.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
-    return Offer(GATEWAY_TOOLS, invoke, background, close, condition, hidden)
+    return Offer(GATEWAY_TOOLS, invoke, background, close, condition, hidden, writes)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from code_intel.records import Corpus, Freshness
-from code_intel.servers.permission import check_permitted
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
@@ -27,7 +26,7 @@ def build_index_server(
 ) -> ToolServer:
     """Return the server of a shelf, which is opened when it is first needed.
 
-    `writes` says whether clients may change what is the project's (`permission`).
+    `writes` says whether clients may change what is the project's.
     """
 
     def offer() -> Offer:
@@ -36,7 +35,6 @@ def build_index_server(
         shelf = open_shelf()
 
         async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-            check_permitted(tool, writes=writes)
             return await tool.run(replace(shelf, report=call.report), **arguments)
 
         async def background() -> None:
@@ -45,7 +43,7 @@ def build_index_server(
         def condition() -> dict[str, Freshness]:
             return {corpus: shelf.index.freshness()}
 
-        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close, condition)
+        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close, condition, writes=writes)
 
     return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], offer=offer)
 

@@ -21,7 +21,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from code_intel import __version__
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, UsageError
 from code_intel.records import Freshness
 from code_intel.redaction import masked, masked_data
 from code_intel.text import visible, visible_json, visible_lines
@@ -41,6 +41,10 @@ CONSTANT = CacheHint(ttl_ms=300_000, scope="public")
 CALM = 0.3
 """Seconds between the first answer and the start of the background: the answer, and the first calls of
 a client, go first."""
+
+
+WRITE_TOOLS = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
+"""Tools of the index servers that change the project; all others change only the index."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Offer:
         close: Gives files back when the server ends.
         condition: Says how complete each index is, by corpus; blocks, but not for long.
         hidden: Names of tools that are not listed, to keep a model's context small (docs/decisions/0034).
+        writes: Whether clients may change the project and start programs; not over HTTP, unless the
+            command line allows it (docs/decisions/0019).
     """
 
     tools: Sequence[Tool]
@@ -76,6 +82,7 @@ class Offer:
     close: Callable[[], None]
     condition: Callable[[], Mapping[str, Freshness]] = dict
     hidden: frozenset[str] = frozenset()
+    writes: bool = True
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -223,6 +230,8 @@ async def _call(
         )
     try:
         arguments, unknown = tool.arguments(given)
+        if not offer.writes:
+            _check_permitted(tool)
         return _success(_noting(await offer.invoke(tool, arguments, call), unknown))
     except CodeIntelError as error:
         told = error.as_dict()
@@ -238,6 +247,22 @@ async def _call(
                 "hint": "This is a defect; the server's stderr has the details. Try another tool.",
             }
         )
+
+
+def _check_permitted(tool: Tool) -> None:
+    """Refuse a tool that changes the project, or that may start a program.
+
+    Raises:
+        UsageError: It does.
+    """
+    if not (tool.reaches or tool.name in WRITE_TOOLS):
+        return
+    what = "runs programs on this machine" if tool.reaches else "changes files of the project"
+    raise UsageError(
+        f"{tool.name} {what}, which this server does not allow over HTTP.",
+        hint="Do it on the machine itself, or start the server with --allow-writes.",
+        code="writes_not_allowed",
+    )
 
 
 def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:

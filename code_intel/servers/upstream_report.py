@@ -18,7 +18,7 @@ from code_intel import durable
 from code_intel.errors import StorageError
 from code_intel.index.reading import read_plain
 from code_intel.records import UpstreamStatus
-from code_intel.tools.halves import status_data
+from code_intel.tools.degraded import status_data
 
 
 class Told(NamedTuple):

@@ -161,6 +161,19 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
     return data | {"why": list(hit.why), **flags_of(*_words_of(hit, text))}
 
 
+def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
+    """Return hits as a session's journal keeps them: `document`, `symbol`, `score`, `status`."""
+    return [
+        {
+            "document": hit.document,
+            "symbol": hit.agreement.symbol if hit.agreement else hit.symbol,
+            "score": None if hit.score is None else round(hit.score, 4),
+            "status": hit.agreement.status if hit.agreement else "HYPOTHESIS",
+        }
+        for hit in hits
+    ]
+
+
 def _words_of(hit: Hit, text: str) -> tuple[str, ...]:
     """Return every text of a hit that somebody wrote."""
     found = hit.agreement

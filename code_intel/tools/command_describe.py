@@ -16,7 +16,6 @@ from code_intel.tools.command_desk import CommandDesk
 from code_intel.tools.command_search import Agent, as_json, head, said
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import look
 from code_intel.tools.suspicion import flags_of
 
 ROOMS = ((2000, 100), (600, 20), (250, 10))
@@ -59,7 +58,7 @@ async def command_describe(
 
     Identifiers are as command_search answers them. Where the registry has several of one name, all of them come.
     """
-    await look(desk, session_id, "command_describe")
+    await desk.read_session(session_id, "command_describe")
     return await _described(desk.commands, agent, c1, c2, c3)
 
 

@@ -11,7 +11,6 @@ from code_intel.tools.command_desk import CommandDesk
 from code_intel.tools.command_search import as_json
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import look
 
 MOST_NOTES = 20
 """Of what is odd in registries that is told; a hundred agents may have ten of it each."""
@@ -40,7 +39,7 @@ async def command_reload(
 
     A file that has changed is read again by itself; call this to be told of its faults.
     """
-    await look(desk, session_id, "command_reload")
+    await desk.read_session(session_id, "command_reload")
     return await _reloaded(desk.commands, agent)
 
 

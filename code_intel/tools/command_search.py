@@ -16,7 +16,6 @@ from code_intel.tools.answers import BUDGET, tokens
 from code_intel.tools.command_desk import CommandDesk
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import look
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
 
@@ -79,7 +78,7 @@ async def command_search(
     somewhat, below 0.2 hardly. What was executed for a feature like the session's counts.
     """
     asked = _asked(query, queries)
-    session, _ = await look(desk, session_id, "command_search")
+    session, _ = await desk.read_session(session_id, "command_search")
     feature = session.own_words if session else ""
     return _answer(agent, asked, await _found(desk.commands, agent, asked, limit, feature))
 

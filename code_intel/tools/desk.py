@@ -1,10 +1,11 @@
-"""What the gateway's tools work with: one project's settings, indexes, model and sessions.
+"""Give the gateway's tools one project's settings, indexes, model and sessions.
 
-A tool that belongs to a session takes it with `desk.session(...)`: judge, run, record, under one
-lock a session, since a client may call tools in parallel. Journals are read and written on worker
-threads; nothing here blocks the event loop.
+A tool that belongs to a session locks it with `desk.session(...)`: check the phase, run, record. The lock
+is needed because a client may call tools in parallel. Journals are read and written on worker threads, so
+that nothing here blocks the event loop.
 """
 
+import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -33,28 +34,29 @@ from code_intel.tools.declaration import Report, silent
 if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.tools.command_desk import CommandDesk
 
-MOST_REMEMBERED = 1000
-"""Connections whose last session is known; the longest unused are forgotten first."""
+MAX_CONNECTIONS = 1000
+"""Connections whose last session is remembered; the least recently used is dropped first."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass
 class Desk:
-    """One project as the gateway sees it.
+    """One project, as the tools of the gateway see it during one call.
 
     Attributes:
         settings: The project's settings.
-        upstream: Whatever answers for map and forest; None for commands that ask neither.
+        upstream: Answers for map and forest; None for commands that search neither.
         map: The local map index.
         forest: The local forest index; definitions and validity come from it.
         embedder: The process's model.
         offered: Names of the tools that the server lists; refusals name no others.
-        connection: Who asks: the name of a connection, or None where there is none to remember.
+        connection: Name of the caller's connection, or None where the protocol has none.
         lasts: The handle of the last session that each connection started or named.
-        report: Takes the progress of a call to who asks.
-        warnings: What went wrong beside a call; its answer says so.
-        opens_commands: Opens the project's commands when they are first asked for; None where nobody does.
+        report: Sends the progress of a call to the client.
+        warnings: Problems beside a call; its answer lists them.
+        opens_commands: Opens the project's commands at their first use; None without commands.
+        sessions: Where the journals of the sessions are.
     """
 
     settings: Settings
@@ -69,38 +71,44 @@ class Desk:
     report: Report = silent
     warnings: list[str] = field(default_factory=list)
     opens_commands: "Callable[[], CommandDesk] | None" = None
+    sessions: Place = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the folder of the sessions once."""
+        self.sessions = sessions_of(self.settings)
+
+    def for_call(self, connection: str | None, report: Report) -> "Desk":
+        """Return the context of one call; everything but these two and the warnings is shared."""
+        call = copy.copy(self)
+        call.connection, call.report, call.warnings = connection, report, []
+        return call
 
     @property
     def searcher(self) -> Searcher:
-        """Whatever answers for map and forest.
+        """What answers for map and forest.
 
         Raises:
-            NotFoundError: Nobody does here.
+            NotFoundError: This process searches neither.
         """
         if self.upstream is None:
-            raise NotFoundError("Nobody answers for map and forest here.")
+            raise NotFoundError("Map and forest cannot be searched here.")
         return self.upstream
 
     @property
     def commands(self) -> "CommandDesk":
-        """The project's commands, for who asks now.
+        """The project's commands, for this caller.
 
         Raises:
-            NotFoundError: Nobody opens them here.
+            NotFoundError: This process serves no commands.
         """
         if self.opens_commands is None:
-            raise NotFoundError("Nobody knows of commands here.")
+            raise NotFoundError("Commands are not served here.")
         return replace(self.opens_commands(), report=self.report, connection=self.connection)
 
     @property
     def root(self) -> Path:
         """The project's root."""
         return self.settings.root
-
-    @property
-    def sessions(self) -> Place:
-        """Where the sessions are."""
-        return sessions_of(self.settings)
 
     @property
     def last(self) -> str | None:
@@ -112,15 +120,15 @@ class Desk:
         if self.connection is not None:
             self.lasts.pop(self.connection, None)
             self.lasts[self.connection] = handle
-            while len(self.lasts) > MOST_REMEMBERED:
+            while len(self.lasts) > MAX_CONNECTIONS:
                 del self.lasts[next(iter(self.lasts))]
 
     @asynccontextmanager
     async def session(self, session_id: str | None, tool: str) -> "AsyncIterator[Held]":
-        """Hold a session for one call of `tool`, once its phase allows it.
+        """Lock a session for one call of `tool`, if its phase allows the tool.
 
         Raises:
-            SessionError: None was named and this connection has started none; or it does not exist.
+            SessionError: No session was named and this connection has started none; or it does not exist.
             PhaseError: The phase forbids the tool.
         """
         chosen = session_id or self.last
@@ -139,19 +147,30 @@ class Desk:
                     error.hint = leading_on(error.hint, held.session, self.offered or None)
                 await self.note(session, deciding.refusal(held.session, error, tool))
                 raise
-            await self.note(session, *deciding.moves(session, held.session, tool))
+            if held.session is not session:
+                await self.note(session, *deciding.moves(session, held.session, tool))
 
     @asynccontextmanager
     async def perhaps(self, session_id: str | None, tool: str) -> "AsyncIterator[Held | None]":
-        """Hold the session if there is one: read-only tools also work without."""
+        """Lock the session if there is one; read-only tools also work without."""
         if session_id is None and self.last is None:
             yield None
             return
         async with self.session(session_id, tool) as held:
             yield held
 
+    async def read_session(
+        self, session_id: str | None, tool: str
+    ) -> tuple[Session | None, str | None]:
+        """Return the session and its handle, if there is one and its phase allows `tool`; keep no lock.
+
+        A search may be slow. It locks the session again to record what it found.
+        """
+        async with self.perhaps(session_id, tool) as held:
+            return (held.session, held.handle) if held else (None, None)
+
     async def note(self, session: Session | None, *made: decisions.Decision) -> None:
-        """Write decisions to the project's log; what cannot be written is a warning, and no more."""
+        """Append decisions to the project's log; a failure becomes a warning of the call."""
         folder = folder_of(self.settings.state)
         try:
             if made:
@@ -163,7 +182,7 @@ class Desk:
         if self.connection is not None:
             return SessionError(f"{tool} works within a session, and there is none.")
         return SessionError(
-            f"{tool} needs session_id: over HTTP in this protocol version no call knows of another.",
+            f"{tool} needs session_id: in this protocol version over HTTP, calls share no connection.",
             hint="Pass the session_id that start_session returned; without one, call start_session.",
             details={"field": "session_id"},
         )
@@ -171,7 +190,7 @@ class Desk:
 
 @dataclass
 class Held:
-    """A session under its lock, as of the last step appended; `handle` is for its owner's eyes alone."""
+    """A session under its lock, as of the last step appended; only its owner may see `handle`."""
 
     desk: Desk
     session: Session
@@ -186,9 +205,9 @@ class Held:
         return self.session
 
     async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
-        """Judge the session as it is on disk and append what follows, while no process can come between.
+        """Judge the session as it is on disk and append the result, under the lock between processes.
 
-        `judgement` returns its verdict and the steps to append; when it raises, nothing is written.
+        `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
         """
 
         def work() -> T:
@@ -203,7 +222,7 @@ class Held:
 
 
 def sessions_of(settings: Settings) -> Place:
-    """Return where a project's sessions are: beside their heads where nobody may write the project."""
+    """Return where a project's sessions are: in the user's state folder if the project is read-only."""
     place = place_of(settings.root, settings.state / "sessions", settings.state_dir)
     if is_writable(place.journals):
         return place
@@ -211,5 +230,5 @@ def sessions_of(settings: Settings) -> Place:
 
 
 async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run blocking work on a worker thread; abandoned when the call is cancelled."""
+    """Run blocking work on a worker thread; cancelling the call abandons it."""
     return await to_thread.run_sync(lambda: work(*args, **kwargs), abandon_on_cancel=True)

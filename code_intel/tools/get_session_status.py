@@ -12,8 +12,8 @@ from code_intel.session.short_circuit import explained
 from code_intel.session.state import Session
 from code_intel.tools.answers import BUDGET, bounded, tokens
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.degraded import status_data, status_text
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import status_data, status_text
 
 LONGEST = 100
 """Characters of a text that is told; the session's owner has said it."""

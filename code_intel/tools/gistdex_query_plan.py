@@ -23,7 +23,6 @@ from code_intel.planning.records import (
 from code_intel.tools import plan_answers
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import look
 from code_intel.tools.plan_inputs import (
     Asked,
     ExpectedResults,
@@ -103,7 +102,7 @@ async def gistdex_query_plan(
     words; its hits are hypotheses, and it moves no phase. Plans are kept in .gistdex.
     """
     asked = Asked(goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset)
-    session, handle = await look(desk, session_id, NAME)
+    session, handle = await desk.read_session(session_id, NAME)
     began = anyio.current_time()
     waits = either(timeoutSeconds, SECONDS) * WAITING
     async with beginning(desk, asked, waits) as begun:

@@ -20,8 +20,8 @@ from code_intel.planning.records import Iteration, Plan, Result, Search
 from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
+from code_intel.tools.answers import logged_hits
 from code_intel.tools.desk import Desk, thread
-from code_intel.tools.halves import returned
 from code_intel.tools.paging import files_shown
 from code_intel.tools.plan_sources import Source, documents_of, hit_of
 
@@ -154,7 +154,7 @@ def _call(source: Source, iteration: Iteration, shown: Sequence[Result]) -> Step
 
     Of another database and of the map no file and no symbol counts: those are not this project's source.
     """
-    found = returned(map(hit_of, iteration.results))
+    found = logged_hits(map(hit_of, iteration.results))
     if source.counts_as not in {"search_forest", "files_search"}:
         return steps.called(
             source.counts_as or "gistdex_query_plan",

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -42,7 +41,7 @@ RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
 
 def calls_of(desk: Desk) -> Call:
     """Return what makes the calls of a plan; the session is told of them once they are shown."""
-    apart = replace(desk, connection=None, warnings=[])
+    apart = desk.for_call(None, desk.report)
 
     async def call(step: Planned) -> Answer:
         return await RUN[step.tool](apart, **step.params)

@@ -17,14 +17,15 @@ from code_intel.session.requirements import slot_evidenced
 from code_intel.session.router import Place, Plan, Planned
 from code_intel.session.state import Session, Step
 from code_intel.text import visible
-from code_intel.tools.answers import BUDGET, index_data, index_text, tokens
+from code_intel.tools.answers import BUDGET, index_data, index_text, logged_hits, tokens
 from code_intel.tools.asking import asked_of, ranks
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.degraded import unavailable_lines
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.findings import FOREST, Finding, Output, merged
-from code_intel.tools.halves import heard, look, returned
 from code_intel.tools.paging import Cursor, Page, page, start_of
 from code_intel.tools.plan_run import RUN, calls_of, run
+from code_intel.tools.searchers import try_search
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import note_of
 from code_intel.tools.symbol_facts import defined_symbols
@@ -79,7 +80,7 @@ async def query(
     its hits are hypotheses.
     """
     check_query(question, "question")
-    session, handle = await look(desk, session_id, "query")
+    session, handle = await desk.read_session(session_id, "query")
     place = await thread(_place, desk, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
     made = await thread(_plan, desk, question, symbol, intent_name, place, session)
@@ -145,9 +146,9 @@ async def _fallback(desk: Desk, question: str, place: Place, session: Session | 
     folder, _, file = place.path.rpartition("/") if place.is_file else (place.path, "", "")
     below = "" if folder == "." else folder
     work = desk.searcher.search_forest(question, MOST_SHOWN // 2, below, file)
-    answer, silent = await heard(desk, 1, work)
+    answer, missing = await try_search(desk.searcher, "forest", work)
     if answer is None:
-        return _Fallback(reason=f"Nothing was found, and {silent[0].text}")
+        return _Fallback(reason=f"Nothing was found, and {unavailable_lines(missing)[0]}")
     rows = [
         {
             "document": hit.document,
@@ -160,7 +161,7 @@ async def _fallback(desk: Desk, question: str, place: Place, session: Session | 
     ]
     step = Planned(FOREST, "what may be meant", 1, {"query": question})
     reason = f"No definition, reference or text was found: the forest was asked. {VERIFY}"
-    told = {"results": rows, "returned": returned(answer.hits)}
+    told = {"results": rows, "returned": logged_hits(answer.hits)}
     return _Fallback(True, reason, Output(step, told))  # noqa: FBT003 - a NamedTuple
 
 

@@ -11,13 +11,22 @@ from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
 from code_intel.session.state import Step
-from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import (
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+    logged_hits,
+)
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.degraded import MEANWHILE, no_answer, unavailable_data, unavailable_lines
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import MEANWHILE, Silent, heard, look, neither, returned, unavailable
 from code_intel.tools.plan_sources import found_in
 from code_intel.tools.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
 from code_intel.tools.search import Query
+from code_intel.tools.searchers import UnavailableCorpus, try_search
 from code_intel.tools.shelf import check_query
 
 
@@ -40,7 +49,7 @@ async def search_forest(
     While the forest does not answer (unavailable says why), what the map knows comes instead.
     """
     check_query(query)
-    _, handle = await look(desk, session_id, "search_forest")
+    _, handle = await desk.read_session(session_id, "search_forest")
     async with judging(desk, planId, expectedKeywords, evaluateResult) as judge:
         found, answer = await _asked(desk, handle, query, top_k, directory, file_pattern)
         if judge is None or found is None:
@@ -56,9 +65,9 @@ async def _asked(
 ) -> tuple[SearchAnswer | None, Answer]:
     """Return what the forest found, None when it was not heard, and what to say."""
     work = desk.searcher.search_forest(query, top_k, directory, file_pattern)
-    found, silent = await heard(desk, 1, work)
+    found, missing = await try_search(desk.searcher, "forest", work)
     if found is None:
-        return None, await _from_map(desk, handle, query, top_k, silent)
+        return None, await _from_map(desk, handle, query, top_k, missing)
     async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
             await held.append(forest_call("search_forest", query, found))
@@ -78,12 +87,14 @@ def forest_call(
         found=len(found.hits),
         files=dict.fromkeys(hit.document for hit in found.hits),
         symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
-        map_results=None if known is None else returned(known),
-        forest_results=returned(found.hits),
+        map_results=None if known is None else logged_hits(known),
+        forest_results=logged_hits(found.hits),
     )
 
 
-def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = ()) -> Answer:
+def forest_answer(
+    query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
+) -> Answer:
     """Return hits of the forest, and which half was not heard."""
     shown, cut = fit(found.hits, cut=found.truncated)
     data = {
@@ -94,23 +105,23 @@ def forest_answer(query: str, found: SearchAnswer, silent: tuple[Silent, ...] = 
         "truncated": cut,
         "message": VERIFY,
         "index": index_data(found.index),
-        **unavailable(silent),
+        **unavailable_data(missing),
     }
     text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Nothing found for “{query}”."
-    said = "".join(f"{one.text}\n" for one in silent)
+    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
     return Answer(data, said + text + cut_text(cut=cut) + index_text(found.index))
 
 
 async def _from_map(
-    desk: Desk, handle: str | None, query: str, top_k: int, silent: tuple[Silent, ...]
+    desk: Desk, handle: str | None, query: str, top_k: int, missing: tuple[UnavailableCorpus, ...]
 ) -> Answer:
     """Answer with what the map knows, since the forest was not heard; moves no phase either."""
-    answer, more = await heard(desk, 0, desk.searcher.search_map(query, top_k))
+    answer, more = await try_search(desk.searcher, "map", desk.searcher.search_map(query, top_k))
     if answer is None:
-        raise neither(silent + more)
+        raise no_answer(missing + more)
     async with desk.perhaps(handle, "search_forest") as held:
         if held is not None:
-            known = returned(answer.hits)
+            known = logged_hits(answer.hits)
             await held.append(steps.called("search_forest", query, ok=False, map_results=known))
     shown, cut = fit(answer.hits, cut=answer.truncated)
     data = {
@@ -120,8 +131,8 @@ async def _from_map(
         "truncated": cut,
         "message": MEANWHILE,
         "index": index_data(answer.index),
-        **unavailable(silent),
+        **unavailable_data(missing),
     }
     told = hits_text(shown) or f"The map knows nothing about “{query}”."
-    said = "".join(f"{one.text}\n" for one in silent)
+    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
     return Answer(data, f"{said}{told}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")

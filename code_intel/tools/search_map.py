@@ -7,13 +7,22 @@ from pydantic import Field
 
 from code_intel.session import short_circuit, steps
 from code_intel.tools import deciding
-from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.answers import (
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+    logged_hits,
+)
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.degraded import no_answer
 from code_intel.tools.desk import Desk
-from code_intel.tools.halves import Silent, heard, look, neither, returned
 from code_intel.tools.map_verdict import JUDGED, judge
 from code_intel.tools.search import Query
 from code_intel.tools.search_forest import forest_answer, forest_call
+from code_intel.tools.searchers import UnavailableCorpus, try_search
 from code_intel.tools.shelf import check_query
 
 
@@ -31,11 +40,13 @@ async def search_map(
     (unavailable says why), hypotheses of the forest come instead, and nothing opens.
     """
     check_query(query)
-    session, handle = await look(desk, session_id, "search_map")
+    session, handle = await desk.read_session(session_id, "search_map")
     since = time.monotonic()
-    answer, silent = await heard(desk, 0, desk.searcher.search_map(query, max(top_k, JUDGED)))
+    answer, missing = await try_search(
+        desk.searcher, "map", desk.searcher.search_map(query, max(top_k, JUDGED))
+    )
     if answer is None:
-        return await _from_forest(desk, handle, query, top_k, silent)
+        return await _from_forest(desk, handle, query, top_k, missing)
     judged = await judge(desk, session, answer, since=since)
     async with desk.perhaps(handle, "search_map") as held:
         if held is not None:
@@ -45,7 +56,7 @@ async def search_map(
             )
             found = sum(hit.agreement is not None for hit in answer.hits)
             noted = steps.called(
-                "search_map", query, found=found, map_results=returned(judged.hits)
+                "search_map", query, found=found, map_results=logged_hits(judged.hits)
             )
             await held.append(*([noted, step] if step else [noted]))
             decided = deciding.of_the_map(judged.best, judged.verdict, step, "search_map")
@@ -69,14 +80,16 @@ async def search_map(
 
 
 async def _from_forest(
-    desk: Desk, handle: str | None, query: str, top_k: int, silent: tuple[Silent, ...]
+    desk: Desk, handle: str | None, query: str, top_k: int, missing: tuple[UnavailableCorpus, ...]
 ) -> Answer:
     """Answer with the forest's hypotheses, since the map was not heard."""
-    found, more = await heard(desk, 1, desk.searcher.search_forest(query, top_k))
+    found, more = await try_search(
+        desk.searcher, "forest", desk.searcher.search_forest(query, top_k)
+    )
     if found is None:
-        raise neither(silent + more)
+        raise no_answer(missing + more)
     async with desk.perhaps(handle, "search_map") as held:
         if held is not None:
             asked = steps.called("search_map", query, ok=False)
             await held.append(asked, forest_call("search_forest", query, found))
-    return forest_answer(query, found, silent)
+    return forest_answer(query, found, missing)

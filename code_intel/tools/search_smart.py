@@ -13,22 +13,28 @@ from code_intel.session.guidance import after_search, next_step
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 from code_intel.tools import deciding
-from code_intel.tools.answers import cut_text, fit, hit_data, hits_text, index_data, index_text
-from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.desk import Desk, Held
-from code_intel.tools.halves import (
-    MEANWHILE,
-    Silent,
-    heard,
-    look,
-    neither,
-    not_heard,
-    returned,
-    unavailable,
+from code_intel.tools.answers import (
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+    logged_hits,
 )
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.degraded import (
+    MEANWHILE,
+    no_answer,
+    unavailable_data,
+    unavailable_lines,
+    unavailable_message,
+)
+from code_intel.tools.desk import Desk, Held
 from code_intel.tools.map_verdict import JUDGED, Judged, judge, symbol_now
 from code_intel.tools.offers import offer_of, tell
 from code_intel.tools.search_forest import forest_call
+from code_intel.tools.searchers import UnavailableCorpus, try_search
 from code_intel.tools.shelf import check_query
 from code_intel.tools.suspicion import flags_of
 from code_intel.tools.symbol_facts import readable
@@ -49,7 +55,7 @@ async def search_smart(
     the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
     does not answer, the other does; unavailable says which, why, and when it is tried again.
     """
-    session, handle = await look(desk, session_id, "search_smart")
+    session, handle = await desk.read_session(session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")
     if not words:
         raise UsageError(
@@ -59,7 +65,9 @@ async def search_smart(
         )
     check_query(words)
     since = time.monotonic()
-    answer, silent = await heard(desk, 0, desk.searcher.search_map(words, max(top_k, JUDGED)))
+    answer, missing = await try_search(
+        desk.searcher, "map", desk.searcher.search_map(words, max(top_k, JUDGED))
+    )
     judged = None
     if answer is not None:
         judged = await judge(desk, session, answer, since=since)
@@ -69,15 +77,17 @@ async def search_smart(
             shown = replace(answer, hits=judged.hits[:top_k])
             return _from_map(words, shown, judged, session)
         answer = replace(answer, hits=judged.hits)
-    found, more = await heard(desk, 1, desk.searcher.search_forest(words, top_k))
-    silent += more
+    found, more = await try_search(
+        desk.searcher, "forest", desk.searcher.search_forest(words, top_k)
+    )
+    missing += more
     if answer is None and found is None:
-        raise neither(silent)
+        raise no_answer(missing)
     async with desk.perhaps(handle, "search_smart") as held:
         session = await _note_miss(held, judged, words, found)
     if found is None and answer is not None:
-        return _map_alone(words, answer, top_k, session, silent)
-    return _from_forest(words, found or SearchAnswer(()), answer, session, silent)
+        return _map_alone(words, answer, top_k, session, missing)
+    return _from_forest(words, found or SearchAnswer(()), answer, session, missing)
 
 
 def _spares_the_search(judged: Judged, session: Session | None) -> bool:
@@ -100,7 +110,7 @@ async def _note_hit(
         found=1,
         files=judged.files,
         symbols=(symbol_now(agreement),),
-        map_results=returned(judged.hits),
+        map_results=logged_hits(judged.hits),
     )
 
     def judgement(session: Session) -> tuple[Step | None, list[Step]]:
@@ -191,11 +201,11 @@ def _from_forest(
     found: SearchAnswer,
     map_answer: SearchAnswer | None,
     session: Session | None,
-    silent: tuple[Silent, ...],
+    missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
     shown, cut = fit(found.hits, cut=found.truncated)
     known = _known(map_answer) if map_answer else None
-    said = _said(known, map_answer.index) if map_answer else not_heard(silent)
+    said = _said(known, map_answer.index) if map_answer else unavailable_message(missing)
     action = after_search(
         session, found=any(hit.symbol and readable([hit.document]) for hit, _ in shown)
     )
@@ -212,14 +222,14 @@ def _from_forest(
         "best_map": _pair(known),
         "truncated": cut,
         "index": index_data(found.index),
-        **unavailable(silent),
+        **unavailable_data(missing),
     }
     body = (
         f"{hits_text(shown)}{cut_text(cut=cut)}\n{action}"
         if shown
         else f"The forest has nothing for “{words}”. {action}"
     )
-    why = "".join(f"\n{one.text}" for one in silent)
+    why = "".join(f"\n{line}" for line in unavailable_lines(missing))
     return Answer(data, f"{said}{why}{_pair_text(known)}\n{body}{index_text(found.index)}")
 
 
@@ -228,13 +238,13 @@ def _map_alone(
     answer: SearchAnswer,
     top_k: int,
     session: Session | None,
-    silent: tuple[Silent, ...],
+    missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
     """Answer with what the map half knows, since the forest was not heard."""
     shown, cut = fit(answer.hits[:top_k], cut=answer.truncated)
     known = _known(answer)
-    message = f"{_said(known, answer.index)} {not_heard(silent)}"
-    why = "".join(f"\n{one.text}" for one in silent)
+    message = f"{_said(known, answer.index)} {unavailable_message(missing)}"
+    why = "".join(f"\n{line}" for line in unavailable_lines(missing))
     data = {
         "source": "map",
         "status": "HYPOTHESIS",
@@ -248,7 +258,7 @@ def _map_alone(
         "best_map": _pair(known),
         "truncated": cut,
         "index": index_data(answer.index),
-        **unavailable(silent),
+        **unavailable_data(missing),
     }
     return Answer(
         data,

@@ -6,15 +6,16 @@ answers directly from the project's own index (`LocalCorpus`) or through a conne
 """
 
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import anyio
 
 from code_intel.errors import CodeIntelError, UpstreamError
 from code_intel.index.waiting import reading
-from code_intel.records import SearchAnswer, UpstreamStatus
+from code_intel.records import Corpus, SearchAnswer, Searcher, UpstreamStatus
 from code_intel.tools.shelf import Shelf
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,24 @@ class ProjectSearcher:
     def states(self) -> tuple[UpstreamStatus, ...]:
         """Return how both are doing now: the map, then the forest."""
         return (self.map.status, self.forest.status)
+
+
+class UnavailableCorpus(NamedTuple):
+    """A corpus that did not answer: the error, and its state now (`tools.degraded` describes it)."""
+
+    error: UpstreamError
+    status: UpstreamStatus
+
+
+async def try_search(
+    searcher: Searcher, corpus: Corpus, answer: Awaitable[SearchAnswer]
+) -> tuple[SearchAnswer | None, tuple[UnavailableCorpus, ...]]:
+    """Await the answer of a corpus; if there is none, return why."""
+    try:
+        return await answer, ()
+    except UpstreamError as error:
+        of_map, of_forest = searcher.states()
+        return None, (UnavailableCorpus(error, of_map if corpus == "map" else of_forest),)
 
 
 class LocalCorpus:

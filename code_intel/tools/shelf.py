@@ -29,7 +29,7 @@ from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
 from code_intel.learned.map_search import spoken_of
 from code_intel.learned.refresh import why_not
-from code_intel.records import Freshness, SearchAnswer
+from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.text import counted, without_hidden
 from code_intel.tools.declaration import Report, silent
 
@@ -103,42 +103,57 @@ class Shelf:
         """
         check_query(query)
         directory = self._folder(directory)
-        self.index.poke()
+        search = self._search_map if self.index.config.corpus == "map" else self._search_forest
+        try:
+            hits, degraded = search(query, top_k, directory, file_pattern)
+        finally:  # now, so that a scan does not slow this answer down
+            self.index.poke()
+        missed = () if hits else self._misfilter(directory, file_pattern)
+        return SearchAnswer(tuple(hits), self.freshness((*degraded, *missed)))
+
+    def _search_map(
+        self, query: str, top_k: int, directory: str, file_pattern: str
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """Return the hits, and what is missing."""
+        spoken = spoken_of(self.index, query)
+        with looking(self.settings, repair=not self.index.readonly) as since:
+            asked = self.comparable(self.question(query))
+        hits = search_map(
+            self.settings,
+            self.index,
+            self.forest,
+            query,
+            asked.vector,
+            asked.identity,
+            top_k=MOST if directory or file_pattern else top_k,
+            since=since,
+            spoken=spoken,
+        )
+        degraded = (*asked.degraded, *_in_conflict(self.settings, since))
+        if reason := why_not(self.settings):
+            degraded = (*degraded, f"agreements: {reason} Each is answered as its file says")
+        return [hit for hit in hits if within(hit.document, directory, file_pattern)][
+            :top_k
+        ], degraded
+
+    def _search_forest(
+        self, query: str, top_k: int, directory: str, file_pattern: str
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """Return the hits, and what is missing."""
         store = self.index.store
-        if self.index.config.corpus == "map":
-            with looking(self.settings, repair=not self.index.readonly) as since:
-                asked, spoken = self.comparable(self.question(query)), spoken_of(self.index, query)
-            hits = search_map(
-                self.settings,
-                self.index,
-                self.forest,
+        question = self.question(query)
+        with store.snapshot():  # the vectors in use may be swapped at any moment
+            asked = self.comparable(question)
+            hits = search_forest(
+                store,
                 query,
                 asked.vector,
-                asked.identity,
-                top_k=MOST if directory or file_pattern else top_k,
-                since=since,
-                spoken=spoken,
+                top_k=top_k,
+                directory=directory,
+                file_pattern=file_pattern,
+                bases=bases(self.index.config),
             )
-            asked = asked._replace(degraded=(*asked.degraded, *_in_conflict(self.settings, since)))
-            if reason := why_not(self.settings):
-                told = f"agreements: {reason} Each is answered as its file says"
-                asked = asked._replace(degraded=(*asked.degraded, told))
-            hits = [hit for hit in hits if within(hit.document, directory, file_pattern)][:top_k]
-        else:
-            question = self.question(query)
-            with store.snapshot():  # the vectors in use may be swapped at any moment
-                asked = self.comparable(question)
-                hits = search_forest(
-                    store,
-                    query,
-                    asked.vector,
-                    top_k=top_k,
-                    directory=directory,
-                    file_pattern=file_pattern,
-                    bases=bases(self.index.config),
-                )
-        missed = () if hits else self._misfilter(directory, file_pattern)
-        return SearchAnswer(tuple(hits), self.freshness((*asked.degraded, *missed)))
+        return hits, asked.degraded
 
     def _folder(self, directory: str) -> str:
         """Return a folder as documents name it: relative to the config's, absolute outside it; "" for all."""

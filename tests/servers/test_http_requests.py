@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.http_address import Address, listen
 from code_intel.servers.http_tokens import read_tokens, token_command
-from code_intel.servers.permission import WRITING
+from code_intel.servers.protocol import WRITE_TOOLS
 from code_intel.tools.table import INDEX_TOOLS
 from projects import BIN, ERAS
 from servers.http_processes import (
@@ -262,8 +262,8 @@ async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(sh
         "add_frontmatter": matter,
         "update_frontmatter": matter,
     }
-    assert calls.keys() == WRITING
-    assert {tool.name for tool in INDEX_TOOLS if tool.destroys} <= WRITING
+    assert calls.keys() == WRITE_TOOLS
+    assert {tool.name for tool in INDEX_TOOLS if tool.destroys} <= WRITE_TOOLS
     with serving(shop, program=forest) as served:
         async with client(served.port, ERAS[0]) as call:
             for tool, arguments in calls.items():
