@@ -24,7 +24,7 @@ from code_intel.registry import (
     runners,
 )
 from code_intel.registry.program import MAX_OUTPUT
-from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command, Key
+from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
 from code_intel.tools import command_execute, command_search
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
 from standing import stand
@@ -35,11 +35,6 @@ FILES = re.findall(r"^<!-- file (\S+) -->\n```\w+\n(.*?)^```", PAGE, re.MULTILIN
 SHOWN = re.findall(
     r"^<!-- run code-intel (.+) -->\n```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
 )
-LINES = [
-    line
-    for text in re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    for line in text.splitlines()
-]
 JSON = [
     json.loads(text) for text in re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 ]
@@ -110,24 +105,6 @@ def test_the_python_of_the_page_runs_and_finds_what_it_says(
         ("docs", "write", "release-notes")
     }
     assert capsys.readouterr() == ("", "")
-
-
-def test_the_lines_of_the_page_run_one_after_the_other(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert len(LINES) >= 7
-    uses = learning.Experience(project)
-    for line in LINES:
-        program, word, *rest = shlex.split(line)
-        assert (program, word) == ("code-intel", "commands")
-        if "--forget" in rest:
-            assert uses.note(loaded_key(project), "release notes")
-        assert main([word, *rest]) == (1 if rest == ["list", "--learned"] else 0), line
-    assert "docs write release-notes" in capsys.readouterr().out
-
-
-def loaded_key(project: Path) -> Key:
-    return loading.Registries(project, project.parent / "home").of().registry.commands[1].key
 
 
 def test_the_error_that_is_shown_is_the_one_that_comes(

@@ -88,15 +88,6 @@ def test_every_command_is_documented() -> None:
     assert missing == []
 
 
-def test_both_readmes_open_with_the_same_commands() -> None:
-    blocks = [text(name).split("```")[1::2] for name in ("README.md", "README.ja.md")]
-    commands = [
-        [line for block in page for line in block.splitlines() if line.startswith("./setup.sh")]
-        for page in blocks
-    ]
-    assert commands[0] == commands[1] != []
-
-
 @pytest.mark.parametrize(
     ("package", "section"),
     [

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any, get_args
 
 import pytest
 
-from code_intel.cli.main import main
 from code_intel.cli.plan import OPTIONS
 from code_intel.cli.tool_call import call
 from code_intel.planning.evaluation import WEIGHTS, evaluate, status_of
@@ -51,7 +49,6 @@ def block(name: str) -> Any:
 
 
 CALLS = [json.loads(text) for text in blocks(PAGE.partition("## How results")[0], "json")]
-LINES = [line for text in blocks(PAGE, "sh") for line in text.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -120,15 +117,6 @@ def test_a_search_says_how_its_results_compare(project: Path) -> None:
     assert told == ["evaluation", *answer["evaluation"]]
     inputs = Tool(search_forest, "").schema["properties"]
     assert {"planId", "expectedKeywords", "evaluateResult"} <= inputs.keys()
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_the_commands_run(line: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert project.is_dir()
-    program, *words = shlex.split(line, comments=True)
-    assert program == "code-intel"
-    assert main(words) == 0, capsys.readouterr()
-    assert capsys.readouterr().out
 
 
 def test_the_worked_example_is_what_evaluation_says() -> None:
