@@ -1,8 +1,8 @@
-"""Ends the process groups of programs when whoever started them has died without ending them itself.
+"""End the process groups of a process that died without ending them itself.
 
-They start this file with a bare interpreter and keep the write end of its stdin, where they say
-`+<group>` and `-<group>`. However they die, the kernel closes that pipe; what is still
-listed then is terminated, and killed if that does not help. Imports nothing of the package.
+That process runs this file with a bare interpreter and writes `+<group>` and `-<group>` to its
+stdin. However it dies, the kernel closes the pipe. The groups that are still listed are then
+terminated, and killed after a while. This file imports nothing of the package.
 """
 
 import os
@@ -11,13 +11,13 @@ import signal
 import sys
 from contextlib import suppress
 
-GRACE = 0.7
-"""Seconds between asking a group to end and killing it."""
-STEP = 0.02
+TERMINATE_TIMEOUT_S = 0.7
+"""How long a group may take to end after SIGTERM."""
+POLL_INTERVAL_S = 0.02
 
 
 def main() -> None:
-    """Read until they are gone, then end what they have left."""
+    """Read stdin to its end, then end the remaining groups."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     groups: set[int] = set()
@@ -35,15 +35,15 @@ def end(groups: set[int]) -> None:
     for number in groups:
         tell(number, signal.SIGTERM)
     waited = 0.0
-    while waited < GRACE and any(tell(number, 0) for number in groups):
-        select.select([], [], [], STEP)
-        waited += STEP
+    while waited < TERMINATE_TIMEOUT_S and any(tell(number, 0) for number in groups):
+        select.select([], [], [], POLL_INTERVAL_S)
+        waited += POLL_INTERVAL_S
     for number in groups:
         tell(number, signal.SIGKILL)
 
 
 def tell(group: int, number: int) -> bool:
-    """Send a signal (0: only ask) to a process group; whether somebody was there."""
+    """Send a signal (0: none) to a process group; return whether the group exists."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
         return True

@@ -1,9 +1,9 @@
-"""The one place that changes files: old or new, never a mixture, whatever dies in between.
+"""Change files atomically: after a crash a file has its old content or its new content.
 
-Write beside, fsync, rename, fsync the folder (docs/decisions/0006, 0038). Read-modify-write is done under
-`locked`. Databases have SQLite's own journal; everything else that is made, replaced, moved, removed or
-appended to comes through here, which ruff and tests/project/test_architecture.py check. The standard library alone, but for
-`locked`: a hook that must answer at once appends to journals.
+Write a temporary file, fsync it, rename it, fsync the folder (docs/decisions/0006, 0038). All files
+except SQLite's databases are created, replaced, moved, removed and appended to here; ruff and
+tests/project/test_architecture.py check that. A read-modify-write needs `locked`. Only `locked`
+imports more than the standard library: a hook appends to journals and must start fast.
 """
 
 import errno
@@ -18,32 +18,33 @@ from typing import NamedTuple
 from code_intel import ignored
 from code_intel.errors import BusyError, StorageError
 
-LEFT_SECONDS = 60
-"""A temporary file that is older was left by a process that died: a write takes milliseconds."""
+STALE_TEMPORARY_S = 60
+"""Age at which a temporary file is an orphan of a dead process: a write takes milliseconds."""
 
-_MADE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_NEW, _GROW = os.O_WRONLY | os.O_EXCL | _MADE, os.O_RDWR | os.O_APPEND | _MADE
-_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL}
-"""How disks say that they have no hard links, or none of folders."""
+_CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_CREATE_NEW = os.O_WRONLY | os.O_EXCL | _CREATE
+_OPEN_TO_APPEND = os.O_RDWR | os.O_APPEND | _CREATE
+_NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL}
+"""Errors of file systems without hard links, or without hard links to folders."""
 _LINK_ITSELF = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES}
 
 HINTS = MappingProxyType(
     {
-        errno.ENOSPC: "The disk is full: make room, then try again. Reading goes on.",
-        errno.EDQUOT: "Your quota is used up: make room, then try again. Reading goes on.",
-        errno.EFBIG: "Files may not grow this large here (`ulimit -f`): raise it, then try again.",
-        errno.EROFS: "The disk is read-only: mount it for writing, then try again. Reading goes on.",
-        errno.EACCES: "You may not write there: check who owns it. Reading goes on.",
-        errno.EPERM: "You may not write there: check who owns it. Reading goes on.",
-        errno.EIO: "The disk has failed: look at the system's log before you try again.",
+        errno.ENOSPC: "The disk is full. Free some space, then try again. Reading still works.",
+        errno.EDQUOT: "The quota is used up. Free some space, then try again. Reading still works.",
+        errno.EFBIG: "The file size limit is reached. Raise `ulimit -f`, then try again.",
+        errno.EROFS: "The disk is read-only. Remount it, then try again. Reading still works.",
+        errno.EACCES: "Permission denied. Check owner and mode of the path. Reading still works.",
+        errno.EPERM: "Permission denied. Check owner and mode of the path. Reading still works.",
+        errno.EIO: "The disk reports an I/O error. Check the system log before you try again.",
     }
 )
-"""The next step, by what the system said."""
+"""The next step for an error of the system."""
 
 
 class Disk(NamedTuple):
-    """Everything that changes a disk, one operation a field; tests put in one that fails."""
+    """The system calls that change a disk."""
 
     open: Callable[..., int] = os.open
     write: Callable[..., int] = os.write
@@ -57,83 +58,78 @@ class Disk(NamedTuple):
     rmdir: Callable[..., None] = os.rmdir
 
 
-_DISKS = [Disk()]
-
-
-@contextmanager
-def on(disk: Disk) -> Iterator[None]:
-    """Let `disk` do the work of this process for a block."""
-    _DISKS.append(disk)
-    try:
-        yield
-    finally:
-        _DISKS.remove(disk)
+DISK = Disk()
 
 
 def replace(path: Path, data: bytes, *, flushed: bool = True) -> None:
-    """Put `data` at `path`, over what is there; makes folders and keeps the old file's mode.
+    """Write `data` to `path`, replacing a file and keeping its mode; creates missing folders.
 
-    Without `flushed` a power loss may bring the old file back, until the next change in that folder is flushed.
+    Without `flushed` the old file may return after a power loss, until the next flushed change in
+    that folder.
 
     Raises:
-        StorageError: The disk refused; the old file is there, or the new one, where only its name could not be kept.
+        StorageError: The write failed. The old file remains, or the new file if only its folder
+            could not be flushed.
     """
-    with _refusals(path, "written"):
+    with _storage_errors(path, "written"):
         make_folder(path.parent)
-        with _beside(path, data, _mode(path)) as fresh:
-            _disk().rename(fresh, path)
+        with _temporary(path, data, _mode(path)) as fresh:
+            DISK.rename(fresh, path)
         _sync_folder(path.parent, flushed=flushed)
 
 
 def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = True) -> None:
-    """Put `data` at `path`, over nothing; makes folders. Of two at once one succeeds.
+    """Write `data` to a new file; creates missing folders. One of two concurrent calls succeeds.
 
     Args:
-        path: Where.
+        path: The file.
         data: The whole content.
-        mode: Who may do what with it; what the umask leaves, if not given.
+        mode: Its permissions; None: as the umask says.
         flushed: See `replace`.
 
     Raises:
-        StorageError: Something is there (its cause is a FileExistsError), or the disk refused: then nothing is.
+        StorageError: The path exists (the cause is a FileExistsError), or the write failed and
+            there is no file.
     """
-    with _refusals(path, "made"):
+    with _storage_errors(path, "created"):
         make_folder(path.parent)
-        with _beside(path, data, mode) as fresh:
-            _rename_over_nothing(fresh, path)
+        with _temporary(path, data, mode) as fresh:
+            _rename_without_replacing(fresh, path)
         try:
             _sync_folder(path.parent, flushed=flushed)
         except OSError:
             with suppress(OSError):
-                _disk().unlink(path)
+                DISK.unlink(path)
             raise
 
 
 def move(path: Path, target: Path, *, over: bool = False) -> None:
-    """Give a file or folder another name on the same disk; makes folders. Replaces only if `over`.
+    """Rename a file or folder on the same disk; creates missing folders. Replaces only if `over`.
 
     Raises:
-        StorageError: There is something under the new name, nothing under the old, or the disk refused.
+        StorageError: The target exists, the source does not, or the disk failed.
     """
-    with _refusals(path, f"moved to {target}"):
+    with _storage_errors(path, f"moved to {target}"):
         make_folder(target.parent)
         if over:
-            _disk().rename(path, target)
+            DISK.rename(path, target)
         else:
-            _rename_over_nothing(path, target)
+            _rename_without_replacing(path, target)
         for folder in dict.fromkeys((target.parent, path.parent)):
             _sync_folder(folder)
 
 
 def remove(path: Path, *, flushed: bool = True) -> bool:
-    """Take a file away; False when there is none. Without `flushed` it may come back after a power loss.
+    """Remove a file and return True; False if there is none.
+
+    Without `flushed` it may return after a power loss.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: The disk failed.
     """
-    with _refusals(path, "removed"):
+    with _storage_errors(path, "removed"):
         try:
-            _disk().unlink(path)
+            DISK.unlink(path)
         except FileNotFoundError:
             return False
         _sync_folder(path.parent, flushed=flushed)
@@ -141,17 +137,17 @@ def remove(path: Path, *, flushed: bool = True) -> bool:
 
 
 def append(path: Path, lines: bytes, *, flushed: bool = True) -> None:
-    """Put whole lines at the end of a file, made if missing; the caller holds its lock.
+    """Append whole lines to a file, created if missing; the caller holds its lock.
 
-    A line that somebody left torn is ended first, so that it costs no other.
+    An incomplete last line is ended first, so that it does not damage the next line.
 
     Raises:
-        StorageError: The disk refused; the file ends where it did.
+        StorageError: The disk failed. The file ends where it did.
     """
-    with _refusals(path, "written"):
+    with _storage_errors(path, "written"):
         make_folder(path.parent)
         is_new = not path.exists()
-        handle = _disk().open(path, _GROW, 0o644)
+        handle = DISK.open(path, _OPEN_TO_APPEND, 0o644)
         try:
             end = os.fstat(handle).st_size
             torn = end and os.lseek(handle, end - 1, os.SEEK_SET) and os.read(handle, 1) != b"\n"
@@ -162,33 +158,33 @@ def append(path: Path, lines: bytes, *, flushed: bool = True) -> None:
 
 
 def extend(handle: int, data: bytes, end: int, *, flushed: bool = True) -> None:
-    """Put `data` behind the first `end` bytes of an open file in one write; what else followed is cut off.
+    """Write `data` after the first `end` bytes of an open file in one write; cut off the old rest.
 
     Raises:
-        OSError: The disk refused; the file ends at `end`, as far as the disk still lets us say so.
+        OSError: The disk failed. The file ends at `end`, if the disk can still be truncated.
     """
     try:
         if os.fstat(handle).st_size > end:
-            _disk().truncate(handle, end)
-        _write_at_once(handle, data)
+            DISK.truncate(handle, end)
+        _write_in_one_call(handle, data)
         if flushed:
-            _disk().fsync(handle)
+            DISK.fsync(handle)
     except OSError:
         with suppress(OSError):
-            _disk().truncate(handle, end)
-            _disk().fsync(handle)
+            DISK.truncate(handle, end)
+            DISK.fsync(handle)
         raise
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, durably; `mode` is for the last. One that is there is fine.
+    """Create a folder and its missing parents; `mode` is for the last. It may exist already.
 
-    A new `.code-intel` says from the first what git shall not carry, whoever makes it.
+    A new `.code-intel` gets its `.gitignore` at once.
 
     Raises:
-        StorageError: Something else is there, or the disk refused.
+        StorageError: The path is not a folder, or the disk failed.
     """
-    with _refusals(path, "made"):
+    with _storage_errors(path, "created"):
         missing: list[Path] = []
         for folder in (path, *path.parents):
             if folder.is_dir():
@@ -196,25 +192,25 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
             missing.append(folder)
         for folder in reversed(missing):
             try:
-                _disk().mkdir(folder, mode if folder == path else 0o777)
+                DISK.mkdir(folder, mode if folder == path else 0o777)
             except FileExistsError:
                 if not folder.is_dir():
                     raise
             _sync_folder(folder.parent)
             if folder.name == ignored.FOLDER and ignored.FOLDER not in folder.parent.parts:
-                with suppress(StorageError):  # somebody else was quicker
+                with suppress(StorageError):  # another process created it
                     create(folder / ignored.FILE, ignored.TEXT)
 
 
 def remove_folder(path: Path) -> bool:
-    """Take an empty folder away; False when it is not there or not empty.
+    """Remove an empty folder and return True; False if it does not exist or is not empty.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: The disk failed.
     """
-    with _refusals(path, "removed"):
+    with _storage_errors(path, "removed"):
         try:
-            _disk().rmdir(path)
+            DISK.rmdir(path)
         except OSError as error:
             if error.errno in {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
                 return False
@@ -224,12 +220,13 @@ def remove_folder(path: Path) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Take away the temporary files that processes which died have left in `folder`; never raises."""
+    """Remove the temporary files that dead processes left in `folder`; never raises."""
     with suppress(OSError, StorageError):
         for file in folder.glob(".*.tmp"):
             with suppress(OSError):
-                if time.time() - file.stat().st_mtime > LEFT_SECONDS and _is_ours(file.name):
-                    _disk().unlink(file)
+                age = time.time() - file.stat().st_mtime
+                if age > STALE_TEMPORARY_S and _is_temporary(file.name):
+                    DISK.unlink(file)
 
 
 @contextmanager
@@ -237,20 +234,20 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
     """Hold the lock file `path` (created if missing, never removed) for a read-modify-write.
 
     Args:
-        path: The lock file, by convention beside what it protects.
+        path: The lock file, by convention beside the file that it protects.
         timeout: Seconds to wait.
 
     Raises:
-        BusyError: Another process kept it longer than `timeout`.
-        StorageError: The lock file cannot be made.
+        BusyError: Another process held it longer than `timeout`.
+        StorageError: The lock file cannot be created.
     """
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, timeout=timeout)
-    with _refusals(path, "locked"):
+    with _storage_errors(path, "locked"):
         make_folder(path.parent)
         try:
-            lock.acquire(poll_interval=0.01)  # who asks rarely hardly gets a turn
+            lock.acquire(poll_interval=0.01)  # a longer interval starves this process
         except Timeout as error:
             raise BusyError(f"{path.name} is held by another process.") from error
     try:
@@ -259,13 +256,9 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
         lock.release()
 
 
-def _disk() -> Disk:
-    return _DISKS[-1]
-
-
 @contextmanager
-def _refusals(path: Path, done: str) -> Iterator[None]:
-    """Turn what the system says into an error with the next step."""
+def _storage_errors(path: Path, done: str) -> Iterator[None]:
+    """Turn an OSError into a StorageError with the next step."""
     try:
         yield
     except OSError as error:
@@ -274,7 +267,7 @@ def _refusals(path: Path, done: str) -> Iterator[None]:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the mode of a file that is there."""
+    """Return the mode of a file, None if there is no file."""
     try:
         return path.stat().st_mode & 0o7777
     except FileNotFoundError:
@@ -282,59 +275,59 @@ def _mode(path: Path) -> int | None:
 
 
 @contextmanager
-def _beside(path: Path, data: bytes, mode: int | None) -> Iterator[Path]:
-    """Offer a file of `data` in the same folder, on the disk already; after an error it is gone."""
+def _temporary(path: Path, data: bytes, mode: int | None) -> Iterator[Path]:
+    """Write `data` to a flushed temporary file in the same folder; remove it after an error."""
     fresh = path.parent / f".{path.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        handle = _disk().open(fresh, _NEW, 0o666 if mode is None else 0o600)
+        handle = DISK.open(fresh, _CREATE_NEW, 0o666 if mode is None else 0o600)
         try:
             if mode is not None:
-                _disk().chmod(fresh, mode)
+                DISK.chmod(fresh, mode)
             rest = memoryview(data)
             while rest:
-                rest = rest[_disk().write(handle, rest) :]
-            _disk().fsync(handle)
+                rest = rest[DISK.write(handle, rest) :]
+            DISK.fsync(handle)
         finally:
             os.close(handle)
         yield fresh
     except BaseException:
         with suppress(OSError):
-            _disk().unlink(fresh)
+            DISK.unlink(fresh)
         raise
 
 
-def _write_at_once(handle: int, data: bytes) -> None:
-    if _disk().write(handle, data) != len(data):
+def _write_in_one_call(handle: int, data: bytes) -> None:
+    if DISK.write(handle, data) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _is_ours(name: str) -> bool:
-    """Whether `_beside` gives such names."""
+def _is_temporary(name: str) -> bool:
+    """Return whether `_temporary` makes such names."""
     pid, _, random = name.removesuffix(".tmp").rpartition(".")[2].partition("-")
     return pid.isdecimal() and len(random) == 8  # noqa: PLR2004 - four bytes in hex
 
 
-def _rename_over_nothing(path: Path, target: Path) -> None:
-    """Rename, or fail with FileExistsError; where disks have no links, others may come in between."""
+def _rename_without_replacing(path: Path, target: Path) -> None:
+    """Rename, or raise FileExistsError; not atomic on file systems without hard links."""
     try:
-        _disk().link(path, target, **_LINK_ITSELF)
+        DISK.link(path, target, **_LINK_ITSELF)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in _NO_HARD_LINKS:
             raise
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
-        _disk().rename(path, target)
+        DISK.rename(path, target)
     else:
         try:
-            _disk().unlink(path)
+            DISK.unlink(path)
         except OSError:
             with suppress(OSError):
-                _disk().unlink(target)
+                DISK.unlink(target)
             raise
 
 
 def _sync_folder(folder: Path, *, flushed: bool = True) -> None:
-    """Make names durable; a no-op where folders cannot be opened, as on Windows, or flushed."""
+    """Flush the names in a folder; a no-op where folders cannot be opened or flushed (Windows)."""
     if not flushed:
         return
     try:
@@ -342,7 +335,7 @@ def _sync_folder(folder: Path, *, flushed: bool = True) -> None:
     except OSError:
         return
     try:
-        _disk().fsync(handle)
+        DISK.fsync(handle)
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
             raise

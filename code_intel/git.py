@@ -1,4 +1,4 @@
-"""Questions to git: an argument vector, no stdin, a deadline, and None for a git that cannot say."""
+"""Run git commands that only read: no shell, no stdin, a deadline, and None on failure."""
 
 import os
 import subprocess
@@ -12,61 +12,63 @@ from typing import NamedTuple
 
 from anyio import from_thread
 
-DEADLINE = 5.0
-"""Seconds a question may take."""
-STEP = 0.2
-"""Seconds until a git that takes long is looked after."""
-_NEUTRAL = {
+TIMEOUT_S = 5.0
+"""How long a command may take."""
+POLL_INTERVAL_S = 0.2
+"""How often a slow command is checked for cancellation."""
+_ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""No lock, no network, no question, no translation."""
-_INERT = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
-"""Programs that a repository's own configuration has git run; whoever unpacks one has not read it."""
-_COMPARING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+"""No lock, no network, no prompt, no translation."""
+_NO_PROGRAMS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
+"""Turns off programs that a repository's own configuration would run; it is not trusted."""
+_COMPARING_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "status": ("--ignore-submodules=dirty",),
         "diff": ("--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv"),
     }
 )
-"""Questions that compare contents, and so run filters: not in repositories within this one, and see `_filters`."""
-_LOCAL = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"})
-"""What a hook is called with: it would make any folder that repository's."""
-_OWN_SCOPES = frozenset({"local", "worktree"})
+"""Options of the commands that compare contents and so run filters; they skip submodules."""
+_HOOK_VARIABLES = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"}
+)
+"""Variables that git sets for a hook; they would override `-C folder`."""
+_REPOSITORY_SCOPES = frozenset({"local", "worktree"})
 _NO_FILTER = ("clean=", "process=", "required=false")
 TRUNKS = ("main", "master", "trunk")
-"""Names of trunks where no remote says which branch is its default."""
+"""Names of the trunk where no remote has a default branch."""
 
 
 _running: "set[subprocess.Popen[bytes]]" = set()
 _starting = threading.RLock()
-"""Held while a git is started: until that is over, nobody knows what to end."""
+"""Held while a process starts, since `kill_all` cannot kill it before it is in `_running`."""
 
 
 def kill_all() -> None:
-    """End what is still being asked, and let nobody ask any more: for a process that is about to end."""
-    _starting.acquire(timeout=STEP)
+    """Kill the running commands and start no more; only for a process that is about to exit."""
+    _starting.acquire(timeout=POLL_INTERVAL_S)
     for process in tuple(_running):
         process.kill()
 
 
-def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | None:
-    """Return what `git -C folder …` prints, or None: no git, no repository, an error.
+def run(folder: Path, *arguments: str, deadline: float = TIMEOUT_S) -> bytes | None:
+    """Return the output of `git -C folder …`, None without git or repository or after an error.
 
-    Nothing runs that the repository itself configures (docs/decisions/0039).
+    No program runs that the repository itself configures (docs/decisions/0039).
 
     Raises:
         TimeoutError: It took longer than `deadline` seconds.
     """
-    word, *rest = arguments
-    filters = _filters(folder) if word in _COMPARING else ()
-    if any("=" in name for name in filters):
-        return None  # no option can name it
-    without = (*_INERT, *(f"{name}.{no}" for name in filters for no in _NO_FILTER))
-    options = [text for setting in without for text in ("-c", setting)]
-    command = ["git", "-C", str(folder), *options, word, *_COMPARING.get(word, ()), *rest]
+    name, *rest = arguments
+    filters = _filters(folder) if name in _COMPARING_OPTIONS else ()
+    if any("=" in filter_name for filter_name in filters):
+        return None  # git has no syntax to turn it off
+    no_filters = (f"{each}.{setting}" for each in filters for setting in _NO_FILTER)
+    options = [text for setting in (*_NO_PROGRAMS, *no_filters) for text in ("-c", setting)]
+    command = ["git", "-C", str(folder), *options, name, *_COMPARING_OPTIONS.get(name, ()), *rest]
     with _starting:
         try:
             process = subprocess.Popen(
@@ -81,42 +83,42 @@ def run(folder: Path, *arguments: str, deadline: float = DEADLINE) -> bytes | No
         _running.add(process)
     with process:
         try:
-            answer = _answer(process, deadline)
+            output = _output(process, deadline)
         finally:
             process.kill()
             _running.discard(process)
-    return answer if process.returncode == 0 else None
+    return output if process.returncode == 0 else None
 
 
-def _answer(process: "subprocess.Popen[bytes]", deadline: float) -> bytes:
-    """Return what a git says before it ends; who asks on a worker thread may give up meanwhile."""
-    ends = time.monotonic() + deadline
+def _output(process: "subprocess.Popen[bytes]", timeout: float) -> bytes:
+    """Return the output of a process; stop early if the call of this worker thread is cancelled."""
+    deadline = time.monotonic() + timeout
     while True:
         try:
-            return process.communicate(timeout=min(deadline, STEP))[0]
+            return process.communicate(timeout=min(timeout, POLL_INTERVAL_S))[0]
         except subprocess.TimeoutExpired as error:
-            if time.monotonic() >= ends:
-                raise TimeoutError(f"git did not answer within {deadline:.0f} seconds.") from error
-        with suppress(RuntimeError):  # not on such a thread
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"git did not answer within {timeout:.0f} seconds.") from error
+        with suppress(RuntimeError):  # not a worker thread of anyio
             from_thread.check_cancelled()
 
 
 def _filters(folder: Path) -> set[str]:
-    """Return the filters that only the repository itself configures, and not its user, as `filter.name`."""
+    """Return the filters that the repository itself configures, as `filter.name`."""
     programs = r"^filter\..*\.(clean|process)$"
     listed = run(folder, "config", "--show-scope", "--name-only", "-z", "--get-regexp", programs)
-    said = os.fsdecode(listed or b"").split("\0")
-    own = (key for scope, key in zip(said[::2], said[1::2], strict=False) if scope in _OWN_SCOPES)
-    return {key.rpartition(".")[0] for key in own}
+    fields = os.fsdecode(listed or b"").split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return {key.rpartition(".")[0] for scope, key in pairs if scope in _REPOSITORY_SCOPES}
 
 
 def _environment() -> dict[str, str]:
-    known = os.environ  # noqa: TID251 - passed on, not read
-    return {name: value for name, value in known.items() if name not in _LOCAL} | _NEUTRAL
+    ours = os.environ  # noqa: TID251 - passed on, not read
+    return {key: value for key, value in ours.items() if key not in _HOOK_VARIABLES} | _ENVIRONMENT
 
 
 class Ref(NamedTuple):
-    """A branch: its full name, its commit, and what it stands for where it is symbolic."""
+    """A branch: its full name, its commit, and its target if it is symbolic."""
 
     name: str
     commit: str
@@ -124,12 +126,13 @@ class Ref(NamedTuple):
 
 
 def trunk(folder: Path, named: str = "") -> tuple[str, ...]:
-    """Return the commits a team's trunk is at: the remote's, then that of the local branch of its name.
+    """Return the commits of the team's trunk: the remote branch's, then the local branch's.
 
     Args:
-        folder: In the repository.
-        named: A branch, `main` or `origin/main`; empty: the default branch of `origin` or of the only
-            remote, else `main`, `master` or `trunk`, else a local branch that is alone and has no remote.
+        folder: A folder in the repository.
+        named: A branch, `main` or `origin/main`; empty: the default branch of `origin` or of the
+            only remote, else `main`, `master` or `trunk`, else the only local branch if there is
+            no remote.
 
     Raises:
         TimeoutError: Git did not answer in time.
@@ -143,7 +146,7 @@ def trunk(folder: Path, named: str = "") -> tuple[str, ...]:
 
 
 def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
-    """Return the full names of the branches that are the trunk, there or not."""
+    """Return the full names that the trunk may have, whether or not they exist."""
     if named:
         short = named.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
         return f"refs/remotes/{short}", f"refs/remotes/origin/{short}", f"refs/heads/{short}"
@@ -151,7 +154,7 @@ def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
     names = targets.keys()
     remotes = {name.split("/")[2] for name in names if name.startswith("refs/remotes/")}
     home = f"refs/remotes/{remotes.pop() if len(remotes) == 1 else 'origin'}/"
-    # A branch may be called HEAD on the remote; only a symbolic one says what the default is.
+    # A remote branch may be called HEAD; only a symbolic one names the default branch.
     if (default := targets.get(f"{home}HEAD", "")).startswith(home):
         return default, f"refs/heads/{default.removeprefix(home)}"
     for name in TRUNKS:
@@ -163,7 +166,7 @@ def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
 
 
 def is_at_work(folder: Path) -> bool:
-    """Whether git is changing files right now: it holds its index from before the first until after the last."""
+    """Return whether git is changing files now: it locks its index while it does."""
     try:
         lock = run(folder, "rev-parse", "--git-path", "index.lock")
     except TimeoutError:
@@ -172,19 +175,19 @@ def is_at_work(folder: Path) -> bool:
 
 
 def is_second_tree(folder: Path, base: Path) -> bool:
-    """Whether a folder is another work tree of the repository that `base` is in: the same files once more.
+    """Return whether a folder is another work tree of the repository of `base`.
 
     Raises:
         TimeoutError: Git did not answer in time.
     """
     if not (folder / ".git").is_file():
         return False
-    said = [run(each, "rev-parse", "--git-common-dir") for each in (base, folder)]
-    if None in said:
+    outputs = [run(each, "rev-parse", "--git-common-dir") for each in (base, folder)]
+    if None in outputs:
         return False
     one, other = (
-        os.path.realpath(each / os.fsdecode(place or b"").rstrip("\n"))
-        for each, place in zip((base, folder), said, strict=True)
+        os.path.realpath(each / os.fsdecode(output or b"").rstrip("\n"))
+        for each, output in zip((base, folder), outputs, strict=True)
     )
     return one == other
 
@@ -192,8 +195,8 @@ def is_second_tree(folder: Path, base: Path) -> bool:
 def dirty_files(folder: Path, files: Sequence[str] = ()) -> dict[str, bool] | None:
     """Return the files that differ from HEAD or are untracked, each with whether git tracks it.
 
-    Names are relative to `folder`. `files` limits the question. None where git cannot tell. The
-    tracked ones come first.
+    Names are relative to `folder`, tracked files first. `files` limits the answer. None if git
+    fails.
     """
     flags = ("--porcelain", "--untracked-files=all", "--no-renames", "-z")
     try:
@@ -213,7 +216,7 @@ def dirty_files(folder: Path, files: Sequence[str] = ()) -> dict[str, bool] | No
 
 
 def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
-    """Whether a commit later than `since` (ISO 8601) touched any of `files`."""
+    """Return whether a commit later than `since` (ISO 8601) touched any of `files`."""
     try:
         log = run(folder, "log", "-1", "--format=%H", f"--since={since}", "--", *files)
     except TimeoutError:
@@ -222,7 +225,7 @@ def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
 
 
 def head(folder: Path) -> str | None:
-    """Return the commit that is checked out, empty before the first one; None where git cannot tell."""
+    """Return the commit of HEAD, empty before the first commit; None if git fails."""
     try:
         found = run(folder, "rev-parse", "--verify", "--quiet", "HEAD")
         inside = found or run(folder, "rev-parse", "--show-prefix")
@@ -232,18 +235,18 @@ def head(folder: Path) -> str | None:
 
 
 def changed_from(folder: Path, commit: str, files: Sequence[str]) -> dict[str, bytes] | None:
-    """Return those of `files` that are others than in a commit, with what it has of each.
+    """Return those of `files` that differ from a commit, each with its content in the commit.
 
-    Nothing for a file that it does not have, and of a commit that is none (the empty string). None where git
-    cannot tell.
+    The content is empty for a file that the commit does not have. The empty string stands for the
+    time before the first commit. None if git fails.
     """
     if not files:
         return {}
-    known = ("diff", "--name-only", "--no-renames", "--relative", "-z", commit)
+    tracked = ("diff", "--name-only", "--no-renames", "--relative", "-z", commit)
     try:
         listed = [
             run(folder, "ls-files", "-z", "--others", "--", *files),
-            run(folder, *(known if commit else ("ls-files", "-z")), "--", *files),
+            run(folder, *(tracked if commit else ("ls-files", "-z")), "--", *files),
         ]
         names = [os.fsdecode(name) for out in listed for name in (out or b"").split(b"\0") if name]
         old = {name: run(folder, "show", f"{commit}:./{name}") if commit else b"" for name in names}

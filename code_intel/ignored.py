@@ -1,4 +1,4 @@
-"""What git shall not carry of `.code-intel`; the folder has it from its first moment (docs/decisions/0037)."""
+"""The `.gitignore` of `.code-intel`, written when the folder is created (docs/decisions/0037)."""
 
 FOLDER = ".code-intel"
 FILE = ".gitignore"

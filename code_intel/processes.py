@@ -1,4 +1,4 @@
-"""Programs that are started for one answer: with an argument vector, in a group of their own, ended with all they started."""
+"""Start programs without a shell, each in its own group, and end them with their children."""
 
 import atexit
 import os
@@ -14,21 +14,21 @@ from anyio.abc import ByteReceiveStream, Process
 
 from code_intel import child_guard
 
-GRACE = 2 * child_guard.GRACE
-"""Seconds that a guard has to end."""
+GUARD_EXIT_TIMEOUT_S = 2 * child_guard.TERMINATE_TIMEOUT_S
+"""How long the guard process may take to exit."""
 
 
 class Guard:
-    """A process that ends what we have started should we be killed; started with the first of them."""
+    """A process that ends our programs if we are killed; started with the first program."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def watch(self, group: int) -> None:
-        """End this process group when we are gone."""
+        """End this process group if we are killed."""
         if self._process is None:
             command = [sys.executable, "-I", "-S", child_guard.__file__]
-            with suppress(OSError):  # then a child has its stdin's end alone to go by
+            with suppress(OSError):  # without a guard a child learns of our end only from its stdin
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,
@@ -39,23 +39,23 @@ class Guard:
                     start_new_session=True,
                     bufsize=0,
                 )
-        self._say(f"+{group}\n")
+        self._send(f"+{group}\n")
 
     def forget(self, group: int) -> None:
-        """That group has ended."""
-        self._say(f"-{group}\n")
+        """Stop watching a process group that has ended."""
+        self._send(f"-{group}\n")
 
     def close(self) -> None:
-        """End the process; it has nobody to watch any more."""
+        """End the guard process."""
         if self._process is not None:
             assert self._process.stdin is not None  # noqa: S101 - started with a pipe
             with suppress(OSError):
                 self._process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
+                self._process.wait(GUARD_EXIT_TIMEOUT_S)
             self._process = None
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.write(line.encode())
@@ -74,19 +74,21 @@ async def start(
     stdin: int = subprocess.DEVNULL,
     guarded: bool = False,
 ) -> Process:
-    """Start a program, both of its outputs piped; whoever does calls `end`.
+    """Start a program with both outputs piped. The caller must call `end`.
 
     Args:
         command: The program and its arguments; no shell reads them.
-        folder: Where it runs.
-        environment: All that it gets; ours unless given.
-        stdin: Nothing to read, unless `subprocess.PIPE`.
-        guarded: Whether it ends, too, when we are killed; one that writes to us learns of it by itself.
+        folder: Its working folder.
+        environment: Its whole environment; None: a copy of ours.
+        stdin: `subprocess.DEVNULL` or `subprocess.PIPE`.
+        guarded: Whether the guard ends it if we are killed. A program that writes to us needs no
+            guard: its writes fail.
 
     Raises:
         OSError: It cannot be started.
     """
-    with anyio.CancelScope(shield=True):  # given up halfway, its children would be nobody's to end
+    # If the start were cancelled halfway, `_running` would not have the process.
+    with anyio.CancelScope(shield=True):
         process = await anyio.open_process(
             command,
             cwd=folder,
@@ -111,16 +113,16 @@ async def end(process: Process) -> None:
 
 
 def kill_all() -> None:
-    """Kill what still runs, for a process that is about to end."""
+    """Kill the running programs; only for a process that is about to exit."""
     for process in tuple(_running):
         _kill(process)
 
 
-async def hear(stream: ByteReceiveStream | None, kept: bytearray, most: int) -> None:
-    """Read an output to its end, so that nobody waits for us, and keep its beginning."""
+async def hear(stream: ByteReceiveStream | None, beginning: bytearray, max_bytes: int) -> None:
+    """Read an output to its end, so that the program never blocks, and keep its beginning."""
     assert stream is not None  # noqa: S101 - started with a pipe
     async for part in stream:
-        kept += part[: most - len(kept)]
+        beginning += part[: max_bytes - len(beginning)]
 
 
 def _kill(process: Process) -> None:

@@ -1,8 +1,8 @@
-"""The nouns of the product: frozen, without behaviour, on the standard library alone.
+"""The records that all packages share: frozen, without behaviour, standard library only.
 
-They travel the whole line: chunking makes `ParsedFile`s, the index keeps them and gives back
-`Definition`s and `Hit`s, learned speaks of `Agreement`s, tools answer with them. The one protocol
-here, `Searcher`, is the seam between the gateway and whatever answers for map and forest.
+`chunking` makes `ParsedFile`s; `index` stores them and returns `Definition`s and `Hit`s; `learned`
+works on `Agreement`s; `tools` answer with them. `Searcher` is the interface between the gateway and
+its two corpora, map and forest.
 
 Lines are 1-based and inclusive, positions 0-based, texts verbatim, times ISO 8601 with an offset.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 Corpus = Literal["map", "forest"]
-"""Which of the two kinds of knowledge an index holds: agreements, or source."""
+"""The content of an index: agreements (map) or source (forest)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,16 @@ class Symbol:
     Attributes:
         name: The bare name, `login`.
         qualified: With its scopes, `AuthService.login`; equal to `name` at top level.
-        kind: `function`, `method`, `class`, `interface`, `type`, `enum`, `constant`, `variable` and what
-            else `docs/languages.md` lists.
+        kind: `function`, `method`, `class`, `interface`, `type`, `enum`, `constant`, `variable` and
+            others that `docs/languages.md` lists.
         start_line: First line of the definition, decorators and leading comment excluded.
         end_line: Last line of the definition.
         signature: The declaration on one line, white space folded, at most 200 characters.
         doc: First sentence of its documentation, or empty.
-        digest: Hex SHA-256 (first 16 digits) of the definition's own text; what an agreement
-            compares to know whether the symbol has changed underneath it.
-        body: The same of its text without its name, or empty where that is too little to tell it by;
-            what a symbol is known by after it was renamed.
+        digest: Hex SHA-256 (first 16 digits) of the definition's text. An agreement compares it to
+            notice that the symbol has changed.
+        body: The same without the symbol's name, which identifies a renamed symbol; empty if the
+            text is too short for that.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Chunk:
         start_line: Line of its first character.
         end_line: Line of its last character.
         symbols: Qualified names of the symbols defined in it, in order.
-        card: The text that is embedded for it; empty means that it gets no vector of its own.
+        card: The text to embed; empty if the chunk gets no vector.
     """
 
     position: int
@@ -67,10 +67,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What chunking knows about one file; made without touching the disk.
+    """The chunks, symbols and imports of one file.
 
-    `imports` are targets, one a name (`os.path.join`, `./auth/service`); see `chunking.imports`.
-    `problem` says why a parser gave up and lines were used instead, or is empty.
+    `imports` has one target per name (`os.path.join`, `./auth/service`); see `chunking.imports`.
+    `problem` says why the parser failed and the file is chunked by lines, or is empty.
     """
 
     language: str
@@ -82,7 +82,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A symbol together with the document that defines it, as the local index knows it."""
+    """A symbol and the document that defines it, from the local index."""
 
     name: str
     qualified: str
@@ -98,7 +98,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class FileReference:
-    """A file an agreement speaks of; `path` relative to the project, `line` 0 when not known."""
+    """A file that an agreement refers to; `path` relative to the project, `line` 0 if unknown."""
 
     path: str
     line: int = 0
@@ -106,26 +106,26 @@ class FileReference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a project has agreed: this term means that symbol, and here is the evidence.
+    """An agreement of the project that a term means a symbol, with the evidence.
 
-    One Markdown file carries one agreement (seed 004 §3.1 and §9.2, docs/decisions). Its key is
-    (`nl_term`, `symbol`). Validity is computed and never stored.
+    Each is one Markdown file (seed 004 §3.1 and §9.2, docs/decisions). Its key is (`nl_term`,
+    `symbol`). Validity is computed and never stored.
 
     Attributes:
-        nl_term: The words people use, NFC.
-        symbol: The symbol as code spells it, `AuthService` or `AuthService.login`.
-        evidence: One item a bullet, Markdown inline text.
-        files: Files it rests on.
-        similarity: Similarity at learning time, 0 to 1.
-        intent: Intent of the session it was learned in, or empty.
-        session_id: That session, or empty for one added by hand.
+        nl_term: The term that people use, NFC.
+        symbol: The symbol as in code, `AuthService` or `AuthService.login`.
+        evidence: Reasons, each one bullet of inline Markdown.
+        files: The files that support it.
+        similarity: Similarity when it was learned, 0 to 1.
+        intent: Intent of the session that learned it, or empty.
+        session_id: That session; empty if it was added by hand.
         learned_at: ISO 8601 with offset.
-        confirmed: What the file itself claims; see `learned.validity` for what that is worth.
-        aliases: Other words that were confirmed to mean it, sorted.
-        digest: `Symbol.digest` at learning time, or empty when it was not known.
-        body: `Symbol.body` at learning time, or empty when it was not known, or not this symbol's alone.
-        frame: (slot, value) pairs of the query frame it was learned from.
-        extra: Unknown front-matter keys, kept as they were, as (key, YAML scalar) pairs.
+        confirmed: What the file says; `learned.validity` decides whether to trust it.
+        aliases: Other terms that were confirmed to mean the symbol, sorted.
+        digest: `Symbol.digest` when it was learned, or empty if unknown.
+        body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
+        frame: (slot, value) pairs of the query frame of its session.
+        extra: Unknown front-matter keys, unchanged, as (key, YAML scalar) pairs.
     """
 
     nl_term: str
@@ -147,14 +147,14 @@ class Agreement:
 Validity = Literal[
     "valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"
 ]
-"""How far an agreement may be trusted now; see `learned.validity`."""
+"""How far an agreement can be trusted now; see `learned.validity`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementHit:
-    """What a map answer says about the agreement behind a hit.
+    """The agreement behind a hit of the map.
 
-    `renamed_to` is what its symbol is called now, as far as the index proves it.
+    `renamed_to` is the new name of its symbol if the index proves the rename.
     """
 
     nl_term: str
@@ -174,14 +174,14 @@ class Hit:
         document: Path relative to the config's folder; absolute outside it.
         chunk: Verbatim text.
         position: 0-based chunk index in the document.
-        similarity: devrag's (1 + cosine) / 2, 0 to 1; 0 where there is no vector.
-        score: Calibrated 0 to 1 in the map; relative to the best hit in the forest.
-            None when an upstream does not send one: such a hit never short-circuits.
+        similarity: devrag's (1 + cosine) / 2, 0 to 1; 0 without a vector.
+        score: In the map calibrated, 0 to 1; in the forest relative to the best hit. None if an
+            upstream sends no score; such a hit never skips the forest.
         symbol: The chunk's first symbol, or empty.
-        start_line: First line of the chunk; 0 when not known.
-        end_line: Last line of the chunk; 0 when not known.
-        why: Short tags that say which signals put it here.
-        agreement: Set for hits of the map.
+        start_line: First line of the chunk; 0 if unknown.
+        end_line: Last line of the chunk; 0 if unknown.
+        why: Short tags of the signals that ranked it.
+        agreement: The agreement, for hits of the map.
     """
 
     document: str
@@ -201,10 +201,10 @@ class Freshness:
     """How complete the index behind an answer is; part of every answer.
 
     Attributes:
-        state: `fresh`; `building` while words are being indexed; `stale` when files are known to
-            have changed since; `missing` when there is no complete index and nobody is making one.
+        state: `fresh`; `building` while words are being indexed; `stale` if files have changed
+            since; `missing` if there is no complete index and no process builds one.
         files: Documents in the index.
-        pending: Chunks whose vectors are still missing; none where only pages that plans wrote wait for theirs.
+        pending: Chunks without vectors, not counting pages of query plans.
         degraded: What is missing in this answer and why, such as `embedding: not installed`.
     """
 
@@ -216,7 +216,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits, best first, how complete the index behind them is, and whether their texts were cut."""
+    """Hits, best first, with the freshness of the index and whether their texts were cut."""
 
     hits: tuple[Hit, ...]
     index: Freshness = field(default_factory=Freshness)
@@ -225,19 +225,19 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamStatus:
-    """How map or forest is doing, as far as the gateway knows.
+    """The connection of the gateway to map or forest.
 
     Attributes:
         name: `devrag-map` or `devrag-forest`.
-        where: `in process`, `command <program>` or the URL, without anything secret.
-        state: `idle` until the first question; `starting`; `ready`; `backoff`: lost, and tried again
-            by itself; `failed`: what answers is of no use, so it is tried again seldom or never.
-        since: ISO 8601: when the state began, or when the trouble did if it is in trouble.
-        error: What went wrong last, or empty.
-        said: What the other side, or a library that quotes it, said of that; no words of ours.
-        retry_in: Seconds until it is tried again, or None.
-        restarts: How many times it was connected again.
-        ignored: How much of what it sent could not be used, by kind.
+        where: `in process`, `command <program>` or the URL, without secrets.
+        state: `idle` until the first question; `starting`; `ready`; `backoff`: lost, will be
+            retried; `failed`: cannot be used, and is retried rarely or never.
+        since: ISO 8601: when the state began, or when the first failure happened.
+        error: The last error, or empty.
+        said: The upstream's own text about that error; untrusted.
+        retry_in: Seconds until the next attempt, or None.
+        restarts: Number of reconnections.
+        ignored: Number of unusable messages from it, by kind.
     """
 
     name: str
@@ -252,15 +252,15 @@ class UpstreamStatus:
 
 
 class Searcher(Protocol):
-    """Whatever answers for map and forest: in process, a child process, or a URL."""
+    """Searches map and forest: in process, in a child process, or at a URL."""
 
     async def search_map(self, query: str, top_k: int) -> SearchAnswer:
-        """Ask the map for agreements."""
+        """Search the map for agreements."""
 
     async def search_forest(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Ask the forest for chunks of source."""
+        """Search the forest for chunks of source."""
 
     def states(self) -> tuple[UpstreamStatus, ...]:
-        """Say how both are doing now: the map, then the forest."""
+        """Return the state of the map and of the forest, in this order."""

@@ -1,7 +1,7 @@
-"""Secret values never surface: they are masked before a text is kept or answered (docs/decisions/0020).
+"""Mask secret values before a text is stored or answered (docs/decisions/0020).
 
-A mask has the length and the line ends of what it covers, so that spans, lines and columns stay those
-of the file. What a secret looks like is the table of `secret_forms`. Masking twice is masking once.
+A mask has the length and the line ends of the value, so that spans, lines and columns still match
+the file. `secret_forms` has the table of patterns. Masking is idempotent.
 
     password = "Tr0ub4dor&3"     becomes     password = "x**********"
 """
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from code_intel.secret_forms import NAMED, RULES, Rule
+from code_intel.secret_forms import NAMED, RULES, SecretRule
 
-# A key may be written over several quoted lines, or those of a comment.
+# A key may span several lines, quoted or commented: line ends and such marks are not covered.
 _COVERED = re.compile(r"(?![#/*|>+;]{1,2}(?:\s|\Z))[^\s\"'\\]+")
 
 
-def _by_hint() -> dict[tuple[str, bool], tuple[Rule, ...]]:
-    """Return the rules by what begins them: each hint is looked for once."""
+def _by_hint() -> dict[tuple[str, bool], tuple[SecretRule, ...]]:
+    """Return the rules by hint, so that each hint is searched once."""
     keys = dict.fromkeys((hint, rule.folded) for rule in RULES for hint in rule.hints)
     return {
         (hint, fold): tuple(rule for rule in RULES if hint in rule.hints and rule.folded == fold)
@@ -26,20 +26,20 @@ def _by_hint() -> dict[tuple[str, bool], tuple[Rule, ...]]:
     }
 
 
-Hinted = Mapping[tuple[str, bool], tuple[Rule, ...]]
-_BY_HINT: Hinted = _by_hint()
+RulesByHint = Mapping[tuple[str, bool], tuple[SecretRule, ...]]
+_BY_HINT: RulesByHint = _by_hint()
 
 
-def mask(text: str, hinted: Hinted = _BY_HINT) -> tuple[str, int]:
-    """Return the text with every secret value masked, and how many there were; `hinted` holds all of its hints."""
+def mask(text: str, rules_by_hint: RulesByHint = _BY_HINT) -> tuple[str, int]:
+    """Return the text with every secret value masked, and their number."""
     folded = _lowered(text)
     finds = [
         find
-        for (hint, fold), rules in hinted.items()
+        for (hint, fold), rules in rules_by_hint.items()
         if (places := _places(folded if fold else text, hint))
         for find in _finds(rules, text, places)
     ]
-    # Of `token = "ghp_…"` the prefix stays: it says what was there.
+    # The prefix in `token = "ghp_…"` stays: it says what the value is.
     known = {(find.start(), find.end("s")) for find in finds}
     spans = sorted(find.span("s") for find in finds if find.span("s") not in known)
     parts: list[str] = []
@@ -59,8 +59,8 @@ def masked(text: str) -> str:
 
 
 def masked_data(value: Any) -> Any:
-    """Return a JSON value with every secret value in its texts masked, those that only their key names, too."""
-    return _masked_value(value, _hinted("\n".join(_texts(value))))
+    """Return a JSON value with every secret in its texts masked; a key may name its value."""
+    return _masked_value(value, _applicable("\n".join(_texts(value))))
 
 
 def _texts(value: Any) -> list[str]:
@@ -77,8 +77,8 @@ def _texts(value: Any) -> list[str]:
     return texts
 
 
-def _hinted(text: str) -> Hinted:
-    """Return the rules that any part of a text may need: an answer has hundreds of short ones, and few hints."""
+def _applicable(text: str) -> RulesByHint:
+    """Return the rules whose hints occur in a text; an answer has many texts and few hints."""
     folded = _lowered(text)
     return {
         (hint, fold): rules
@@ -87,31 +87,31 @@ def _hinted(text: str) -> Hinted:
     }
 
 
-def _masked_value(value: Any, hinted: Hinted) -> Any:
+def _masked_value(value: Any, rules: RulesByHint) -> Any:
     if isinstance(value, str):
-        return mask(value, hinted)[0] if hinted else value
+        return mask(value, rules)[0] if rules else value
     if isinstance(value, Mapping):
         return {
-            _masked_key(key, hinted): _masked_item(key, item, hinted) for key, item in value.items()
+            _masked_key(key, rules): _masked_item(key, item, rules) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_masked_value(item, hinted) for item in value]
+        return [_masked_value(item, rules) for item in value]
     return value
 
 
-def _masked_key(key: Any, hinted: Hinted) -> Any:
-    return _masked_value(key, hinted) if isinstance(key, str) else key
+def _masked_key(key: Any, rules: RulesByHint) -> Any:
+    return _masked_value(key, rules) if isinstance(key, str) else key
 
 
-def _masked_item(key: Any, item: Any, hinted: Hinted) -> Any:
+def _masked_item(key: Any, item: Any, rules: RulesByHint) -> Any:
     if not (isinstance(key, str) and isinstance(item, str) and _compiled(NAMED).match(key)):
-        return _masked_value(item, hinted)
+        return _masked_value(item, rules)
     named = f'{key}="'
     return masked(f'{named}{masked(item)}"')[len(named) : -1]
 
 
 def _places(text: str, hint: str) -> list[int]:
-    """Return where a hint stands; looking for it is nearly all that a text without secrets costs."""
+    """Return the positions of a hint; for a text without secrets this is nearly all the work."""
     places = []
     place = text.find(hint)
     while place >= 0:
@@ -120,7 +120,7 @@ def _places(text: str, hint: str) -> list[int]:
     return places
 
 
-def _finds(rules: tuple[Rule, ...], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+def _finds(rules: tuple[SecretRule, ...], text: str, places: list[int]) -> Iterator[re.Match[str]]:
     for rule in rules:
         match, end = _compiled(rule.pattern).match, 0
         for place in places:
@@ -131,12 +131,12 @@ def _finds(rules: tuple[Rule, ...], text: str, places: list[int]) -> Iterator[re
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile at the first use: all of them take as long as a hundredth of a handshake."""
+    """Compile a pattern on first use: compiling all takes a hundredth of a handshake."""
     return re.compile(pattern)
 
 
 def _lowered(text: str) -> str:
-    """Return the text in lower case, every character where it was: some grow when lowered."""
+    """Return the text in lower case, of the same length: a few characters grow when lowered."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -144,5 +144,5 @@ def _lowered(text: str) -> str:
 
 
 def _cover(run: re.Match[str]) -> str:
-    """Return `x***` of the same length; a leading `*` would mean something in YAML and Markdown."""
+    """Return `x***` of the same length; a leading `*` has a meaning in YAML and Markdown."""
     return "x" + "*" * (len(run[0]) - 1)

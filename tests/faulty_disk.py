@@ -2,7 +2,7 @@
 
 Everything that changes files goes through `durable`, so a fault there is a fault of the disk.
 
-- In process: `with durable.on(Faulty(3, "fails").disk): work()`.
+- In process: `with on(Faulty(3, "fails").disk): work()`.
 - In a child that may die: `outcome(work, point, way)`.
 - All changes of a work in turn, each on its own copy of a project: `trials`.
 - The same for a work on a whole project that must be undone or completed: `faults`.
@@ -17,10 +17,12 @@ import shutil
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel.durable import Disk, on
+from code_intel import durable
+from code_intel.durable import Disk
 from code_intel.errors import StorageError
 
 WAYS = ("dies before", "dies torn", "dies after", "fails", "fails for good", "writes half")
@@ -32,11 +34,21 @@ NEVER = 0
 REAL = Disk()
 
 
+@contextmanager
+def on(disk: Disk) -> Iterator[None]:
+    """Let `disk` make the changes of this process for a block."""
+    before, durable.DISK = durable.DISK, disk
+    try:
+        yield
+    finally:
+        durable.DISK = before
+
+
 class Faulty:
     """A disk on which the n-th change goes wrong in one way.
 
     Attributes:
-        disk: For `durable.on`.
+        disk: For `on`.
         calls: The changes so far, by name.
     """
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from code_intel import durable
 from code_intel.durable import create, locked, move, replace
 from code_intel.errors import BusyError, StorageError
-from faulty_disk import Faulty
+from faulty_disk import Faulty, on
 from privileges import without_root
 
 
@@ -144,7 +144,7 @@ def test_nothing_is_made_or_moved_over_something(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "loose").symlink_to(tmp_path / "nowhere")
     for taken in ("old", "folder", "loose"):
-        with pytest.raises(StorageError, match="could not be made") as caught:
+        with pytest.raises(StorageError, match="could not be created") as caught:
             create(tmp_path / taken, b"new")
         assert isinstance(caught.value.__cause__, FileExistsError)
     create(tmp_path / "a" / "new", b"new")
@@ -178,7 +178,7 @@ def no_links(*_: object, **__: object) -> None:
 
 
 def test_a_disk_without_links_takes_the_same(tmp_path: Path) -> None:
-    with durable.on(durable.Disk(link=no_links)):
+    with on(durable.Disk(link=no_links)):
         test_nothing_is_made_or_moved_over_something(tmp_path)
         (tmp_path / "more").mkdir()
         test_what_is_moved_is_there_once_and_whole(tmp_path / "more")
@@ -232,17 +232,17 @@ def test_what_dead_processes_have_left_is_taken_away_and_nothing_else(tmp_path: 
 @pytest.mark.parametrize(
     ("code", "step"),
     [
-        (errno.ENOSPC, "make room"),
+        (errno.ENOSPC, "Free some space"),
         (errno.EROFS, "read-only"),
-        (errno.EIO, "failed"),
-        (errno.EACCES, "may not write"),
+        (errno.EIO, "I/O error"),
+        (errno.EACCES, "Permission denied"),
         (errno.EXDEV, "doctor"),
     ],
 )
 def test_the_next_step_is_told_from_what_the_system_says(
     tmp_path: Path, code: int, step: str
 ) -> None:
-    with durable.on(Faulty(1, code=code).disk), pytest.raises(StorageError) as caught:
+    with on(Faulty(1, code=code).disk), pytest.raises(StorageError) as caught:
         replace(tmp_path / "file", b"x")
     assert os.strerror(code) in caught.value.message
     assert step in caught.value.hint
@@ -284,14 +284,14 @@ def test_an_error_at_any_operation_leaves_the_old_or_the_new_and_nothing_beside_
 ) -> None:
     before = prepared(tmp_path / "good")
     counted = Faulty()
-    with durable.on(counted.disk):
+    with on(counted.disk):
         work(tmp_path / "good")
     after = seen(tmp_path / "good")
     for point in range(1, len(counted.calls) + 1):
         folder = tmp_path / str(point)
         prepared(folder)
         try:
-            with durable.on(Faulty(point, way, code).disk):
+            with on(Faulty(point, way, code).disk):
                 work(folder)
         except StorageError:
             assert seen(folder) in (before, after), counted.calls[point - 1]

@@ -6,7 +6,7 @@ import pytest
 
 from code_intel.config import IndexConfig
 from code_intel.index.doctor import disk
-from code_intel.mounts import NETWORK, journal_mode, kind_of
+from code_intel.mounts import NETWORK_FILE_SYSTEMS, journal_mode, kind_of
 
 TABLE = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -35,7 +35,7 @@ def test_a_path_is_on_what_is_mounted_deepest_and_last(
     mounts = tmp_path / "mountinfo"
     mounts.write_text(TABLE, encoding="utf-8")
     assert kind_of(Path(path), mounts) == kind
-    assert journal_mode(Path(path), mounts) == ("delete" if kind in NETWORK else "wal")
+    assert journal_mode(Path(path), mounts) == ("delete" if kind in NETWORK_FILE_SYSTEMS else "wal")
 
 
 def test_where_the_system_does_not_tell_a_folder_is_this_machine_s(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ from code_intel.learned.state import open_state
 
 folder = Path(sys.argv[1])
 if sys.argv[2] == "far":
-    mounts.NETWORK = frozenset({mounts.kind_of(folder)})
+    mounts.NETWORK_FILE_SYSTEMS = frozenset({mounts.kind_of(folder)})
 with Store.open(folder / "index.db", dimensions=2) as store:
     store.set_meta("key", "value")
     print(*sorted(path.name for path in folder.glob("index.db-*")))

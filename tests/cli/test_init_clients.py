@@ -23,10 +23,9 @@ from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
 from code_intel.cli.removal import removal
 from code_intel.config.locating import locate_config
-from code_intel.durable import on
 from code_intel.errors import BusyError, StorageError
 from code_intel.tools.table import GATEWAY_TOOLS
-from faulty_disk import Faulty
+from faulty_disk import Faulty, on
 from projects import BIN
 
 BY_NAME = {client.name: client for client in CLIENTS}

@@ -18,9 +18,8 @@ from code_intel.cli import backup_list, clients
 from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
 from code_intel.cli.removal import removal
-from code_intel.durable import on
 from code_intel.errors import BusyError, StorageError
-from faulty_disk import KEPT, PROJECT_WAYS, REAL, Faulty, tree, without
+from faulty_disk import KEPT, PROJECT_WAYS, REAL, Faulty, on, tree, without
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from privileges import without_root
 from programs import TESTS, output_of
@@ -74,7 +73,7 @@ def test_a_folder_that_may_not_be_written_is_told_and_nothing_is_changed(
                 apply(setup(project, ALL))
         finally:
             (project / place).chmod(0o700)
-    assert "may not write there" in (caught.value.hint or "")
+    assert "Permission denied" in (caught.value.hint or "")
     assert tree(project) == before
 
 
@@ -151,8 +150,8 @@ def counted(change):
         return change(*args, **named)
     return counting
 
-with durable.on(durable.Disk(*map(counted, real))):
-    main(["init", *sys.argv[2:]])
+durable.DISK = durable.Disk(*map(counted, real))
+main(["init", *sys.argv[2:]])
 """
 
 

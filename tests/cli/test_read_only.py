@@ -52,7 +52,7 @@ async def test_a_session_in_a_read_only_project_finds_and_does_not_learn(sealed:
             refused = await call.refused(tool, **arguments)
             assert refused["error"] == "storage_failed"
             assert str(sealed) in refused["message"]
-            assert "Reading goes on." in refused["hint"]
+            assert "Reading still works." in refused["hint"]
     assert load_settings(sealed).forest.db_path.is_relative_to(sealed.parent / "cache")
 
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel import durable
 from code_intel.config import load_settings
 from code_intel.errors import StorageError
 from code_intel.learned.decisions import Decision, newest, note
 from code_intel.learned.logs import LARGEST, LONGEST_LINE, Log, folder_of, line_of
 from code_intel.learned.outcomes import FILE, OLDER, append, read
-from faulty_disk import Faulty
+from faulty_disk import Faulty, on
 
 
 def record(number: int, **more: Any) -> dict[str, Any]:
@@ -184,13 +183,13 @@ def test_a_record_is_written_whole_or_not_at_all_whatever_the_disk_does(
 
     counted = Faulty()
     old, new = prepared("old"), prepared("new")
-    with durable.on(counted.disk):
+    with on(counted.disk):
         append(new, record(1))
     wanted = [numbers(read(logs, most=9)) for logs in (old, new)]
     for point in range(1, len(counted.calls) + 1):
         logs = prepared(str(point))
         try:
-            with durable.on(Faulty(point, way).disk):
+            with on(Faulty(point, way).disk):
                 append(logs, record(1))
         except StorageError:
             assert numbers(read(logs, most=9)) in wanted or way == "fails for good", point

@@ -19,12 +19,11 @@ from typing import Any
 import anyio
 import pytest
 
-from code_intel import durable
 from code_intel.errors import StorageError
 from code_intel.planning import keeping, knowledge, place, queries
 from code_intel.planning.queries import Key
 from code_intel.planning.records import Found, Plan
-from faulty_disk import DIED, REFUSED, TAKEN, Faulty, leftovers, trials
+from faulty_disk import DIED, REFUSED, TAKEN, Faulty, leftovers, on, trials
 from kept_plans import plan, result
 from programs import TESTS, output_of
 
@@ -139,7 +138,7 @@ def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, c
     async def search(query: str) -> Found:
         return Found((result(text=query),))
 
-    with durable.on(Faulty(1, "fails for good", code).disk):
+    with on(Faulty(1, "fails for good", code).disk):
         found = anyio.run(queries.cached(tmp_path / ".gistdex", search, KEY), "login")
         with pytest.raises(StorageError) as refused:
             keeping.save(tmp_path / ".gistdex", FIRST)
@@ -150,7 +149,7 @@ def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, c
 
 def test_a_known_plan_is_given_though_that_cannot_be_counted(tmp_path: Path) -> None:
     keeping.save(tmp_path, FIRST)
-    with durable.on(Faulty(1, "fails for good").disk):
+    with on(Faulty(1, "fails for good").disk):
         assert keeping.same(tmp_path, FIRST, "A1") == FIRST
     assert keeping.entries(tmp_path)[0].hits == 0
 

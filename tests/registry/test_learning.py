@@ -18,6 +18,7 @@ from code_intel.registry.finding import find
 from code_intel.registry.learning import LEAST, LONGEST, MOST, MOST_BYTES, Experience, Use
 from code_intel.registry.loading import Loaded
 from code_intel.registry.records import Key, Registry
+from faulty_disk import on
 from registry.small import SEVEN
 
 COMMIT = Key("climpt", "climpt-git", "group-commit", "unstaged-changes")
@@ -282,7 +283,7 @@ def test_where_nothing_can_be_written_nothing_is_kept_and_nothing_fails(tmp_path
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     experience = plant(tmp_path, [row()])
-    with durable.on(durable.Disk(open=refuse)):
+    with on(durable.Disk(open=refuse)):
         assert not experience.note(MERGE, "merge")
     ((key, _, _),) = experience.near("commit in groups")
     assert key == COMMIT

@@ -9,7 +9,7 @@ import pytest
 from code_intel.forest.search import within
 from code_intel.session.phases import Phase
 from code_intel.session.write_gate import check_write
-from code_intel.spelling import spelled, spelled_below
+from code_intel.spelling import spelled
 from code_intel.tools.shelf import open_project
 from projects import Caller
 from served import AGREEMENTS, gateway, git, index_server, settings_of
@@ -164,12 +164,12 @@ def test_the_write_gate_keeps_twins_from_being_made_by_mistake(
 def test_a_path_is_spelled_as_every_folder_lists_it(tmp_path: Path) -> None:
     (tmp_path / NFD).mkdir()
     (tmp_path / NFD / f"{NFC}.py").touch()
-    assert spelled_below(tmp_path, f"{NFC}/{NFD}.py") == f"{NFD}/{NFC}.py"
-    assert spelled_below(tmp_path, f"{NFC}/new.py") == f"{NFD}/new.py"
-    assert spelled_below(tmp_path, "a/b.py") == "a/b.py"
+    assert spelled(tmp_path / f"{NFC}/{NFD}.py") == tmp_path / f"{NFD}/{NFC}.py"
+    assert spelled(tmp_path / f"{NFC}/new.py") == tmp_path / f"{NFD}/new.py"
+    assert spelled(tmp_path / "a/b.py") == tmp_path / "a/b.py"
     assert spelled(tmp_path / "nowhere" / NFC) == tmp_path / "nowhere" / NFC
     (tmp_path / NFC).mkdir()
-    assert spelled_below(tmp_path, f"{NFC}/{NFD}.py") == f"{NFC}/{NFD}.py"
+    assert spelled(tmp_path / f"{NFC}/{NFD}.py") == tmp_path / f"{NFC}/{NFD}.py"
 
 
 def test_filters_of_a_search_do_not_care_for_the_form() -> None:
