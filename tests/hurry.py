@@ -34,7 +34,7 @@ async def late(
         patch.setattr(loop, "call_at", noticed)
         task = asyncio.ensure_future(work)
         try:
-            await until(lambda: counts.is_set() and begun(), 30)
+            await until(lambda: counts.is_set() and begun(), 120)
             pass_by(seconds)
             return await task
         finally:

@@ -1,4 +1,4 @@
-"""Server processes driven through raw pipes: every byte they print, and what of them is left."""
+"""Drive server processes through raw pipes; check every byte they print and what they leave behind."""
 
 import json
 import os
@@ -23,14 +23,14 @@ HELLO = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 END = 2.0
-"""Seconds a server may take to end; the longer a busy machine takes to start one, the more (`Pipe.patience`)."""
+"""Seconds that a server may take to end on a quiet machine. `Pipe.patience` adds four times what its start took."""
 
 
 @dataclass
 class Pipe:
     """A server process, and every byte it has printed.
 
-    `patience` is the seconds it may take to end, once it was greeted: `END`, and what its start took.
+    `patience` is the seconds it may take to end: `END`, and four times what its start took, as the machine is busy.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -76,7 +76,7 @@ class Pipe:
 
     def greet(self) -> dict[str, Any]:
         answer = self.ask("initialize", HELLO)
-        self.patience = END + time.monotonic() - self.began
+        self.patience = END + 4 * (time.monotonic() - self.began)
         self.send("notifications/initialized", notify=True)
         return answer
 

@@ -229,7 +229,7 @@ async def test_a_defect_is_told_without_its_text_and_the_server_goes_on() -> Non
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's")
 @pytest.mark.covers("error.refused", "row.upstream.said")
 async def test_a_half_that_refuses_or_talks_nonsense_is_quoted_as_data(shop: Path) -> None:
-    point(shop, forest=command("server_error") | {"call_seconds": 5})
+    point(shop, forest=command("server_error") | {"call_seconds": 60})
     async with gateway(shop) as call:
         answer = await call("search_smart", query="login")
         (silent,) = answer["unavailable"]
@@ -248,7 +248,7 @@ async def test_what_a_half_sends_in_vain_and_how_often_it_was_restarted_is_count
     shop: Path,
 ) -> None:
     log = shop / "log"
-    point(shop, forest=command("banner", "--log", str(log)) | {"call_seconds": 5})
+    point(shop, forest=command("banner", "--log", str(log)) | {"call_seconds": 60})
     async with gateway(shop) as call:
         await framed(call)
         await call("search_smart")

@@ -95,7 +95,7 @@ def alive(process: int) -> bool:
 @pytest.mark.parametrize("end", ENDS)
 async def test_nothing_of_an_upstream_outlives_the_gateway(shop: Path, end: str) -> None:
     mark = f"E2E-{os.getpid()}-{end.replace(' ', '-')}"
-    both = {"env": {"TEST_MARK": mark}, "call_seconds": 5}
+    both = {"env": {"TEST_MARK": mark}, "call_seconds": 60}
     point(shop, map=command("stubborn_parent") | both, forest=command("good") | both)
     env = {**os.environ, "CODE_INTEL_EMBEDDING": "off", "CODE_INTEL_ROOT": str(shop)}
     gateway = serve(shop, env)
@@ -111,7 +111,7 @@ async def test_nothing_of_an_upstream_outlives_the_gateway(shop: Path, end: str)
         guard = children(gateway.pid) - all_of_it
         assert [item["gateways"][0]["state"] for item in told(shop, env)] == ["ready", "ready"]
         ENDS[end](gateway)
-        gateway.wait(5)
+        gateway.wait(60)
         await until(lambda: not marked(mark))
         await until(lambda: not any(map(alive, guard)))
         assert [item["gateways"] for item in told(shop, env)] == [[], []]

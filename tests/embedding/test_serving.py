@@ -78,8 +78,8 @@ async def test_a_ping_and_a_search_are_answered_while_the_model_is_stuck(tmp_pat
             async with Client(build_index_server("forest", lambda: shelf), mode="legacy") as client:
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
-                assert await anyio.to_thread.run_sync(stuck.begun.wait, 30)
-                with anyio.fail_after(30):
+                assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
+                with anyio.fail_after(120):
                     await client.send_ping()
                     answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["index"]["pending"] > 0
@@ -117,8 +117,8 @@ async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: 
         with anyio.fail_after(240):
             async with anyio.create_task_group() as group:
                 group.start_soon(compare)
-                assert await anyio.to_thread.run_sync(stuck.begun.wait, 30)
-                with anyio.fail_after(30):
+                assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
+                with anyio.fail_after(120):
                     found = await find_definitions(desk, "AuthService.login")
                 assert found.data["total"] == 1
                 assert compared == []

@@ -112,7 +112,7 @@ def test_many_threads_on_one_engine_get_right_answers(engine: Embedder) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert not wrong
 
 
@@ -124,7 +124,7 @@ before = engine.passages(["login"] * 20)
 warnings.simplefilter("ignore")
 child = os.fork()
 if child == 0:
-    signal.alarm(30)
+    signal.alarm(200)  # ends a hang, decides nothing
     same = abs(float(engine.passages(["login"] * 20)[3] @ before[3]) - 1) < 1e-4
     sys.exit(0 if same else 1)
 _, status = os.waitpid(child, 0)

@@ -133,7 +133,7 @@ async def an_upstream_of_ones_own(agent: Agent) -> Prize:
     assert await Agreed().won(agent)
     told = {"nl_term": "theme switching", "symbol": THEME, "status": "valid", "files": [THEME_FILE]}
     hit = {"document": f"{AGREEMENTS}/theme.md", "chunk": "x", "score": 1.0, "similarity": 1.0, "agreement": told}  # fmt: skip
-    point(agent.root, map=command("lies", "--hits", json.dumps([hit])) | {"call_seconds": 5})
+    point(agent.root, map=command("lies", "--hits", json.dumps([hit])) | {"call_seconds": 60})
     await agent.restart()
     handle = await agent.framed()
     answer = await agent("search_smart", session_id=handle)

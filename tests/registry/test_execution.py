@@ -188,7 +188,7 @@ async def test_a_command_ends_with_the_server_that_executes_it_however_that_ends
     pids = anyio.Path(folder / "pids")
     async with server:
         assert server.stdout is not None
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             assert (await server.stdout.receive()).startswith(b"under way")
             while len((await pids.read_text("utf-8")).split()) < 2:  # noqa: ASYNC110 - files send no events
                 await anyio.sleep(0.01)

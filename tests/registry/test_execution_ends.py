@@ -38,7 +38,7 @@ async def execute(server: Pipe, pids: Path) -> None:
     server.greet()
     arguments = dict(zip(("agent", "c1", "c2", "c3"), GROUP.key, strict=True))
     server.send("tools/call", {"name": "execute", "arguments": arguments})
-    with anyio.fail_after(30):
+    with anyio.fail_after(120):
         while noted(pids) < 2 or not is_guarded(server):  # noqa: ASYNC110 - the process table sends no events
             await anyio.sleep(0.02)
 
@@ -62,5 +62,5 @@ async def test_what_a_server_executes_ends_when_the_server_does(
             assert server.close()[0] == 0
         else:
             server.process.send_signal(signal.SIGTERM)
-            server.process.wait(20)
+            server.process.wait(60)
     assert await none_left(tmp_path / "bin")

@@ -36,7 +36,9 @@ async def test_a_program_beyond_as_many_as_may_begins_when_another_has_ended(
     async with anyio.create_task_group() as group:
         for _ in range(3):
             group.start_soon(execute)
-        await until(lambda: noted(runner.parent) == 2 and turns.statistics().tasks_waiting == 1, 30)
+        await until(
+            lambda: noted(runner.parent) == 2 and turns.statistics().tasks_waiting == 1, 120
+        )
         assert not answers
         (root / "go").touch()
     assert [answer.prompt for answer in answers] == ["done\n"] * 3
@@ -65,9 +67,9 @@ async def test_who_gives_up_makes_room_for_another_whether_it_waited_or_ran(
     async with anyio.create_task_group() as group:
         for _ in range(2):
             group.start_soon(lambda: executed(root, runner, turns=turns))
-        await until(lambda: noted(runner.parent) and turns.statistics().tasks_waiting, 30)
+        await until(lambda: noted(runner.parent) and turns.statistics().tasks_waiting, 120)
         group.cancel_scope.cancel()
     assert await none_left(runner.parent)
     (root / "go").touch()
-    with anyio.fail_after(30):
+    with anyio.fail_after(120):
         assert (await executed(root, runner, turns=turns)).prompt == "done\n"

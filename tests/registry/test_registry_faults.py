@@ -104,7 +104,7 @@ def test_a_registry_that_cannot_be_used_says_where_and_why(case: str, project: P
     written(project, content)
     started = time.monotonic()
     _refused(_registries(project), place.REGISTRY, reason)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
 
 
 CONFIGS: dict[str, tuple[bytes, str]] = {

@@ -47,7 +47,7 @@ class Reply(NamedTuple):
 class Served:
     """A server process; `messages` is what it has said on stderr.
 
-    `patience` is the seconds it may take to end: `END`, and what its start took.
+    `patience` is the seconds it may take to end: `END`, and four times what its start took.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -112,7 +112,7 @@ def serving(
         ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
         assert ready, "it said nothing"
         served.messages.append(process.stderr.readline().decode())
-        served.patience += time.monotonic() - began
+        served.patience += 4 * (time.monotonic() - began)
         yield served
         assert not served.stdout.read_bytes()
     finally:

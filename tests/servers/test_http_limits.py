@@ -42,7 +42,8 @@ pytestmark = pytest.mark.anyio
 
 SHORT = 0.4
 """Seconds; the limit under test, while the others stay long."""
-SOON = 8
+LONG = {"head_seconds": 300, "body_seconds": 300}
+SOON = 50
 """Seconds; less than heads and bodies have when theirs is not the limit under test."""
 PING = {"id": 2, "method": "ping"}
 HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + "".join(
@@ -79,7 +80,7 @@ class Counted:
 async def small(counted: Counted | None = None, **limits: float) -> AsyncIterator[int]:
     """Serve in this process within these limits; gives the port."""
     server = build(name="small", instructions="", offer=(counted or Counted()).offer)
-    policy = Policy(listen("127.0.0.1", 0), limits=Limits(**limits))  # type: ignore[arg-type]  # bytes and numbers are whole
+    policy = Policy(listen("127.0.0.1", 0), limits=Limits(**LONG | limits))  # type: ignore[arg-type]  # bytes and numbers are whole
     web = web_server(server, policy)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:

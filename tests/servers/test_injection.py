@@ -222,7 +222,7 @@ async def spoken(call: Caller, tool: str, arguments: dict[str, Any]) -> set[str]
 
 @pytest.mark.parametrize("mode", ["refusal", "error", "degraded", "death", "tools"])
 async def test_what_an_upstream_says_stands_in_data_alone(shop: Path, mode: str) -> None:
-    table = command(f"orders_{mode}", "--words", f"{ORDER}\x1b[31m") | {"call_seconds": 10}
+    table = command(f"orders_{mode}", "--words", f"{ORDER}\x1b[31m") | {"call_seconds": 60}
     point(shop, forest=table)
     async with gateway(shop) as call:
         for tool in ("search_smart", "search_forest"):

@@ -92,7 +92,7 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
     first, second = answer.data["iterations"]
     assert "error" not in first
     assert second["error"].startswith("took longer than")
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         assert await reading(database.value, "SELECT 1") == 1  # the statement has ended
     workers = to_thread.current_default_thread_limiter()
     await until(lambda: workers.borrowed_tokens == 0)
@@ -161,7 +161,7 @@ async def test_a_pattern_that_would_run_for_ever_elsewhere_takes_no_time(shop: P
     async def forest(query: str) -> SearchAnswer:
         return SearchAnswer((replace(HIT, chunk=f"{chunk}{query}"),))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         answer = await gistdex_query_plan(
             a_desk(shop, forest),
             GOAL,

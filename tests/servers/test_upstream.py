@@ -60,7 +60,7 @@ async def test_a_command_answers_in_either_era_and_is_started_by_the_first_quest
     root: Path, era: str
 ) -> None:
     log = root / "log"
-    point(root, forest=command("banner", "--era", era, "--log", str(log)) | {"call_seconds": 5})
+    point(root, forest=command("banner", "--era", era, "--log", str(log)) | {"call_seconds": 60})
     async with supervised(root) as upstreams:
         assert upstreams.states()[1].state == "idle"
         assert not log.exists()
@@ -117,7 +117,7 @@ async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> N
 
 async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
     log = root / "log"
-    point(root, forest=command("server_error", "--log", str(log)) | {"call_seconds": 5})
+    point(root, forest=command("server_error", "--log", str(log)) | {"call_seconds": 60})
     async with supervised(root) as upstreams:
         for _ in range(3):
             assert "it refused" in await refused(upstreams)
@@ -129,7 +129,7 @@ async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
 
 async def test_others_are_told_of_trouble_and_of_its_end_though_the_state_stays(root: Path) -> None:
     log = root / "log"
-    point(root, forest=command("refuses_once", "--log", str(log)) | {"call_seconds": 5})
+    point(root, forest=command("refuses_once", "--log", str(log)) | {"call_seconds": 60})
 
     def told() -> dict[str, object]:
         (gateway,) = running(root / ".code-intel")
@@ -143,7 +143,7 @@ async def test_others_are_told_of_trouble_and_of_its_end_though_the_state_stays(
 
 
 async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
-    point(root, forest=command("garbage") | {"call_seconds": 5})
+    point(root, forest=command("garbage") | {"call_seconds": 60})
     async with supervised(root) as upstreams:
         answer = await ask(upstreams)
         assert [(hit.score, hit.similarity) for hit in answer.hits] == [
@@ -161,7 +161,7 @@ async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> No
 
 async def test_the_original_devrag_is_understood(root: Path) -> None:
     """Its handshake, its keys, its paths relative to its own folder; it has no score."""
-    point(root, forest=command("devrag") | {"cwd": "src/auth", "call_seconds": 5})
+    point(root, forest=command("devrag") | {"cwd": "src/auth", "call_seconds": 60})
     async with supervised(root) as upstreams:
         hits = (await ask(upstreams)).hits
         assert [hit.document for hit in hits] == ["src/auth/service.py", "elsewhere/x.md"]
@@ -176,7 +176,7 @@ async def test_a_death_is_noticed_while_nobody_asks_and_the_next_question_is_ans
     root: Path,
 ) -> None:
     log = root / "log"
-    point(root, forest=command("good", "--log", str(log)) | {"call_seconds": 5})
+    point(root, forest=command("good", "--log", str(log)) | {"call_seconds": 60})
     async with supervised(root) as upstreams:
         await ask(upstreams)
         first = int(log.read_text(encoding="utf-8").split()[1])
@@ -217,13 +217,13 @@ async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(roo
         for _ in range(3):
             await refused(upstreams)
         await until(lambda: upstreams.states()[1].state == "backoff")
-        with anyio.fail_after(5):  # at half a second each they would take 25
+        with anyio.fail_after(20):  # at half a second each they would take 25
             for _ in range(50):
                 await refused(upstreams)
         assert upstreams.states()[1].retry_in is not None
         starts = log.read_text(encoding="utf-8").count("start")
         assert starts <= 4
-        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts, 15)
+        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts)
 
 
 async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
@@ -253,7 +253,7 @@ async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
 
 
 async def test_questions_asked_together_are_each_answered(root: Path) -> None:
-    point(root, forest=command("exits_after", "--number", "3") | {"call_seconds": 5})
+    point(root, forest=command("exits_after", "--number", "3") | {"call_seconds": 60})
     answers: list[int] = []
 
     async with supervised(root) as upstreams:
@@ -303,7 +303,7 @@ async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_ol
 
 
 async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
-    point(root, forest=command("loses_search") | {"call_seconds": 5})
+    point(root, forest=command("loses_search") | {"call_seconds": 60})
     async with supervised(root) as upstreams:
         assert "it refused" in await refused(upstreams)
         assert upstreams.states()[1].said == "unknown tool"

@@ -88,7 +88,7 @@ async def test_when_neither_answers_the_error_names_both_and_what_still_works(sh
 
 
 async def test_a_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
-    point(shop, map=command("devrag") | {"call_seconds": 5})
+    point(shop, map=command("devrag") | {"call_seconds": 60})
     async with gateway(shop) as call:
         await call("start_session", intent="MODIFY", query="login is broken")
         answer = await call("search_smart")
@@ -113,7 +113,7 @@ async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) ->
             "files": [SERVICE],
         },
     }
-    point(shop, map=command("lies", "--hits", json.dumps([claim])) | {"call_seconds": 5})
+    point(shop, map=command("lies", "--hits", json.dumps([claim])) | {"call_seconds": 60})
     async with gateway(shop) as call:
         await call("start_session", intent="INVESTIGATE", query="login")
         answer = await call("search_smart")
