@@ -219,13 +219,16 @@ def remove_folder(path: Path) -> bool:
     return True
 
 
-def sweep(folder: Path) -> None:
-    """Remove the temporary files that dead processes left in `folder`; never raises."""
+def sweep(folder: Path, seconds: float = STALE_TEMPORARY_S) -> None:
+    """Remove temporary files in `folder` that are older than `seconds`; never raises.
+
+    A process that was killed leaves such files. With 0 seconds the caller must be the only writer.
+    """
     with suppress(OSError, StorageError):
         for file in folder.glob(".*.tmp"):
             with suppress(OSError):
                 age = time.time() - file.stat().st_mtime
-                if age > STALE_TEMPORARY_S and _is_temporary(file.name):
+                if age >= seconds and _is_temporary(file.name):
                     DISK.unlink(file)
 
 

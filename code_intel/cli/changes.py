@@ -5,7 +5,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from code_intel.config import STATE_FOLDER, Settings, default_config
 from code_intel.config.reading import regular
@@ -16,19 +16,25 @@ LONGEST_SHOWN = 200_000
 """Bytes up to which a plan shows what changes in a file, line by line."""
 MAX_BYTES = 256 * 1024 * 1024
 """Most of a file that is changed."""
-Copy = Literal["stays", "goes", "none"]
-"""What becomes of the copy of what a file was: it stays, it goes once all is done; of what can be built anew there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file: its content before and after, None where there is no such file; why it stays; its copy."""
+    """A file and what becomes of it.
+
+    Attributes:
+        path: The file.
+        before: Its content, None where there is no file.
+        after: Its content afterwards, None to remove it.
+        why: The reason, in words.
+        is_derived: Whether it can be rebuilt. It is removed last and is not copied.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
     why: str = ""
-    copy: Copy = "stays"
+    is_derived: bool = False
 
     @property
     def action(self) -> str:

@@ -1,9 +1,9 @@
-"""`code-intel init`: set a project up, say what would change, or take it back.
+"""Set a project up for coding agents, show what would change, or undo the set-up.
 
-A plan is a list of `Change`s computed from what is on disk; `--dry-run` prints the very list that the
-other runs apply, whole or not at all, with the lines that change. Nothing is overwritten: a file that exists
-with other content is the owner's, and shared files (`.gitignore`, the clients') get our part merged in; what
-they were before is kept in `.code-intel/backup`.
+init writes two configurations, `.code-intel`, a block in `.gitignore`, and the servers into each client's file.
+It makes all of these changes or none. Your own settings stay as they are: a file that exists with other content
+is not overwritten, and shared files keep everything else they contain. Copies of changed files are in
+`.code-intel/backup`.
 """
 
 import argparse
@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from code_intel import durable, git, ignored
-from code_intel.cli import backup_list, backups, client_files, clients, ignore_block, transaction
-from code_intel.cli.backup_list import SETUP, Backup
+from code_intel.cli import client_files, clients, ignore_block, transaction
 from code_intel.cli.changes import (
     Change,
     check_writable,
@@ -26,7 +25,7 @@ from code_intel.cli.clients import CLIENTS, DEFAULT, Client
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_folder
 from code_intel.cli.removal import PRECIOUS, removal
-from code_intel.cli.transaction import Transaction
+from code_intel.cli.transaction import BACKUPS, SETUP, Run, Transaction
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -41,72 +40,68 @@ from code_intel.errors import CodeIntelError
 from code_intel.registry.place import has_registry
 
 WHOLLY_IGNORED = (
-    "Git ignores {folder}: nobody else will get your agreements. To share them, let your .gitignore"
-    " leave {folder} alone; it has a .gitignore of its own for what is derived."
+    "Git ignores {folder}, so other people will not get your agreements. To share them, remove {folder} from your"
+    " .gitignore; it has its own .gitignore for derived files."
 )
-MISREAD = "{title} takes a part of {path} for a variable: give the folder a name without $."
-LOST = "{file} starts programs by their names, which are not on this PATH: put {folder} on it."
-EARLIER = "This project was set up by an earlier version: `code-intel migrate --dry-run` says what it brings over."
+MISREAD = "{title} replaces the part of {path} after $ as a variable. Rename the folder."
+LOST = "{file} starts programs by name that are not on this PATH. Add {folder} to your PATH."
+EARLIER = "This project was set up by an earlier version. Run `code-intel migrate --dry-run` to see what it would bring over."
 FOREIGN = (
-    "{file} has another server {name}, which stays as it is; to have `code-intel commands` by that name, take it out"
-    " and call this again."
+    "{file} already has another server called {name}; it was left as it is. To use `code-intel commands` instead,"
+    " remove that entry and run init again."
 )
-NO_REGISTRY = "There is no registry of commands yet: docs/command-registry.md shows one."
-BEGUN = "A run of init was begun and not finished, see {folder}: this goes on from there."
-AROUND = "{around} is set up as well: what is started in {root} is about {root} alone."
+NO_REGISTRY = "This project has no command registry yet. See docs/command-registry.md."
+INTERRUPTED = "A run of init was interrupted. {step} what it had changed; copies are in {folder}."
+AROUND = "{around} is set up too. Servers started in {root} use {root} only, and not the project around it."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("project", nargs="?", default=".", help="folder to set up (default: here)")
+    parser.add_argument(
+        "project", nargs="?", default=".", help="the project's folder (default: this folder)"
+    )
     names = ", ".join(client.name for client in CLIENTS)
     parser.add_argument(
         "--client",
         action="append",
         metavar="NAME",
-        help=f"client to set up: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
+        help=f"coding agent to set up: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
     )
     parser.add_argument(
         "--commands",
         action="store_true",
-        help=f"enter the server of prompt commands, too, as {clients.COMMANDS} (default: where there is a registry)",
+        help=f"also add the server of prompt commands, {clients.COMMANDS} (default: if the project has a registry)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would change, change nothing"
+        "--dry-run", action="store_true", help="show what would change; change nothing"
     )
     parser.add_argument(
         "--remove",
         action="store_true",
-        help="take back what init wrote, for every client; agreements stay",
+        help="remove what init wrote, for every client; agreements stay",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan, then apply or print."""
+    """Plan the changes, then print or apply them."""
     root = project_folder(args.project)
     chosen = clients.chosen(args.client)
+    interrupted = transaction.interrupted(root, SETUP)
+    if not args.dry_run:
+        transaction.recover(root, SETUP)
     work = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
-    changes, begun = work.changes, backup_list.unfinished(root, SETUP)
-    backup = f"{STATE_FOLDER}/{backup_list.FOLDER}/<time>" if transaction.keeps(work) else ""
-    stays = _stays(root, changes) if args.remove else ""
+    backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if _keeps_copies(work) else ""
+    notes = _notes_of_removal(root, work.changes) if args.remove else []
     if not args.dry_run:
         made = apply(work)
-        backup = name_in(root, made.folder) if made and made.keeps else ""
-    notes = (
-        []
-        if args.remove
-        else [*_notes(root, chosen), *_on_commands(root, chosen, asked=args.commands)]
-    )
-    if begun:
-        notes.insert(0, BEGUN.format(folder=name_in(root, begun.folder)))
-    if stays:
-        notes.append(f"What only you can delete stays in {STATE_FOLDER}: {stays}.")
-    plans = load_settings(root).plans_dir
-    if args.remove and plans.is_relative_to(root) and plans.exists():
-        notes.append(
-            f"Query plans stay in {plans.relative_to(root)}: delete it if nobody needs them."
-        )
-    rows = [_row(change, root) for change in changes]
+        backup = name_in(root, made.folder) if made and made.has_copies else ""
+    if not args.remove:
+        notes = [*_notes(root, chosen), *_on_commands(root, chosen, asked=args.commands)]
+    if interrupted:
+        step = "The next run first restores" if args.dry_run else "This run first restored"
+        folder = name_in(root, interrupted.folder)
+        notes.insert(0, INTERRUPTED.format(step=step, folder=folder))
+    rows = [_row(change, root) for change in work.changes]
     data = {
         "project": str(root),
         "dry_run": args.dry_run,
@@ -114,8 +109,12 @@ def run(args: argparse.Namespace) -> int:
         "backup": backup or None,
         "notes": notes,
     }
-    emit(args, data, "\n".join(_told(root, changes, backup, notes, dry_run=args.dry_run)))
+    emit(args, data, "\n".join(_told(root, work.changes, backup, notes, dry_run=args.dry_run)))
     return 0
+
+
+def _keeps_copies(work: Transaction) -> bool:
+    return work.keeps_copies and any(change.action == "update" for change in work.changes)
 
 
 def _told(
@@ -127,7 +126,7 @@ def _told(
         lines.append(f"  {change.action:<7}{name}" + (f" ({change.why})" if change.why else ""))
         lines += [f"    {line}" for line in change.lines(root) if dry_run]
     if backup:
-        lines.append(f"What was changed {'would be' if dry_run else 'is'} kept in {backup}.")
+        lines.append(f"Copies of changed files {'would be' if dry_run else 'are'} in {backup}.")
     return [*lines, *notes]
 
 
@@ -138,27 +137,37 @@ def _row(change: Change, root: Path) -> dict[str, str]:
     return row | ({"why": change.why} if change.why else {})
 
 
-def _stays(root: Path, changes: Sequence[Change]) -> str:
-    """Return the folders of `.code-intel` that still have something after `changes`."""
-    state = root / STATE_FOLDER
+def _notes_of_removal(root: Path, changes: Sequence[Change]) -> list[str]:
+    """Return what a removal leaves."""
+    state, plans = root / STATE_FOLDER, load_settings(root).plans_dir
     goes = {change.path for change in changes if change.action == "remove"}
-    goes |= {*backups.transient(root, SETUP)}
-    return ", ".join(
+    stays = [
         name
         for name in PRECIOUS
         if any(path not in goes and not path.is_dir() for path in (state / name).rglob("*"))
-    )
+    ]
+    notes = []
+    if stays:
+        notes.append(f"Only you can delete these; they stay in {STATE_FOLDER}: {', '.join(stays)}.")
+    if plans.is_relative_to(root) and plans.exists():
+        notes.append(
+            f"Query plans stay in {plans.relative_to(root)}. Delete it if you don't need them."
+        )
+    return notes
 
 
 def setup(
     root: Path, chosen: Sequence[Client] = CLIENTS[:1], *, commands: bool = False
 ) -> Transaction:
-    """Return what `init` does to a project, for the clients named; by default Claude Code.
+    """Return the changes that set a project up, by default for Claude Code.
 
-    The server of prompt commands is entered where the project has a registry, or with `commands`.
+    Args:
+        root: The project.
+        chosen: The clients.
+        commands: Whether to add the server of prompt commands; it is always added if there is a registry.
 
     Raises:
-        ConfigError: A file that is there already cannot be used; nothing has changed.
+        ConfigError: An existing file cannot be used.
     """
     settings = load_settings(root)
     found = [
@@ -171,19 +180,19 @@ def setup(
     commands = commands or has_registry(root)
     entries = (client_files.merge(one, root, commands=commands) for one in chosen)
     folders = (root / STATE_FOLDER / "agreements",)
-    return transaction.with_leftovers(Transaction(root, SETUP, (*checked, *entries), folders))
+    return Transaction(root, SETUP, (*checked, *entries), folders)
 
 
-def apply(work: Transaction) -> Backup | None:
-    """Set a project up, or take that back with the folders that are empty then; return what is kept of what there was.
+def apply(work: Transaction) -> Run | None:
+    """Apply a set-up or a removal; return the run, None if there was nothing to do.
 
     Raises:
-        BusyError: A file is no more as the plan found it, or another process is at it; nothing has changed.
-        StorageError: The disk refused; what was done is taken back. What can be built anew goes last, and may be left.
+        BusyError: A file changed since the plan was made, or another process holds the lock.
+        StorageError: The disk refused; everything but derived files was restored.
     """
     made = None
     if not work.is_done:
-        with transaction.turn(work.root):
+        with transaction.locked(work.root):
             made = transaction.apply(work)
     if not work.folders:
         _remove_empty(work)
@@ -191,18 +200,18 @@ def apply(work: Transaction) -> Backup | None:
 
 
 def _remove_empty(work: Transaction) -> None:
-    """Take away the folders that a removal has left without a file."""
+    """Remove the folders that a removal left empty."""
     root, state = work.root, work.root / STATE_FOLDER
     emptied = {change.path.parent for change in work.changes if change.action == "remove"} - {root}
     emptied |= {folder.parent for folder in emptied} - {root}
     within = {path for path in state.rglob("*") if path.is_dir()}
     for folder in sorted({*emptied, *within, state}, reverse=True):
         durable.sweep(folder)
-        durable.remove_folder(folder)  # if it is empty
+        durable.remove_folder(folder)  # only if it is empty
 
 
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
-    """Return what people have to know, or do next."""
+    """Return what the user should know or do next."""
     paths = (
         (one.name, clients.misread(one, client_files.entries_for(one, root))) for one in chosen
     )
@@ -221,7 +230,7 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
 
 
 def _on_commands(root: Path, chosen: Sequence[Client], *, asked: bool) -> list[str]:
-    """Return what is to be said of the server of prompt commands."""
+    """Return notes about the server of prompt commands."""
     there = has_registry(root)
     if not there and not asked:
         return []
@@ -241,7 +250,7 @@ def _is_ignored(root: Path) -> bool:
 
 
 def _is_earlier(root: Path) -> bool:
-    """Whether there is something to migrate; what cannot be read is for `migrate` to say."""
+    """Whether there is something to migrate; `migrate` reports what cannot be read."""
     from code_intel.cli.migration.plan import plan  # reads all that was learned
 
     try:
@@ -251,7 +260,7 @@ def _is_earlier(root: Path) -> bool:
 
 
 def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
-    """Create `path`, unless it or its namesake in `.code-intel` exists."""
+    """Create `path`, unless it exists here or in `.code-intel`."""
     before = content(path)
     if before is None and (root / STATE_FOLDER / path.name).exists():
         path = root / STATE_FOLDER / path.name
@@ -260,13 +269,13 @@ def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
 
 
 def _hide_derived(path: Path) -> Change:
-    """Hide from git what `.code-intel` has beside the agreements, also where the folder came from elsewhere."""
+    """Hide derived files in `.code-intel` from git."""
     before = content(path)
     return Change(path, before, ignore_block.hiding(before))
 
 
 def _merge_ignore(path: Path, settings: Settings) -> Change:
-    """Hide the databases that lie in the project from git."""
+    """Hide databases in the project from git."""
     seen = [path for path in databases(settings) if not hidden(settings, path)]
     names = [path.relative_to(settings.root).as_posix() for path in seen]
     before = content(path)

@@ -1,8 +1,8 @@
-"""Bring a project from v3.7, or from the original's v3.8 and later, to this program.
+"""Bring a project over from v3.7, v3.8 or later of the original program.
 
-What was learned becomes agreements that nobody has confirmed yet, the one devrag becomes map and forest, and
-`.mcp.json` starts this program. Nothing newer is written over; what is replaced is copied to
-`.code-intel/backup` first, and --undo puts it back. Running it again does nothing.
+Learned pairs become agreements that are not confirmed yet, the configuration of the one devrag becomes the two of
+map and forest, and `.mcp.json` starts this program. Files of newer versions are not overwritten. Replaced files
+are copied to `.code-intel/backup`; --undo restores them. Running it again does nothing.
 """
 
 import argparse
@@ -12,57 +12,61 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli import backup_list, backups
-from code_intel.cli.backup_list import MIGRATION, Backup
+from code_intel.cli import transaction
 from code_intel.cli.changes import Change, databases, name_in
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.notes import Note
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
+from code_intel.cli.transaction import MIGRATION, Run
 from code_intel.config import load_settings
 from code_intel.learned.sharing import misshared
 
 SHOWN = 5
-"""Files of one kind that the text names; `--json` names all of them."""
+"""Files of one kind that the text names; `--json` has all of them."""
 MOST_NOTES = 20
-SYNC = "`code-intel sync` builds the indexes; those of the original are not read."
+SYNC = "Run `code-intel sync` to build the indexes; those of the original are not used."
 CONFIRM = (
-    "Nobody has confirmed what was migrated, so no answer rests on it alone: `code-intel map confirm --all "
-    "--dry-run` says which symbols are still defined, without --dry-run it confirms those."
+    "The migrated agreements are not confirmed, so no answer relies on them alone. `code-intel map confirm --all"
+    " --dry-run` lists those whose symbols are still defined; without --dry-run it confirms them."
 )
-FINISHES = "A migration was begun and not finished, see {}; this is the rest of it."
-CHANGED_SINCE = "it was changed since; what it was before the migration is in {}"
-MADE = "the migration made it, and it was changed since; delete it if nobody needs it"
-INDEXED = "What was indexed since stays; to take that away: code-intel init --remove"
+INTERRUPTED = "A migration was interrupted. {step} what it had changed; copies are in {folder}."
+CHANGED_SINCE = "edited since the migration; the original is in {}"
+MADE = "made by the migration and edited since; delete it if you don't need it"
+INDEXED = "Indexes built since then stay. To remove them, run `code-intel init --remove`."
 MANY = 200
-"""From so many files on, how far it is is told."""
+"""Number of files from which progress is shown."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("project", nargs="?", default=".", help="its folder (default: here)")
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would change, change nothing"
+        "project", nargs="?", default=".", help="the project's folder (default: this folder)"
     )
     parser.add_argument(
-        "--undo", action="store_true", help="put back what the last migration replaced"
+        "--dry-run", action="store_true", help="show what would change; change nothing"
     )
+    parser.add_argument("--undo", action="store_true", help="undo the last migration")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Migrate; 1 when something was found that people must look at."""
+    """Migrate; return 1 when something was found that people must look at."""
     root = project_folder(args.project)
     if args.undo:
         return _undo(args, root)
-    todo, begun, kept = plan(root), backup_list.unfinished(root, MIGRATION), None
-    if (todo.changes or begun) and not args.dry_run:
+    interrupted, made = transaction.interrupted(root, MIGRATION), None
+    if not args.dry_run:
+        transaction.recover(root, MIGRATION)
+    todo = plan(root)
+    if todo.changes and not args.dry_run:
         with _telling(len(todo.changes)) as advance:
-            kept = applying.apply(todo, advance=advance)
-    data = _data(todo, kept, dry=args.dry_run)
-    data["finishes"] = name_in(root, begun.folder) if begun else None
-    lines = [FINISHES.format(data["finishes"])] if begun else []
-    emit(args, data, "\n".join([*lines, *_text(todo, kept, dry=args.dry_run)]))
+            made = applying.apply(todo, advance=advance)
+    data = _data(todo, made, dry=args.dry_run)
+    data["finishes"] = name_in(root, interrupted.folder) if interrupted else None
+    step = "The next run first restores" if args.dry_run else "This run first restored"
+    lines = [INTERRUPTED.format(step=step, folder=data["finishes"])] if interrupted else []
+    emit(args, data, "\n".join([*lines, *_text(todo, made, dry=args.dry_run)]))
     return 1 if todo.problems else 0
 
 
@@ -75,7 +79,7 @@ def _telling(count: int) -> Iterator[Advance | None]:
             yield advance
 
 
-def _data(todo: Plan, kept: Backup | None, *, dry: bool) -> dict[str, Any]:
+def _data(todo: Plan, made: Run | None, *, dry: bool) -> dict[str, Any]:
     return {
         "project": str(todo.root),
         "dry_run": dry,
@@ -83,7 +87,7 @@ def _data(todo: Plan, kept: Backup | None, *, dry: bool) -> dict[str, Any]:
         "changes": [_row(change, todo.root) for change in todo.changes],
         "left": _rows(todo.left),
         "problems": _rows(todo.problems),
-        "backup": name_in(todo.root, kept.folder) if kept else None,
+        "backup": name_in(todo.root, made.folder) if made else None,
         "next": _next(todo),
     }
 
@@ -96,27 +100,27 @@ def _rows(notes: Iterable[Note]) -> list[dict[str, str]]:
     return [note._asdict() for note in notes]
 
 
-def _text(todo: Plan, kept: Backup | None, *, dry: bool) -> Iterator[str]:
-    """Return the report for people."""
+def _text(todo: Plan, made: Run | None, *, dry: bool) -> Iterator[str]:
+    """Yield the lines of the report."""
     if not todo.found:
-        yield f"Nothing to migrate: {todo.root} has nothing of an earlier version."
+        yield f"Nothing to migrate: {todo.root} has no files of an earlier version."
         if not load_settings(todo.root).map.path.is_file():
-            yield "To set it up: code-intel init"
+            yield "To set it up, run `code-intel init`."
         return
     yield from _part("Found", todo.found)
     yield from _changed(todo, dry=dry)
     yield from _part("Left as it is", [note for note in todo.left if note not in todo.found])
-    yield from _part("To be looked at", todo.problems)
-    if kept:
-        where = name_in(todo.root, kept.folder)
-        yield f"What was replaced is in {where}/{MIGRATION.copies}; to put all of it back: code-intel migrate --undo"
+    yield from _part("Needs your attention", todo.problems)
+    if made:
+        where = name_in(todo.root, made.folder)
+        yield f"Copies of replaced files are in {where}/{MIGRATION.copies}. To restore them: code-intel migrate --undo"
     steps = [] if dry else _next(todo)
     yield from (f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
 def _changed(todo: Plan, *, dry: bool) -> Iterator[str]:
     if not todo.changes:
-        yield "Nothing to do: it is migrated."
+        yield "Nothing to do: the project is migrated."
         return
     yield "Would change:" if dry else "Changed:"
     alike: Counter[tuple[str, Path, str]] = Counter()
@@ -140,26 +144,29 @@ def _part(title: str, notes: Iterable[Note]) -> Iterator[str]:
 
 
 def _next(todo: Plan) -> list[str]:
-    """Return what people do next."""
+    """Return the next steps."""
     if not todo.changes:
         return []
-    steps = ["Restart your client: it starts the servers that .mcp.json names now.", SYNC]
+    steps = ["Restart your coding agent, so that it starts the servers in .mcp.json.", SYNC]
     confirm = [CONFIRM] if todo.learned else []
     shared = [f"{one.what} {one.remedy}" for one in misshared(load_settings(todo.root))]
     return [*steps, *confirm, *shared]
 
 
 def _undo(args: argparse.Namespace, root: Path) -> int:
-    """Take the last migration back; 1 when something changed since and stayed."""
+    """Undo the last migration; return 1 when files that were edited since stayed."""
     done = applying.last(root)
-    changes, left = backups.undoing(root, done)
+    changes, edited = done.compare()
     if not args.dry_run:
-        applying.undo(root, done)
-    rows = [{"file": record.file, "action": record.undone} for record in changes]
+        applying.undo(done)
+    rows = [
+        {"file": record.file, "action": "restore" if record.before else "remove"}
+        for record in changes
+    ]
     copies = f"{name_in(root, done.folder)}/{MIGRATION.copies}"
     stays = [
         Note(record.file, CHANGED_SINCE.format(copies) if record.before else MADE)
-        for record in left
+        for record in edited
     ]
     indexed = any(path.exists() for path in databases(load_settings(root)))
     data = {
@@ -167,13 +174,13 @@ def _undo(args: argparse.Namespace, root: Path) -> int:
         "dry_run": args.dry_run,
         "changes": rows,
         "left": _rows(stays),
-        "backup": name_in(root, done.folder) if left else None,
+        "backup": name_in(root, done.folder) if edited else None,
     }
-    head = "Would put back" if args.dry_run else "Put back"
+    head = "Would undo" if args.dry_run else "Undone"
     lines = [f"{head}:" if rows else f"{head}: nothing."]
     lines += [f"  {row['action']:<8}{row['file']}" for row in rows[:MOST_NOTES]]
     if len(rows) > MOST_NOTES:
         lines.append(f"  and {len(rows) - MOST_NOTES} more")
     lines += [*_part("Left as it is", stays), *([INDEXED] if indexed else [])]
     emit(args, data, "\n".join(lines))
-    return 1 if left else 0
+    return 1 if edited else 0

@@ -1,7 +1,7 @@
-"""Sets a project up, and takes that back, once for every change it makes to the disk, and lets that change go wrong.
+"""Set a project up, and undo that, once for each of its disk operations, which fails.
 
-`python -m cli.init_faults FOLDER CASE WAY` in `tests`: a program of its own, since it forks. Prints one JSON line:
-how often the disk refused, how often the process died, and what was wrong afterwards.
+Run as `python -m cli.init_faults FOLDER CASE WAY` in `tests`: a program of its own, since it forks. It prints one JSON
+line: how often the disk refused, how often the process died, and what was wrong afterwards.
 """
 
 import json
@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from code_intel.cli import clients
+from code_intel.cli import clients, transaction
 from code_intel.cli.init import apply, setup
 from code_intel.cli.removal import removal
+from code_intel.cli.transaction import SETUP
 from code_intel.index.schema import APPLICATION_ID
 from faulty_disk import Next, Tree, Work, faults, tree
 
@@ -30,16 +31,19 @@ FILES = {
 
 def init(root: Path) -> None:
     """Set up for three clients, of which two have files."""
+    transaction.recover(root, SETUP)
     apply(setup(root, clients.chosen(["claude", "vscode", "codex"])))
 
 
 def init_for_claude(root: Path) -> None:
     """Set up for one."""
+    transaction.recover(root, SETUP)
     apply(setup(root))
 
 
 def remove(root: Path) -> None:
     """Take it back."""
+    transaction.recover(root, SETUP)
     apply(removal(root))
 
 

@@ -295,7 +295,7 @@ def test_what_stays_is_named_before_and_after(shop: Project) -> None:
     assert not init(untracked(shop), "--remove", "--dry-run")["notes"]
     shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
     planned = init(shop, "--remove", "--dry-run")["notes"]
-    assert planned == ["What only you can delete stays in .code-intel: agreements."]
+    assert planned == ["Only you can delete these; they stay in .code-intel: agreements."]
     assert init(shop, "--remove")["notes"] == planned
 
 

@@ -2,14 +2,12 @@
 
 import json
 import os
-import re
 import stat
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +19,9 @@ from code_intel.cli import client_files, clients, mcp_json, mcp_toml
 from code_intel.cli.clients import CLIENTS, Client
 from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
-from code_intel.cli.removal import removal
 from code_intel.config.locating import locate_config
-from code_intel.errors import BusyError, StorageError
+from code_intel.errors import BusyError
 from code_intel.tools.table import GATEWAY_TOOLS
-from faulty_disk import Faulty, on
 from projects import BIN
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -244,9 +240,8 @@ def test_what_is_changed_is_kept_out_of_git_until_it_is_as_before(
     assert "backup" not in git(project, "status", "--porcelain", "--untracked-files=all")
     merged = file.read_bytes()
     file.write_bytes(merged.replace(b'"t"', b'"u"'))
-    kept = project / init("--remove")["backup"]
+    assert init("--remove")["backup"] is None
     assert file.read_bytes() == text.replace(b'"t"', b'"u"')
-    assert (kept / ".mcp.json").read_bytes() == merged.replace(b'"t"', b'"u"')
     assert (backup / ".mcp.json").exists()
 
 
@@ -419,7 +414,7 @@ def test_a_part_of_a_project_that_is_set_up_is_told_to_be_one_of_its_own(
 ) -> None:
     (project / "part").mkdir()
     init()
-    (said,) = (note for note in init(root=project / "part")["notes"] if "as well" in note)
+    (said,) = (note for note in init(root=project / "part")["notes"] if "set up too" in note)
     assert said.startswith(f"{project} is set up")
 
 
@@ -476,45 +471,11 @@ def test_every_client_has_a_format_a_file_and_a_section_of_the_documentation() -
     assert Path(sys.executable).parent == BIN
 
 
-def test_whichever_change_of_the_disk_fails_every_file_is_old_or_new_and_the_next_run_completes(
-    tmp_path: Path,
-) -> None:
-    old = {".mcp.json": b'{"mcpServers": {"o": {}}}', ".gitignore": b"*.pyc"}
-
-    def fresh(name: str) -> Path:
-        (tmp_path / name).mkdir()
-        for file, data in old.items():
-            (tmp_path / name / file).write_bytes(data)
-        return tmp_path / name
-
-    def settled(root: Path) -> dict[str, bytes]:
-        return {
-            name: data
-            for name, data in files(root).items()
-            if not re.search(r"/backup/|\.lock$", name)
-        }
-
-    counting, whole = Faulty(), fresh("whole")
-    with on(counting.disk):
-        apply(setup(whole))
-    new = settled(whole)
-    apply(removal(whole))
-    assert files(whole) == old
-    for point in range(1, len(counting.calls) + 1):
-        root = fresh(str(point))
-        with on(Faulty(point).disk), suppress(StorageError):
-            apply(setup(root))
-        for name, data in settled(root).items():
-            assert data in {old.get(name), new.get(name)}, (point, name)
-        apply(setup(root))
-        assert settled(root) == new, point
-
-
 def test_a_file_that_changes_between_plan_and_run_is_left(project: Path) -> None:
     (project / ".mcp.json").write_bytes(b"{}")
     plan = setup(project)
     (project / ".mcp.json").write_bytes(b'{"theirs": 1}')
-    with pytest.raises(BusyError, match="was changed just now, by somebody else"):
+    with pytest.raises(BusyError, match="Another program changed"):
         apply(plan)
     assert (project / ".mcp.json").read_bytes() == b'{"theirs": 1}'
 
@@ -526,7 +487,7 @@ def test_a_dry_run_shows_people_the_lines(
     assert main(["init", "--dry-run", "--", str(project)]) == 0
     shown = capsys.readouterr().out
     assert "    +vectors-forest.db*\n" in shown
-    assert "would be kept in .code-intel/backup/<time>." in shown
+    assert "would be in .code-intel/backup/<time>." in shown
     assert files(project) == {".gitignore": b"*.pyc\n"}
 
 

@@ -12,10 +12,10 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from code_intel.cli import backup_list
-from code_intel.cli.backup_list import MIGRATION
+from code_intel.cli import transaction
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
+from code_intel.cli.transaction import MIGRATION
 from faulty_disk import Next, faults, tree
 from migration.layouts import v38_by_script
 
@@ -24,16 +24,17 @@ NONE = re.compile(r"(?!)")
 
 
 def migrate(root: Path) -> None:
-    """Migrate, or finish a migration that was begun."""
+    """Migrate."""
+    transaction.recover(root, MIGRATION)
     todo = plan(root)
-    if todo.changes or backup_list.unfinished(root, MIGRATION):
+    if todo.changes:
         applying.apply(todo, now=NOW)
 
 
 def undo(root: Path) -> None:
-    """Take the migration back, unless that is done."""
-    if backup_list.found(root, MIGRATION):
-        applying.undo(root, applying.last(root))
+    """Undo the migration, unless that is done."""
+    if transaction.find_runs(root, MIGRATION):
+        applying.undo(applying.last(root))
 
 
 def main(folder: Path) -> None:

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
-from code_intel.cli import backup_list, backups, client_files, clients, mcp_json
-from code_intel.cli.backup_list import MIGRATION
+from code_intel.cli import client_files, clients, mcp_json, transaction
 from code_intel.cli.clients import CLIENTS, SERVERS
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import Plan, plan
+from code_intel.cli.transaction import MIGRATION
 from code_intel.config import load_settings
 from code_intel.errors import BusyError, ConfigError, StorageError
 from code_intel.learned.agreements import load_all, make_key
@@ -55,8 +55,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def migrate(root: Path) -> Plan:
+    transaction.recover(root, MIGRATION)
     todo = plan(root)
-    if todo.changes or backup_list.unfinished(root, MIGRATION):
+    if todo.changes:
         applying.apply(todo, now=NOW)
     return todo
 
@@ -123,12 +124,12 @@ def test_a_second_run_touches_nothing(root: Path, layout: str) -> None:
 def test_what_is_replaced_is_kept_and_can_be_put_back(root: Path, layout: str) -> None:
     before = tree(LAYOUTS[layout](root))
     todo = migrate(root)
-    (kept,) = backup_list.found(root, MIGRATION)
+    (kept,) = transaction.find_runs(root, MIGRATION)
     for change in todo.changes:
         name = change.path.relative_to(root).as_posix()
         copy = kept.folder / "files" / name
         assert (copy.read_bytes() if name in before else None) == before.get(name)
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     assert tree(root) == before
 
 
@@ -376,7 +377,7 @@ def test_a_migration_taken_back_after_it_was_used_deletes_no_pair(root: Path) ->
     migrate(root)
     settings = load_settings(root, {})
     reconcile(settings, now=NOW)
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     assert json.loads((root / JSON).read_bytes()) == before
     todo = migrate(root)  # as if for the first time
     assert todo.learned == len(agreements_of(root))
@@ -385,7 +386,7 @@ def test_a_migration_taken_back_after_it_was_used_deletes_no_pair(root: Path) ->
     own = made.read_text("utf-8").replace('nl_term: "', 'nl_term: "my ')
     made.with_name("own.md").write_text(own, encoding="utf-8")
     reconcile(settings, now=NOW)
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     reconcile(settings, now=NOW)
     assert len(agreements_of(root)) == todo.learned + 1
     assert not (settings.state / "trash").exists()
@@ -401,7 +402,7 @@ def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
     assert {b"*.db", b"*.lock", b"trash/", b"backup/"} < set(lines)
     assert b"sessions/" not in lines
     assert not plan(root).changes
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     assert tree(root) == before
 
 
@@ -453,7 +454,7 @@ def test_a_file_that_changed_since_the_plan_was_made_is_not_written_over(root: P
     todo = plan(root)
     write(root, {".mcp.json": "{}"})
     before = tree(root)
-    with pytest.raises(BusyError, match=r"\.mcp\.json was changed just now"):
+    with pytest.raises(BusyError, match=r"Another program changed .*\.mcp\.json"):
         applying.apply(todo, now=NOW)
     now = tree(root)
     assert {name: now[name] for name in before} == before
@@ -467,7 +468,7 @@ def test_of_two_runs_at_once_one_does_it(root: Path) -> None:
     after = tree(root)
     assert applying.apply(other, now=NOW) is None
     assert tree(root) == after
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     assert tree(root) == before
 
 
@@ -476,9 +477,9 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
     migrate(root)
     mine = root / "devrag-map.json"
     mine.write_text("{}", encoding="utf-8")
-    (done,) = backup_list.found(root, MIGRATION)
-    assert [record.file for record in backups.undoing(root, done)[1]] == ["devrag-map.json"]
-    applying.undo(root, done)
+    (done,) = transaction.find_runs(root, MIGRATION)
+    assert [record.file for record in done.compare()[1]] == ["devrag-map.json"]
+    applying.undo(done)
     after = tree(root)
     assert after.pop("devrag-map.json") == b"{}"
     assert without_backup(after) == before
@@ -487,16 +488,14 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
 
 def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> None:
     v37(root)
-    todo = plan(root)
-    begun = backups.planned(root, MIGRATION, todo.changes, (), NOW)
-    backups.keep(root, begun)
+    applying.apply(plan(root), now=NOW)
+    (run,) = transaction.find_runs(root, MIGRATION)
+    replace(run, finished=False).write_list()
     mine = (root / ".mcp.json").read_text(encoding="utf-8").replace("{", '{"mine": 1,', 1)
     write(root, {".mcp.json": mine})
-    before = tree(root)
     migrate(root)
-    assert [one.folder for one in backup_list.found(root, MIGRATION)] == [begun.folder]
-    applying.undo(root, applying.last(root))
-    assert tree(root) == without_backup(before)
+    applying.undo(applying.last(root))
+    assert (root / ".mcp.json").read_text(encoding="utf-8") == mine
 
 
 @pytest.mark.parametrize(
@@ -523,7 +522,7 @@ def test_a_link_stays_a_link(root: Path) -> None:
     migrate(root)
     assert (root / ".mcp.json").is_symlink()
     assert b"code_intel_server.py" not in target.read_bytes()
-    applying.undo(root, applying.last(root))
+    applying.undo(applying.last(root))
     assert (root / ".mcp.json").is_symlink()
     assert target.read_bytes() == before
 
@@ -541,7 +540,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(root: P
 
 @pytest.mark.parametrize(
     "name",
-    ["../startup", "{outside}", ".git/config", "src/../../startup", "linked", ".code-intel/x/y.md"],
+    ["../startup", "{outside}", ".git/config", "src/../../startup", "linked"],
 )
 def test_a_backup_that_came_with_a_repository_takes_nothing_back_elsewhere(
     root: Path, name: str
@@ -560,7 +559,7 @@ def test_a_backup_that_came_with_a_repository_takes_nothing_back_elsewhere(
     document = {"version": 1, "finished": True, "files": [record]}
     backup.mkdir(exist_ok=True, parents=True)
     (backup / "migration.json").write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(StorageError, match="no file that one changes"):
+    with pytest.raises(StorageError, match="is outside the project"):
         applying.last(root)
     assert (outside.read_bytes() if outside.exists() else None) == kept
     assert not (root / ".git" / "config").exists()
@@ -621,5 +620,5 @@ def test_migrating_twice_is_migrating_once_and_loses_nothing(
         assert {name: once[name] for name in files if name.endswith(".md")} == {
             name: data for name, data in files.items() if name.endswith(".md")
         }
-        applying.undo(root, applying.last(root))
+        applying.undo(applying.last(root))
         assert tree(root) == files

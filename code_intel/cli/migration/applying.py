@@ -1,72 +1,70 @@
-"""A plan carried out, and taken back: whole, or as if nothing had been begun (`cli/transaction`)."""
+"""Apply a migration, and undo it."""
 
 from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
 from code_intel import durable
-from code_intel.cli import backup_list, backups, transaction
-from code_intel.cli.backup_list import MIGRATION, Backup
+from code_intel.cli import transaction
 from code_intel.cli.migration.plan import Plan
 from code_intel.cli.output import Advance
-from code_intel.cli.transaction import Transaction
+from code_intel.cli.transaction import BACKUPS, MIGRATION, Run, Transaction
 from code_intel.config import STATE_FOLDER, Settings, load_settings
 from code_intel.errors import NotFoundError
 from code_intel.learned import agreements
 from code_intel.learned.state import open_state
 
 
-def apply(
-    plan: Plan, *, now: datetime | None = None, advance: Advance | None = None
-) -> Backup | None:
-    """Make the changes of a plan; return what was kept of what there was, None if somebody else was quicker.
+def apply(plan: Plan, *, now: datetime | None = None, advance: Advance | None = None) -> Run | None:
+    """Make the changes of a plan; return the run, None if nothing was left to do.
 
     Args:
-        plan: What to do; without changes a run that was killed is merely finished.
+        plan: What to do.
         now: The time that names the backup.
-        advance: Told how many of the changes are made.
+        advance: Receives the number of changes that were made.
 
     Raises:
-        BusyError: A file is another than when the plan was made, or another process is at it.
-        StorageError: The disk refused; what was done is taken back, as far as the disk allows.
+        BusyError: A file changed since the plan was made, or another process holds the lock.
+        StorageError: The disk refused; everything was restored, as far as the disk allows.
     """
     work = Transaction(plan.root, MIGRATION, plan.changes, (plan.agreements,))
-    with transaction.turn(plan.root), durable.locked(agreements.lock_path(plan.agreements)):
+    with (
+        transaction.locked(plan.root),
+        durable.locked(agreements.lock_path(plan.agreements)),
+    ):
         return transaction.apply(work, now=now, advance=advance)
 
 
-def last(root: Path) -> Backup:
-    """Return the backup of a project's last migration.
+def last(root: Path) -> Run:
+    """Return a project's last migration.
 
     Raises:
         NotFoundError: There is none.
     """
-    done = backup_list.found(root, MIGRATION)
-    if not done:
+    runs = transaction.find_runs(root, MIGRATION)
+    if not runs:
         raise NotFoundError(
-            "No migration of this project can be taken back.",
-            hint=f"Look into {STATE_FOLDER}/{backup_list.FOLDER}, or ask git what the files were.",
+            "No migration of this project can be undone.",
+            hint=f"Look into {STATE_FOLDER}/{BACKUPS}, or ask git what the files were.",
         )
-    return done[-1]
+    return runs[-1]
 
 
-def undo(root: Path, done: Backup) -> None:
-    """Take a migration back.
+def undo(run: Run) -> None:
+    """Undo a migration.
 
     Raises:
-        BusyError: Another process is at it.
-        StorageError: The disk refused; do it again.
+        BusyError: Another process holds the lock.
+        StorageError: The disk refused; call it again.
     """
-    settings = load_settings(root)
-    with transaction.turn(root):
-        back, _ = backups.undoing(root, done)
-        gone = {root / record.file for record in back if not record.before}
-        backups.undo(root, done)
-        _forget(settings, gone)
+    with transaction.locked(run.root):
+        new = {run.root / record.file for record in run.compare()[0] if not record.before}
+        run.restore()
+        _forget(load_settings(run.root), new)
 
 
 def _forget(settings: Settings, gone: Collection[Path]) -> None:
-    """Let what is remembered since speak of no agreement that is `gone`: nobody has deleted its pair."""
+    """Forget agreements that the undo removed; otherwise their pairs would count as deleted by a user."""
     store = settings.state / "state.db"
     if not store.exists():
         return
