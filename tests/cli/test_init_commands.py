@@ -109,7 +109,7 @@ def test_another_server_of_that_name_stays_to_the_byte_and_is_told(
     said = [note for note in init(*arguments)["notes"] if COMMANDS in note]
     assert len(said) == 1
     assert ".mcp.json" in said[0]
-    assert "take it out" in said[0]
+    assert "remove that entry" in said[0]
     found = entries(BY_NAME["claude"], project)
     assert list(found) == [COMMANDS, *SERVERS]
     assert found[COMMANDS] == DENO
