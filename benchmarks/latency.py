@@ -150,7 +150,7 @@ def build(settings: Settings, cache: Path | None) -> int:
         index.complete(words_only=cache is None)
         if cache is None:
             store = index.store
-            generation = store.generations.aim(embedder.identity, embedder.dimensions)
+            generation = store.generations.begin(embedder.identity, embedder.dimensions)
             waiting = store.generations.pending(generation, 1 << 20)
             vectors = made_up([card for _, card in waiting], generation.dimensions)
             store.generations.put(

@@ -132,7 +132,7 @@ def index_map(settings: Settings, agreements: Sequence[Agreement]) -> None:
     with open_index(settings.map, embedder=embedder) as index:
         index.complete(words_only=True)
         generations = index.store.generations
-        generation = generations.aim(embedder.identity, embedder.dimensions)
+        generation = generations.begin(embedder.identity, embedder.dimensions)
         waiting = generations.pending(generation, len(agreements))
         generations.put(generation, [(chunk, made[text]) for chunk, text in waiting])
         assert not index.store.pending_count()

@@ -13,10 +13,8 @@ from typing import Any
 
 import apsw
 
-from code_intel import durable
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError
 from code_intel.index import schema, waiting
-from code_intel.index.migration import copies
 from code_intel.index.opening import (
     DAMAGE,
     REMEDIES,
@@ -88,10 +86,10 @@ class Database:
         with self._opened() as connection:
             return connection.executemany(sql, rows).fetchall()
 
-    def stream(self, sql: str) -> apsw.Cursor:
-        """Return the rows of a statement, to be read one by one and closed inside a snapshot."""
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
+        """Return a cursor over a statement's rows; close it before the surrounding snapshot ends."""
         with self._opened() as connection:
-            return connection.execute(sql)
+            return connection.execute(sql, values)
 
     def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
         """Return every broken invariant in one line each; empty for a sound database.
@@ -114,10 +112,6 @@ class Database:
         for sql in schema.READABLE:
             for _ in self.stream(sql):
                 pass
-        for generation, dimensions in self.rows(schema.WITH_VECTORS):
-            for what, sql in schema.VECTOR_INVARIANTS:
-                counts.append((self.value(sql.format(generation)), what))
-            self.rows(schema.ANY_VECTOR.format(generation), (bytes(4 * dimensions),))
         return [f"{what}: {count}" for count, what in counts if count]
 
     def _malformed(self) -> list[str]:
@@ -146,13 +140,11 @@ class Database:
         return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
 
     def vacuum(self) -> int:
-        """Rewrite the file without its unused pages, delete earlier versions' copies; return its size."""
+        """Rewrite the file without its unused pages; return its size."""
         with self._opened() as connection:
             connection.execute("VACUUM")
-            # As much of the journal as readers allow; what they hold is taken at the next chance.
+            # Truncates as much of the journal as readers allow; a later checkpoint takes the rest.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            for copy in copies(self.path):
-                durable.remove(copy)
             return self.size()
 
     @contextmanager

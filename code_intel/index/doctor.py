@@ -9,7 +9,6 @@ from code_intel.config import IndexConfig
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.index import walk
 from code_intel.index.database import Database
-from code_intel.index.migration import copies
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from code_intel.text import counted, visible
@@ -81,7 +80,7 @@ def _database(config: IndexConfig, model: str | None, command: str) -> list[Find
             if broken:
                 remedy = f"{sync} It rebuilds the index."
                 return [Finding("error", f"{name}: {what}", remedy) for what in broken]
-            return [*_contents(store, model, sync), *_copies(config)]
+            return _contents(store, model, sync)
     except NotFoundError:
         return [Finding("warning", f"{name} does not exist yet.", sync)]
     except BusyError as error:
@@ -108,13 +107,6 @@ def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
         what = f"{path}, chunk {position}, gets no vector: {reason}."
         found.append(Finding("warning", what, "Words find it; change the text to try again."))
     return found
-
-
-def _copies(config: IndexConfig) -> list[Finding]:
-    return [
-        Finding("info", f"{copy.name} is the index as an earlier version left it, for going back.")
-        for copy in copies(config.db_path)
-    ]
 
 
 def _role(config: IndexConfig) -> list[Finding]:

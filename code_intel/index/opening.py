@@ -15,13 +15,15 @@ from types import MappingProxyType
 import apsw
 
 from code_intel.config import STATE_FOLDER
-from code_intel.durable import locked, make_folder, move
+from code_intel.durable import locked, make_folder, move, remove
 from code_intel.errors import StorageError
 from code_intel.index import schema
-from code_intel.index.migration import MIGRATIONS, migrate
 from code_intel.mounts import journal_mode
 
 BUSY_MS = 5000
+PAGE_BYTES = 8192
+"""Holds five vectors of 384 numbers; a page of 4,096 bytes holds two and wastes a quarter."""
+_JOURNALS = ("-journal", "-shm", "-wal")
 WAL_LIMIT = 16 << 20
 DAMAGE = (
     apsw.CorruptError,
@@ -49,7 +51,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "missing": "Run `{command}`.",
         "newer": "Upgrade code-intel; or move {name} away and run `{command}` to build an index"
         " for this version.",
-        "older": "Run `{command}`: it brings the index up to date and keeps its vectors.",
+        "older": "Run `{command}`: it rebuilds the index.",
     }
 )
 """What to do about it, where it is not to set it aside."""
@@ -116,7 +118,7 @@ def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
     with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
         connection, reason = inspect(path, readonly=False)
         if reason == "older":
-            connection, reason = _migrated(path)
+            connection, reason = _replace_older(path)
         if connection is None and reason != "newer":
             if reason != "missing":
                 set_aside(path, reason)
@@ -157,19 +159,30 @@ def _is_still(path: Path) -> bool:
     return not writable and not Path(f"{path}-wal").exists()
 
 
-def _migrated(path: Path) -> tuple[apsw.Connection | None, str]:
-    """Open an index of an earlier version as one of this version, or say what it is instead."""
-    connection = _connection(path)
+def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
+    """Replace the index of an earlier version by an empty one that keeps the user's choices."""
     try:
-        with immediate(connection):
-            migrate(connection, path)
+        choices = _choices(path)
     except DAMAGE:
-        connection.close()
         return None, "corrupt"
-    except BaseException:
-        connection.close()
-        raise
-    return connection, ""
+    fresh = path.with_name(f"{path.name}.part")
+    for file in (fresh, path):
+        for suffix in _JOURNALS:
+            remove(Path(f"{file}{suffix}"), flushed=False)
+    remove(fresh, flushed=False)
+    with closing(_create(fresh)) as connection, connection:
+        connection.executemany("INSERT INTO choices VALUES (?, ?)", choices)
+    move(fresh, path, over=True)
+    return _connection(path), ""
+
+
+def _choices(path: Path) -> list[tuple[str, int]]:
+    """Return the rows of an older index's `choices`, the only table that files cannot restore."""
+    with closing(_look(path)) as connection:
+        if connection.pragma("user_version") == 1:
+            return []  # the table came with version 2
+        rows = connection.execute("SELECT path, wanted FROM choices")
+        return [(str(document), int(str(wanted))) for document, wanted in rows]
 
 
 def _look(path: Path) -> apsw.Connection:
@@ -188,7 +201,7 @@ def _classify(connection: apsw.Connection) -> str:
         if version == schema.VERSION:
             connection.execute("SELECT key FROM meta LIMIT 1").fetchall()
             return ""
-        if version in MIGRATIONS:
+        if 0 < version < schema.VERSION:
             return "older"
         return "newer" if version > schema.VERSION else "foreign"
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -203,7 +216,7 @@ def set_aside(path: Path, reason: str) -> Path | None:
     The first copy made for a reason is kept for good (it may be a user's); later ones share a name.
     """
     target = aside(path, reason)
-    for suffix in ("-journal", "-shm", "-wal", ""):
+    for suffix in (*_JOURNALS, ""):
         if (file := Path(f"{path}{suffix}")).exists():
             move(file, Path(f"{target}{suffix}"), over=True)
     return target if target.exists() else None
@@ -232,23 +245,20 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.Connection:
-    # sqlite_vec begins with numpy.typing, which does not wait for a thread that is still importing numpy.
-    import numpy  # noqa: F401, ICN001 - see above
-    import sqlite_vec
-
+def _connection(
+    path: Path, flags: int = 0, *, readonly: bool = False, page_size: int = 0
+) -> apsw.Connection:
     if readonly and _is_still(path):
         connection = _look(path)
     else:
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | flags)
     connection.set_busy_timeout(BUSY_MS)
     try:
-        connection.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
-        connection.load_extension(sqlite_vec.loadable_path())
-        connection.enable_load_extension(False)  # noqa: FBT003 - apsw takes it by position
         if readonly:
             connection.pragma("query_only", True)  # noqa: FBT003 - apsw takes it by position
         else:
+            if page_size:
+                connection.pragma("page_size", page_size)
             connection.pragma("journal_mode", journal_mode(path))
             connection.pragma("synchronous", "normal")
             connection.pragma("journal_size_limit", WAL_LIMIT)
@@ -259,7 +269,7 @@ def _connection(path: Path, flags: int = 0, *, readonly: bool = False) -> apsw.C
 
 
 def _create(path: Path) -> apsw.Connection:
-    connection = _connection(path, apsw.SQLITE_OPEN_CREATE)
+    connection = _connection(path, apsw.SQLITE_OPEN_CREATE, page_size=PAGE_BYTES)
     with immediate(connection):
         connection.execute(schema.TABLES)
         connection.execute(schema.FIRST_GENERATION)

@@ -1,10 +1,10 @@
-"""The tables of an index database, its statements and its invariants (docs/decisions/0011, 0016)."""
+"""Define the tables, statements and invariants of an index database (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-VERSION = 3
+VERSION = 4
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
-"""`passages.state`: waits for a vector; has one; the model gave no usable one."""
+"""`passages.state`: waits for a vector; has one; the model returned no usable one."""
 
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,17 +37,20 @@ CREATE TABLE passages(
   PRIMARY KEY(generation, chunk)) WITHOUT ROWID;
 CREATE INDEX passages_pending ON passages(generation, priority, position, chunk) WHERE state = 1;
 CREATE INDEX passages_refused ON passages(generation, chunk) WHERE state = 3;
+CREATE TABLE vectors(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, chunk INTEGER NOT NULL,
+  vector BLOB NOT NULL, UNIQUE(generation, chunk));
 CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
 """
-# AUTOINCREMENT: an id is never given twice, so a hit whose document was replaced meanwhile is gone
-# and not somebody else's text, and a statement never meets the vectors of another generation.
-# `categories`: the text comes tokenised, only white space separates. `active`: UNIQUE, so that there
-# is one generation that answers, and at most one that is being made.
+# AUTOINCREMENT: ids are never reused. So a hit whose document was replaced meanwhile is missing instead
+# of being another document's text, and a vector in memory is known by its id.
+# `categories`: the text is tokenised already; only white space separates tokens.
+# `active` is UNIQUE: there is one active generation, and at most one that is being built.
 
 FIRST_GENERATION = "INSERT INTO generations(identity, dimensions, active) VALUES ('', 0, 1)"
-"""Of an index that no model has seen: no dimensions, hence no table of vectors; every card waits."""
+"""The generation of an index without a model: no dimensions, no vectors; every card waits."""
 
 INVARIANTS: tuple[tuple[str, str], ...] = (
     (
@@ -77,7 +80,7 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
         AND document_id NOT IN (SELECT id FROM documents WHERE path GLOB '*cache/knowledge/*.md')""",
     ),
     (
-        "cards that a generation does not know, or knows twice",
+        "cards missing from a generation, or twice in it",
         """SELECT (SELECT count(*) FROM generations) * (SELECT count(*) FROM chunks WHERE card != '')
         - (SELECT count(*) FROM passages p JOIN chunks c ON c.id = p.chunk AND c.card != ''
         JOIN generations g ON g.id = p.generation)""",
@@ -94,38 +97,28 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
         WHERE (p.priority, p.position) != (c.priority, c.position)""",
     ),
     (
-        "generations too few or too many that answer",
+        "active generations, too few or too many",
         "SELECT abs(1 - count(*)) FROM generations WHERE active",
     ),
     (
-        "tables of vectors of no generation",
-        """SELECT count(*) FROM sqlite_master
-        WHERE sql LIKE 'CREATE VIRTUAL TABLE vectors!_%' ESCAPE '!'
-        AND name NOT IN (SELECT 'vectors_' || id FROM generations WHERE dimensions > 0)""",
+        "vectors without a card in state `embedded`",
+        """SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM passages p
+        WHERE p.generation = v.generation AND p.chunk = v.chunk AND p.state = 2)""",
+    ),
+    (
+        "cards in state `embedded` without a vector",
+        """SELECT count(*) FROM passages p WHERE p.state = 2 AND NOT EXISTS (SELECT 1 FROM vectors v
+        WHERE v.generation = p.generation AND v.chunk = p.chunk)""",
     ),
 )
-"""(what, SQL that counts it): all zero in a sound database."""
+"""(what, SQL that counts it): all zero in an intact database."""
 
-WITH_VECTORS = "SELECT id, dimensions FROM generations WHERE dimensions > 0"
-VECTOR_INVARIANTS: tuple[tuple[str, str], ...] = (
-    (
-        "vectors without a card that claims one",
-        """SELECT count(*) FROM vectors_{0}_rowids WHERE rowid NOT IN
-        (SELECT chunk FROM passages WHERE generation = {0} AND state = 2)""",
-    ),
-    (
-        "cards that claim a vector and have none",
-        """SELECT count(*) FROM passages WHERE generation = {0} AND state = 2
-        AND chunk NOT IN (SELECT rowid FROM vectors_{0}_rowids)""",
-    ),
-    (
-        "vector rows the vector table does not count",
-        "SELECT abs((SELECT count(*) FROM vectors_{0}) - (SELECT count(*) FROM vectors_{0}_rowids))",
-    ),
-)
-"""The same of each generation, by its id: all zero in a sound database."""
-ANY_VECTOR = "SELECT rowid FROM vectors_{} WHERE embedding MATCH ? AND k = 1"
-"""Reads every vector."""
+VECTOR_COUNT = "SELECT count(*) FROM vectors WHERE generation = ?"
+VECTOR_COUNT_UP_TO = "SELECT count(*) FROM vectors WHERE generation = ? AND id <= ?"
+VECTOR_IDS = "SELECT id FROM vectors WHERE generation = ?"
+VECTORS_AFTER = """SELECT id, chunk, vector FROM vectors WHERE id > ? AND +generation = ?
+  ORDER BY id"""
+"""`+` keeps SQLite from reading by the index, in the order of the chunks instead of the pages."""
 
 READABLE = (
     "SELECT path, language, problem FROM documents",
@@ -137,7 +130,7 @@ READABLE = (
     "SELECT target FROM imports",
     "SELECT key, value FROM meta",
 )
-"""Every text: SQLite does not see damage that leaves the pages in order and the text no UTF-8."""
+"""Read every text: SQLite does not notice damage that leaves valid pages with invalid UTF-8."""
 
 DEFINITION = """SELECT s.name, s.qualified, s.kind, d.path, s.start_line, s.end_line, s.signature,
   d.language, s.digest, s.body FROM symbols s JOIN documents d ON d.id = s.document_id"""
@@ -145,7 +138,7 @@ DOCUMENT = """SELECT path, digest, size, mtime_ns, inode, language, lines, probl
   priority, id FROM documents"""
 CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_line, c.text,
   c.symbols, d.language, c.card FROM chunks c JOIN documents d ON d.id = c.document_id"""
-"""SELECTs in the order of their rows' fields, to be continued with WHERE."""
+"""SELECTs with columns in the order of the row classes' fields; a WHERE clause follows."""
 
 CHUNKS = f"{CHUNK} WHERE c.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
 CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
@@ -154,7 +147,7 @@ DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
 NAMED = f"""{DEFINITION} WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
   ORDER BY d.priority, d.path, s.start_line"""
-"""Of a common name the symbols that may be meant: `rows.spells` asks for one to end with the other."""
+"""Candidates for a qualified name: one name contains the other; `rows.spells` decides."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
 SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''
@@ -196,4 +189,4 @@ CLEAR = (
     "DELETE FROM symbols WHERE document_id = ?",
     "DELETE FROM imports WHERE document_id = ?",
 )
-"""Deletes what hangs on a document, save its vectors."""
+"""Delete what belongs to a document, except its vectors and passages."""

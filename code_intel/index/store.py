@@ -212,7 +212,7 @@ class Store:
         values = astuple(row)[:-1]
         with self.batch():
             old = self.document(row.path)
-            kept = self.generations.kept(0 if old is None else old.id)
+            vectors = self.generations.vectors_by_card(0 if old is None else old.id)
             if old is None:
                 document = self._db.value(schema.INSERT_DOCUMENT, values)
             else:
@@ -220,7 +220,7 @@ class Store:
                 self._clear(document)
                 self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
             self._put_chunks(document, row, parsed.chunks)
-            self.generations.expect(document, kept)
+            self.generations.add_document(document, vectors)
             self._put_symbols(document, parsed)
             self._revise(row.path)
 
@@ -255,12 +255,7 @@ class Store:
 
     def pending_count(self) -> int:
         """Return how many chunks wait for a vector of the newest model."""
-        return self.generations.left(self.generations.newest())
-
-    def put_vectors(self, vectors: "Sequence[tuple[int, Vector]]", *, identity: str) -> None:
-        """Store vectors of chunks, made by `identity`; see `Generations.aim` and `put`."""
-        with self.batch():
-            self.generations.put(self.generations.aim(identity, self.dimensions), vectors)
+        return self.generations.pending_count(self.generations.newest())
 
     # --- what the user has said
 
@@ -285,7 +280,6 @@ class Store:
             BusyError: Another process is writing for more than five seconds.
         """
         before = self._db.size()
-        self.generations.compact()
         return before, self._db.vacuum()
 
     # --- meta
@@ -301,7 +295,7 @@ class Store:
 
     def check(self) -> list[str]:
         """Return every broken invariant in one line each; empty for a sound database."""
-        return self._db.broken(self.generations.read_through)
+        return self._db.broken(self.generations.verify)
 
     def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
         ids = self._db.many(schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks))
@@ -319,7 +313,7 @@ class Store:
             self._db.rows(schema.REVISE)
 
     def _clear(self, document: int) -> None:
-        self.generations.clear(document)
+        self.generations.clear_document(document)
         for sql in schema.CLEAR:
             self._db.rows(sql, (document,))
 

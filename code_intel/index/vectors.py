@@ -66,7 +66,7 @@ def embed_pending(
         stored += embed_chunks(store, generation, embedder, cache, step)
         slow = time.monotonic() - started > _STEP_SECONDS
         size = max(1, size // 2) if slow else min(batch, size * 2)
-        progress(store.generations.left(generation))
+        progress(store.generations.pending_count(generation))
     return stored
 
 
@@ -138,7 +138,7 @@ def _generation(store: Store, embedder: Embedder) -> Generation:
         )
     if store.model() is not None and store.generations.of(embedder.identity) is None:
         embedder.passages([_PROBE])
-    return store.generations.aim(embedder.identity, embedder.dimensions)
+    return store.generations.begin(embedder.identity, embedder.dimensions)
 
 
 def _made(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":

@@ -140,7 +140,7 @@ def _made(
 
     with index.store.snapshot():
         indexed = {path: (chunk, digest) for chunk, path, digest in index.store.cards()}
-        ids, matrix = index.store.generations.everything(identity)
+        ids, matrix = index.store.generations.all_vectors(identity)
     row_of = {chunk: row for row, chunk in enumerate(ids.tolist())}
     rows, documents = _rows(index, found, indexed)
     have = {at: row_of[row.chunk] for at, row in enumerate(rows) if row.chunk in row_of}

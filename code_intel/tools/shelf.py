@@ -203,7 +203,7 @@ class Shelf:
         exactly = self.index.config.corpus == "map"
         if in_use == identity if exactly else self.embedder.reads(in_use):
             has_words = question.text.isascii() or english(question.text)
-            if not exactly and has_words and generations.covered(generations.active()) < ENOUGH:
+            if not exactly and has_words and generations.coverage(generations.active()) < ENOUGH:
                 return Question(degraded=(TOO_FEW,))
             return question
         made, total = generations.progress(identity)

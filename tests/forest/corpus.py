@@ -7,6 +7,7 @@ from code_intel.chunking import parse_file
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from doubles import HashEmbedder
+from index.samples import put_vectors
 
 FILES = {
     "src/auth/service.py": '''\
@@ -88,5 +89,5 @@ def plant(path: Path, files: Mapping[str, str], embedder: HashEmbedder | None = 
         waiting = store.pending(1000)
         vectors = embedder.passages([card for _, card in waiting])
         chunks = [chunk for chunk, _ in waiting]
-        store.put_vectors(list(zip(chunks, vectors, strict=True)), identity=embedder.identity)
+        put_vectors(store, list(zip(chunks, vectors, strict=True)), identity=embedder.identity)
     return store

@@ -13,7 +13,7 @@ import apsw
 
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, parsed, unit_vector
+from index.samples import DIMENSIONS, parsed, put_vectors, unit_vector
 
 OLD = {"a.py": ("one", "two"), "b.py": ("three",), "c.py": ("four", "five")}
 NEW = {"a.py": ("two", "zero", "six"), "b.py": ("three", "seven"), "d.py": ("eight",)}
@@ -24,7 +24,7 @@ def plant(store: Store) -> None:
     for path, texts in OLD.items():
         store.put_document(DocumentRow(path, "old"), parsed(*texts))
     vectors = [(chunk, unit_vector(card)) for chunk, card in store.pending(99)]
-    store.put_vectors(vectors, identity="hash-1")
+    put_vectors(store, vectors, identity="hash-1")
 
 
 def change(store: Store) -> None:

@@ -50,6 +50,15 @@ def unit_vector(text: str, dimensions: int = DIMENSIONS) -> NDArray[np.float32]:
     return (row / np.linalg.norm(row)).astype(np.float32)
 
 
+def put_vectors(
+    store: Store, vectors: Sequence[tuple[int, NDArray[np.float32]]], *, identity: str
+) -> None:
+    """Store vectors by chunk id in the generation of `identity`."""
+    with store.batch():
+        generation = store.generations.begin(identity, store.dimensions)
+        store.generations.put(generation, vectors)
+
+
 def parsed(*texts: str, symbols: Sequence[Symbol] = (), imports: Sequence[str] = ()) -> ParsedFile:
     """Return a file of one-line chunks, each with a card; symbols go to the lines they name."""
     chunks = tuple(

@@ -12,7 +12,7 @@ from code_intel.index.database import DAMAGED, Database
 from code_intel.index.opening import UNUSABLE
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, parsed, unit_vector
+from index.samples import DIMENSIONS, parsed, put_vectors, unit_vector
 
 
 def foreign_database(path: Path) -> None:
@@ -140,7 +140,7 @@ def is_damaged(store: Store) -> bool:
 
 def test_every_broken_invariant_is_named(store: Store) -> None:
     store.put_document(DocumentRow("a.py", "d"), parsed("one", "two"))
-    store.put_vectors([(1, unit_vector("one"))], identity="m")
+    put_vectors(store, [(1, unit_vector("one"))], identity="m")
     connection = apsw.Connection(os.fspath(store.path))
     connection.execute("DELETE FROM documents")
     connection.execute("DELETE FROM words WHERE rowid = 1")
@@ -149,7 +149,7 @@ def test_every_broken_invariant_is_named(store: Store) -> None:
     assert store.check() == [
         "chunks without a document: 2",
         "chunks without words: 1",
-        "cards that claim a vector and have none: 1",
+        "cards in state `embedded` without a vector: 1",
     ]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import apsw
 import pytest
-import sqlite_vec
 
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
@@ -22,7 +21,7 @@ CREATE TABLE documents(id INTEGER PRIMARY KEY AUTOINCREMENT, filename TEXT NOT N
 CREATE TABLE chunks(id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL,
   position INTEGER NOT NULL, content TEXT NOT NULL,
   FOREIGN KEY(document_id) REFERENCES documents(id) ON DELETE CASCADE);
-CREATE VIRTUAL TABLE vec_chunks USING vec0(embedding FLOAT[384]);
+CREATE TABLE vec_chunks(embedding BLOB);
 """
 ROWS = """
 INSERT INTO documents VALUES (1, 'docs/a.md', '2026-01-01 00:00:00', '2026-01-01 00:00:00');
@@ -40,8 +39,6 @@ VARIANTS = {"1.0": TABLES, "1.4": TABLES + LATER}
 @contextmanager
 def opened(path: Path) -> Iterator[apsw.Connection]:
     with closing(apsw.Connection(str(path))) as database:
-        database.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
-        database.load_extension(sqlite_vec.loadable_path())
         yield database
 
 

@@ -1,8 +1,6 @@
-"""An index of an earlier version is brought up to date; one of a later version is left alone."""
+"""An index of an earlier version is replaced; one of a later version is left alone."""
 
-import signal
-import subprocess
-import sys
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -14,132 +12,103 @@ from code_intel.errors import StorageError
 from code_intel.index import schema
 from code_intel.index.database import NEWER
 from code_intel.index.facade import Index
-from code_intel.index.migration import MIGRATIONS, copies
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index import version_1
-from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
+from index.samples import DIMENSIONS, HashEmbedder, parsed
 
-ROOT = Path(__file__).resolve().parents[2]
-CUT_SHORT = """
-import os, signal, sys
-from pathlib import Path
-from code_intel.index.facade import Index
-from code_intel.index.migration import migrate
-from code_intel.index.opening import _connection, immediate
-path = Path(sys.argv[1])
-connection = _connection(path)
-with immediate(connection):
-    migrate(connection, path)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+VIRTUAL_TABLE = """INSERT INTO sqlite_master VALUES ('table', 'vectors_1', 'vectors_1', 0,
+  'CREATE VIRTUAL TABLE vectors_1 USING vec0(embedding float[8] distance_metric=cosine)')"""
 
 
-def dump(path: Path) -> list[str]:
-    with closing(apsw.Connection(str(path))) as database:
-        plain = ("documents", "chunks", "symbols", "imports", "meta", "vectors_rowids")
-        rows = [
-            str(row)
-            for name in plain
-            for row in database.execute(f"SELECT * FROM {name}")  # noqa: S608 - constants
-        ]
-        return [*rows, str(database.pragma("user_version"))]
+def config_of(folder: Path) -> IndexConfig:
+    return IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=folder / "x.db",
+        dimensions=DIMENSIONS,
+    )
 
 
-def shape(path: Path) -> dict[str, object]:
-    """Return every table with its columns and every index with its own, save the vectors' tables."""
-    with closing(apsw.Connection(str(path))) as database:
-        names = database.execute("SELECT type, name FROM sqlite_master").fetchall()
-        return {
-            f"{kind} {name}": database.execute(
-                f"PRAGMA {'table_xinfo' if kind == 'table' else 'index_xinfo'}({name})"
-            ).fetchall()
-            for kind, name in names
-            if not str(name).startswith(("vectors", "sqlite_autoindex_vectors", "words"))
-        }
-
-
-def test_every_earlier_version_has_a_way_to_this_one() -> None:
-    assert sorted(MIGRATIONS) == list(range(1, schema.VERSION))
-
-
-def test_an_index_of_version_1_keeps_its_documents_and_its_vectors(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    version_1.make(path)
+def make_older(path: Path, version: int) -> None:
+    """Make an index of an earlier version, with a virtual table whose module is not installed."""
     with Store.open(path, dimensions=DIMENSIONS) as store:
-        assert store.check() == []
-        assert [row.path for row in store.documents()] == ["a.py", "docs/b.md"]
-        assert [row.text for row in chunks_of(store, "a.py")] == ["def login", "poison", "}"]
-        assert [chunk for chunk, _ in store.word_hits(["login"], "body", 9)] == [1, 7]
-        assert [found.file for found in store.definitions("login", exact=True, limit=2)] == ["a.py"]
-        assert store.get_meta("scanned_ns") == "77"
-        assert store.model() == "m"
-        ((chunk, cosine),) = store.vector_hits(unit_vector("login"), 9)
-        assert chunk == 1
-        assert cosine == pytest.approx(1, abs=1e-5)
-        assert store.pending(9) == [(7, "card of about")]
-        refused = store.generations.refused(store.generations.newest())
-        assert refused == [("a.py", 1, "the model gives no vector")]
-        store.put_document(DocumentRow("a.py", "e"), parsed("new"))
-        assert store.check() == []
+        store.put_document(DocumentRow("a.py", "d"), parsed("login"))
+        store.choose("wanted.txt", wanted=True)
+        store.choose("unwanted.py", wanted=False)
+    with closing(apsw.Connection(str(path))) as database:
+        database.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        database.pragma("writable_schema", True)  # noqa: FBT003 - apsw takes it by position
+        database.execute(VIRTUAL_TABLE)
+        database.execute("DROP TABLE vectors")
+        if version == 1:
+            database.execute("DROP TABLE choices")
+        database.pragma("user_version", version)
 
 
-def test_what_is_migrated_has_the_tables_of_a_new_one(tmp_path: Path) -> None:
-    version_1.make(tmp_path / "old.db")
-    for name in ("old.db", "new.db"):
-        Store.open(tmp_path / name).close()
-    assert shape(tmp_path / "old.db") == shape(tmp_path / "new.db")
-
-
-def test_without_a_model_every_card_waits(tmp_path: Path) -> None:
-    version_1.make(tmp_path / "x.db", model="")
-    with Store.open(tmp_path / "x.db") as store:
-        assert (store.model(), store.pending_count()) == (None, 3)
-        assert store.check() == []
-
-
-def test_the_file_as_it_was_is_kept_beside_it_until_vacuum(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, schema.VERSION))
+@pytest.mark.parametrize("open_elsewhere", [False, True])
+def test_an_older_index_is_replaced_by_an_empty_one_with_the_user_s_choices(
+    tmp_path: Path, version: int, *, open_elsewhere: bool
+) -> None:
     path = tmp_path / "x.db"
-    version_1.make(path)
-    before = dump(path)
-    with Store.open(path) as store:
-        assert dump(tmp_path / "x.db.v1-bak") == before
-        assert copies(path) == [tmp_path / "x.db.v1-bak"]
-        store.vacuum()
-    assert copies(path) == []
-
-
-def test_a_process_killed_while_it_migrates_leaves_the_old_index_whole(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    version_1.make(path)
-    before = dump(path)
-    killed = subprocess.run([sys.executable, "-c", CUT_SHORT, path], cwd=ROOT, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert dump(path) == before
+    make_older(path, version)
+    with closing(apsw.Connection(str(path))) as other:
+        if open_elsewhere:
+            other.execute("INSERT INTO meta VALUES ('kept', 'in the journal')")
+        with Store.open(path, dimensions=DIMENSIONS) as store:
+            chosen = {"unwanted.py": False, "wanted.txt": True} if version > 1 else {}
+            assert store.choices() == chosen
+            assert store.documents() == []
+            assert store.check() == []
+            store.put_document(DocumentRow("a.py", "e"), parsed("new"))
+            assert store.word_hits(["new"], "body", 1)
     with Store.open(path, dimensions=DIMENSIONS) as store:
-        assert store.vector_hits(unit_vector("login"), 1)[0][0] == 1
+        assert [row.path for row in store.documents()] == ["a.py"]
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_the_next_sync_builds_what_the_older_index_held(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def login(): pass\n", encoding="utf-8")
+    config = config_of(tmp_path)
+    make_older(config.db_path, schema.VERSION - 1)
+    with Index(config, embedder=HashEmbedder(dimensions=DIMENSIONS)) as index:
+        report = index.complete()
+        assert (report.added, index.store.pending_count()) == (1, 0)
+        assert index.store.check() == []
+
+
+def test_what_a_killed_process_left_does_not_reach_the_new_index(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    make_older(path, 3)
+    with Store.open(tmp_path / "other.db", dimensions=DIMENSIONS) as store:
+        store.put_document(DocumentRow("stale.py", "d"), parsed("stale"))
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{store.path}{suffix}", f"{path}.part{suffix}")
+    with Store.open(path, dimensions=DIMENSIONS) as store:
+        assert store.documents() == []
         assert store.check() == []
 
 
-def test_a_damaged_index_of_version_1_is_set_aside_and_built_anew(tmp_path: Path) -> None:
+def test_a_damaged_older_index_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
-    version_1.make(path)
-    with closing(apsw.Connection(str(path))) as database, database:
-        database.execute("DROP TABLE vectors_chunks")
+    make_older(path, 3)
+    with closing(apsw.Connection(str(path))) as database:
+        database.execute("ALTER TABLE choices RENAME TO others")
     with Store.open(path) as store:
         assert store.documents() == []
         assert store.check() == []
     assert (tmp_path / "x.db.corrupt-bak").exists()
 
 
-def test_reading_does_not_migrate_and_says_what_does(tmp_path: Path) -> None:
+def test_reading_leaves_an_older_index_and_names_the_command(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
-    version_1.make(path)
-    before, there = path.read_bytes(), sorted(tmp_path.iterdir())
+    make_older(path, 3)
+    before, files = path.read_bytes(), sorted(tmp_path.iterdir())
     with pytest.raises(StorageError, match="older version") as refusal:
         Store.open(path, readonly=True)
-    assert "`code-intel sync`: it brings the index up to date" in refusal.value.hint
-    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == (before, there)
+    assert refusal.value.hint == "Run `code-intel sync`: it rebuilds the index."
+    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == (before, files)
 
 
 # Not with the standard library's sqlite3: two SQLites in one process undo each other's locks.
@@ -189,12 +158,7 @@ def test_an_index_that_a_newer_program_migrates_meanwhile_is_not_written_any_mor
 
 
 def test_beside_a_newer_index_a_server_says_so_and_leaves_it(tmp_path: Path) -> None:
-    place = IndexConfig(
-        path=tmp_path / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=tmp_path / "x.db",
-    )
+    place = config_of(tmp_path)
     Store.open(place.db_path).close()
     newer(place.db_path)
     before = place.db_path.read_bytes()

@@ -14,7 +14,7 @@ from code_intel.errors import BusyError, EmbeddingError, NotFoundError
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import Symbol
-from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
+from index.samples import DIMENSIONS, chunks_of, parsed, put_vectors, unit_vector
 
 
 def put(store: Store, path: str, *texts: str, symbols: Sequence[Symbol] = ()) -> list[int]:
@@ -60,7 +60,7 @@ def test_full_text_syntax_in_a_term_is_text(store: Store, term: str) -> None:
 
 def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two", "three")
-    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
+    put_vectors(store, [(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
     hits = store.vector_hits(unit_vector(str(chunks[1])), 3)
     assert hits[0][0] == chunks[1]
     assert hits[0][1] == pytest.approx(1, abs=1e-5)
@@ -72,18 +72,20 @@ def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
 def test_a_vector_of_another_size_is_refused_and_nothing_is_stored(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
     with pytest.raises(EmbeddingError, match="3"):
-        store.put_vectors(
-            [(chunks[0], unit_vector("x")), (chunks[1], np.ones(3, np.float32))], identity="m"
+        put_vectors(
+            store,
+            [(chunks[0], unit_vector("x")), (chunks[1], np.ones(3, np.float32))],
+            identity="m",
         )
     assert store.pending_count() == 2
-    store.put_vectors([(chunks[0], unit_vector("x"))], identity="m")
+    put_vectors(store, [(chunks[0], unit_vector("x"))], identity="m")
     with pytest.raises(EmbeddingError, match="3"):
         store.vector_hits(np.ones(3, np.float32), 1)
 
 
 def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
-    store.put_vectors([(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
+    put_vectors(store, [(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
     after = put(store, "a.py", "zero", "two", "three")
     assert list(store.generations.vectors_of(after)) == [after[1]]
     assert np.array_equal(
@@ -96,7 +98,7 @@ def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(st
 
 def test_a_deleted_document_leaves_nothing(store: Store) -> None:
     chunks = put(store, "a.py", "login", symbols=[LOGIN])
-    store.put_vectors([(chunks[0], unit_vector("x"))], identity="m")
+    put_vectors(store, [(chunks[0], unit_vector("x"))], identity="m")
     assert store.delete_document("a.py")
     assert not store.delete_document("a.py")
     assert store.check() == []
@@ -108,7 +110,7 @@ def test_a_deleted_document_leaves_nothing(store: Store) -> None:
 def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
     (chunk,) = put(store, "a.py", "one")
     store.delete_document("a.py")
-    store.put_vectors([(chunk, unit_vector("x"))], identity="m")
+    put_vectors(store, [(chunk, unit_vector("x"))], identity="m")
     assert store.check() == []
 
 
@@ -188,8 +190,8 @@ def test_chunks_without_a_card_wait_for_nothing(store: Store) -> None:
 
 def test_the_first_vector_of_another_model_leaves_those_of_the_last(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
-    store.put_vectors([(c, unit_vector("x")) for c in chunks], identity="m1")
-    store.put_vectors([(chunks[0], unit_vector("y"))], identity="m2")
+    put_vectors(store, [(c, unit_vector("x")) for c in chunks], identity="m1")
+    put_vectors(store, [(chunks[0], unit_vector("y"))], identity="m2")
     assert store.model() == "m1"
     assert len(store.vector_hits(unit_vector("x"), 9)) == 2
     assert store.pending_count() == 1
@@ -208,12 +210,12 @@ def test_cards_lists_every_first_chunk_with_the_digest_of_its_document(store: St
 
 def test_all_vectors_are_those_of_the_engine_in_use_and_no_other(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two", "three")
-    store.put_vectors([(c, unit_vector(str(c))) for c in chunks[:2]], identity="m1")
-    ids, rows = store.generations.everything("m1")
+    put_vectors(store, [(c, unit_vector(str(c))) for c in chunks[:2]], identity="m1")
+    ids, rows = store.generations.all_vectors("m1")
     assert ids.tolist() == chunks[:2]
     for chunk, row in zip(ids.tolist(), rows, strict=True):
         assert row.tolist() == unit_vector(str(chunk)).tolist()
-    assert len(store.generations.everything("m2")[0]) == 0
+    assert len(store.generations.all_vectors("m2")[0]) == 0
 
 
 def test_the_state_is_another_once_anybody_has_written(store: Store) -> None:
@@ -294,7 +296,7 @@ def test_what_is_said_of_a_document_stays_until_it_is_forgotten(store: Store) ->
 def test_vacuum_gives_space_back_beside_readers_and_keeps_every_row(store: Store) -> None:
     for number in range(60):
         chunks = put(store, f"{number}.py", *(f"text {number} {i} " * 40 for i in range(9)))
-        store.put_vectors([(c, unit_vector(str(c))) for c in chunks], identity="m")
+        put_vectors(store, [(c, unit_vector(str(c))) for c in chunks], identity="m")
     for number in range(50):
         store.delete_document(f"{number}.py")
     with Store.open(store.path, readonly=True) as reader:

@@ -30,7 +30,7 @@ def settings(tmp_path: Path) -> Settings:
 def embed(settings: Settings, share: float) -> list[str]:
     """Give so large a share of the source its vectors, in the order in which they are made; return their cards."""
     with Index(settings.forest) as index:
-        generation = index.store.generations.aim(MODEL.identity, MODEL.dimensions)
+        generation = index.store.generations.begin(MODEL.identity, MODEL.dimensions)
         waiting = index.store.generations.pending(generation, 9999)
         of_source = [row for row in waiting if _priority(index, row[0]) == 0]
         chosen = of_source[: int(share * len(of_source))]

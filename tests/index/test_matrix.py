@@ -1,4 +1,4 @@
-"""Vectors that are kept in memory: never those of another state than the database's."""
+"""Vectors in memory are those of the database's current state."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +11,7 @@ from code_intel.errors import StorageError
 from code_intel.index.opening import set_aside
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, chunks_of, parsed, unit_vector
+from index.samples import DIMENSIONS, chunks_of, parsed, put_vectors, unit_vector
 
 PATHS = ("a.py", "b.py", "c.py")
 ASKED = unit_vector("asked")
@@ -24,8 +24,8 @@ def write(store: Store, path: str, text: str) -> None:
 
 def embed(store: Store, path: str, text: str, *, identity: str) -> None:
     chunks = [row.id for row in chunks_of(store, path)]
-    store.put_vectors(
-        [(chunk, unit_vector(f"{text}{chunk}")) for chunk in chunks], identity=identity
+    put_vectors(
+        store, [(chunk, unit_vector(f"{text}{chunk}")) for chunk in chunks], identity=identity
     )
 
 
@@ -52,12 +52,23 @@ CHANGES = st.tuples(
 )
 
 
+@pytest.mark.parametrize("cached", [True, False])
 @given(st.lists(CHANGES, max_size=6))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_a_store_finds_what_one_finds_that_was_just_opened(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[object, bool, str, str]]
+    cached: bool,  # noqa: FBT001 - a parameter of the test
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[object, bool, str, str]],
 ) -> None:
     path = tmp_path_factory.mktemp("kept") / "kept.db"
+    with pytest.MonkeyPatch.context() as patch:
+        if not cached:
+            patch.setattr("code_intel.index.matrix.MAX_CACHED_BYTES", 0)
+        compare(path, changes)
+
+
+def compare(path: Path, changes: list[tuple[object, bool, str, str]]) -> None:
+    """Apply changes through two stores, and compare both with a store that was just opened."""
     with Store.open(path, dimensions=DIMENSIONS) as one, Store.open(path) as other:
         other.dimensions = DIMENSIONS
         for change, mine, name, text in changes:
@@ -95,9 +106,10 @@ def test_damage_that_is_read_once_is_not_kept(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as store:
         write(store, "a.py", "x")
         assert store.vector_hits(ASKED, 9)
-        name = f"vectors_{store.generations.active().id}_vector_chunks00"
+        generation = store.generations.active().id
         with store.batch():
-            store._db.rows(f"UPDATE {name} SET vectors = zeroblob(16)")  # noqa: S608, SLF001 - the damage
+            store._db.rows("DELETE FROM vectors")  # noqa: SLF001 - the damage
+            store._db.rows("INSERT INTO vectors VALUES (99, ?, 1, x'0000')", (generation,))  # noqa: SLF001
         for _ in range(2):
             with pytest.raises(StorageError):
                 store.vector_hits(ASKED, 9)

@@ -1,0 +1,111 @@
+"""Hold the vectors of one generation in memory as a numpy matrix.
+
+Reading 10,000 vectors from SQLite takes far longer than comparing them with a query. So the matrix
+stays in memory, and a change to the database costs reading the ids and the new rows only. A row of
+`vectors` is never updated and its id is never used again, so an id stands for one vector.
+"""
+
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import apsw
+
+from code_intel.index import schema
+from code_intel.index.database import Database
+from code_intel.index.rows import Generation
+
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+    Vectors = NDArray[np.float32]
+
+MAX_CACHED_BYTES = 160 << 20
+"""Vectors that stay in memory: 100,000 of 384 numbers. More are read again for each query."""
+BLOCK_ROWS = 1024
+
+
+class _Snapshot(NamedTuple):
+    """The vectors of a generation at one state of the database, by ascending row id."""
+
+    state: tuple[int, ...]
+    generation: int
+    ids: "Ids"
+    chunks: "Ids"
+    vectors: "Vectors"
+
+
+class VectorMatrix:
+    """Reads the vectors of a generation. Every method must be called inside a database snapshot."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._cached: _Snapshot | None = None
+
+    def cosines(self, generation: Generation, query: "Vectors") -> "tuple[Ids, Vectors]":
+        """Return the chunk ids of all vectors, and the cosine of each with `query`.
+
+        Raises:
+            CorruptError: A vector holds NaN or infinity, or has the wrong length.
+        """
+        import numpy as np
+
+        found = [(chunks, vectors @ query) for chunks, vectors in self.blocks(generation)]
+        if not all(np.isfinite(values).all() for _, values in found):
+            raise apsw.CorruptError("a vector holds a value that is not a finite number")
+        chunks = np.concatenate([np.zeros(0, np.int64), *(chunks for chunks, _ in found)])
+        values = np.concatenate([np.zeros(0, np.float32), *(values for _, values in found)])
+        return chunks, values
+
+    def blocks(self, generation: Generation) -> "Iterable[tuple[Ids, Vectors]]":
+        """Return chunk ids and vectors: from memory, or from the disk if there are too many."""
+        state = self._db.state()
+        cached = self._cached
+        if cached is None or (cached.state, cached.generation) != (state, generation.id):
+            self._cached = None  # stays empty if reading fails
+            size = self._db.value(schema.VECTOR_COUNT, (generation.id,)) * generation.dimensions * 4
+            if state is None or size > MAX_CACHED_BYTES:
+                return ((chunks, vectors) for _, chunks, vectors in self.read(generation))
+            self._cached = cached = self._updated(cached, generation, state)
+        return [(cached.chunks, cached.vectors)]
+
+    def read(
+        self, generation: Generation, after: int = 0
+    ) -> "Generator[tuple[Ids, Ids, Vectors], None, None]":
+        """Yield row ids, chunk ids and vectors from the disk, of rows with an id above `after`."""
+        import numpy as np
+
+        size = generation.dimensions * 4
+        with closing(self._db.stream(schema.VECTORS_AFTER, (after, generation.id))) as rows:
+            while block := list(islice(rows, BLOCK_ROWS)):
+                ids, chunks, vectors = zip(*block, strict=True)
+                if any(len(vector) != size for vector in vectors):
+                    raise apsw.CorruptError("a vector has the wrong length")
+                numbers = np.frombuffer(b"".join(vectors), "<f4").reshape(len(ids), -1)
+                yield np.array(ids), np.array(chunks), numbers
+
+    def _updated(
+        self, old: _Snapshot | None, generation: Generation, state: tuple[int, ...]
+    ) -> _Snapshot:
+        """Return the current vectors, reading only those that `old` lacks."""
+        import numpy as np
+
+        # Another connection (the first number of a state) may mean another file.
+        if old is None or (old.state[0], old.generation) != (state[0], generation.id):
+            empty = np.zeros(0, np.int64)
+            none = np.zeros((0, generation.dimensions), np.float32)
+            old = _Snapshot(state, generation.id, empty, empty, none)
+        ids, chunks, vectors = old.ids, old.chunks, old.vectors
+        last = int(ids[-1]) if len(ids) else 0
+        if self._db.value(schema.VECTOR_COUNT_UP_TO, (generation.id, last)) != len(ids):
+            rows = self._db.rows(schema.VECTOR_IDS, (generation.id,))
+            present = np.isin(ids, np.fromiter((row[0] for row in rows), np.int64))
+            ids, chunks, vectors = ids[present], chunks[present], vectors[present]
+        if new := list(self.read(generation, last)):
+            ids = np.concatenate([ids, *(block[0] for block in new)])
+            chunks = np.concatenate([chunks, *(block[1] for block in new)])
+            vectors = np.concatenate([vectors, *(block[2] for block in new)])
+        return _Snapshot(state, generation.id, ids, chunks, vectors)
