@@ -47,7 +47,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def _hidden_in(text: str, keep: str) -> list[str]:
-    """Return the distinct characters of `text` that `hidden_character` finds, except those in `keep`."""
+    """Return each distinct character that `hidden_character` finds, except those in `keep`."""
     if text.isprintable():
         return []
     rare = [char for char in set(text).difference(keep) if not char.isprintable()]

@@ -1,4 +1,7 @@
-"""Settings, read once and passed down."""
+"""Settings and index configurations: read here, then passed down as arguments.
+
+Finds the project and reads its files and environment variables. Nothing here writes files.
+"""
 
 from code_intel.config.index_config import (
     FOREST_CONFIG,

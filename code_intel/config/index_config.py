@@ -1,7 +1,7 @@
-"""The index configs `devrag-map.json` and `devrag-forest.json`, in devrag's format (seed 004 §2.2, §2.3).
+"""Read the index configs `devrag-map.json` and `devrag-forest.json` (seed 004 §2.2, §2.3).
 
-Paths inside them are relative to their own folder. Every key of devrag is read (docs/decisions/0017);
-what is unknown is kept, and `notes` names it.
+They have devrag's format. Paths in them are relative to their own folder. All keys of devrag are
+read (docs/decisions/0017); unknown keys are kept and reported in `notes`.
 """
 
 import json
@@ -31,16 +31,15 @@ DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "model": {"name": BUILT_IN, "dimensions": 384},
     }
 )
-"""What a missing key means, and the template that devrag writes where there is no config."""
-KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+"""The values of missing keys, and the template that devrag writes if there is no config."""
+KNOWN_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "": (*DEVRAG_DEFAULTS, "documents_dir", "update_check", "model_dir", "corpus"),
         "compute": ("device", "fallback_to_cpu"),
         "model": ("name", "dimensions"),
     }
 )
-"""Every key that means something, by the object it is in. `update_check` is read for its type alone:
-nothing ever calls home."""
+"""The known keys of each object. `update_check` has no effect: this program never calls home."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
@@ -50,19 +49,19 @@ class IndexConfig:
 
     Attributes:
         path: The file.
-        corpus: The kind of knowledge; the key `corpus`, else the file's name, else the patterns.
+        corpus: From the key `corpus`, else from the file name, else from the patterns.
         patterns: `document_patterns` as written.
         db_path: Absolute path of the database.
-        chunk_size: Characters a chunk, Markdown only.
+        chunk_size: Characters per chunk, for Markdown only.
         top_k: Default number of hits.
-        model: Model name as written, or the folder below `model_dir` that has its name.
-        dimensions: Numbers a vector has.
-        model_dir: Folder in which a local model may be, absolute; None where nothing is said.
+        model: Model name as written, or its folder below `model_dir`.
+        dimensions: Length of a vector.
+        model_dir: Absolute path of the folder for local models, or None.
         device: `compute.device`: auto, cpu or gpu.
-        fallback_to_cpu: Whether the CPU will do where gpu is asked for and there is none.
-        notes: What is odd about the file, a sentence each; nothing that stops it from being used.
-        raw: The whole file, unknown keys included.
-        knowledge: Folder of the pages that query plans write, which are indexed whatever git says; None: none.
+        fallback_to_cpu: Whether to use the CPU if gpu is requested and there is none.
+        notes: Warnings about the file, one sentence each.
+        raw: The whole file, with unknown keys.
+        knowledge: Folder of the pages of query plans, indexed even if git ignores it; or None.
     """
 
     path: Path
@@ -82,7 +81,7 @@ class IndexConfig:
 
     @property
     def folder(self) -> Path:
-        """What every document name is relative to: the project around `.code-intel`, else the config's own folder.
+        """The folder that document names are relative to: the project, else the config's folder.
 
         Paths in the config itself are relative to its own folder (docs/decisions/0017).
         """
@@ -96,10 +95,10 @@ def load_index_config(path: Path) -> IndexConfig:
     A missing file gives devrag's defaults; malformed JSON or a wrong type is refused.
 
     Raises:
-        ConfigError: Names the file and the key.
+        ConfigError: The file is malformed; it names the file and the key.
     """
     path = path.absolute()
-    raw = _read_json(path) if os.path.lexists(path) else {}  # a link to nowhere is a mistake
+    raw = _read_json(path) if os.path.lexists(path) else {}  # a broken link is an error
     for part in ("compute", "model"):
         require(path, part, isinstance(raw.get(part, {}), dict), "an object")
     patterns = _patterns(path, raw)
@@ -129,9 +128,9 @@ def load_index_config(path: Path) -> IndexConfig:
 
 
 def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
-    """Return the config with another `model_dir`, and the model that is in it, if it is.
+    """Return the config with another `model_dir`, and with the folder of its model if it exists.
 
-    The built-in model comes with its package; what devrag keeps of it there is of no use.
+    The default model comes with its package, so devrag's copy in that folder is not used.
     """
     notes = config.notes
     if not folder.is_dir():
@@ -143,12 +142,13 @@ def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
 
 
 def beside(path: Path, text: str) -> Path:
-    """Return a path that a config gives, which is relative to the config's folder."""
-    return Path(os.path.normpath(path.parent / os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
+    """Return a path from a config; it is relative to the config's folder."""
+    expanded = os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser fails without a home
+    return Path(os.path.normpath(path.parent / expanded))
 
 
 def default_config(corpus: Corpus) -> dict[str, Any]:
-    """Return what `init` writes: seed 004's files, the forest pointed at the whole project."""
+    """Return the config that `init` writes: seed 004's, but the forest has the whole project."""
     model = {"name": "multilingual-e5-small", "dimensions": 384}
     if corpus == "map":
         return {
@@ -168,9 +168,9 @@ def default_config(corpus: Corpus) -> dict[str, Any]:
 
 
 def project_config(root: Path, name: str) -> IndexConfig:
-    """Return a project's own config of that name, or what `init` would write.
+    """Return a project's own config of that name, or the one that `init` would write.
 
-    Where nobody has set a project up, both databases are in `.code-intel`, which git is told to leave alone.
+    Without a config both databases are in `.code-intel`, which has a `.gitignore` for them.
     """
     for folder in (root, root / STATE_FOLDER):
         if (folder / name).is_file():
@@ -189,7 +189,7 @@ def project_config(root: Path, name: str) -> IndexConfig:
 
 
 def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
-    """Decide which corpus a config is for: key, then file name, then patterns."""
+    """Return the corpus of a config from the key, the file name or the patterns, in this order."""
     named = raw.get("corpus")
     if named is not None:
         require(
@@ -217,7 +217,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
-    """Return the patterns; an empty list, or none, is devrag's default."""
+    """Return the patterns; devrag's default if there are none."""
     patterns = raw.get("document_patterns", [])
     require(path, "document_patterns", _is_strings(patterns), "a list of strings")
     default = DEVRAG_DEFAULTS["document_patterns"][0]
@@ -225,11 +225,11 @@ def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
 
 
 def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the device, and what is to be said of it; the engine that comes along knows the CPU alone."""
+    """Return the device and a warning; the default engine supports only the CPU."""
     device = _text(path, raw, "compute.device", "auto")
     if device not in DEVICES:
         known = ", ".join(DEVICES)
-        note = f"{path}: compute.device is {device}, which is none of {known}; cpu is used."
+        note = f"{path}: compute.device is {device}, not one of {known}; cpu is used."
         return "cpu", (note,)
     if device == "gpu":
         return device, (f"{path}: compute.device is gpu; the built-in model computes on the CPU.",)
@@ -237,7 +237,7 @@ def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def _dimensions(path: Path, raw: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
-    """Return the size of a vector; that of the built-in model is known, whatever devrag let people write."""
+    """Return the length of a vector and a warning; devrag accepted any length for its model."""
     fixed = DEVRAG_DEFAULTS["model"]["dimensions"]
     size = _positive(path, raw, "model.dimensions", fixed)
     name = _text(path, raw, "model.name", BUILT_IN)
@@ -247,9 +247,9 @@ def _dimensions(path: Path, raw: Mapping[str, Any]) -> tuple[int, tuple[str, ...
 
 
 def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a note for each key that nobody reads; `$…` and `_…` are taken for comments."""
+    """Return a warning for each unknown key; `$…` and `_…` are comments."""
     notes = []
-    for part, known in KEYS.items():
+    for part, known in KNOWN_KEYS.items():
         given = raw.get(part, {}) if part else raw
         keys = [key for key in given if key[:1] not in {"$", "_"}]
         notes += unknown_keys(part, keys, known)

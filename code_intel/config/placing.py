@@ -1,6 +1,6 @@
-"""Where an index, sessions and query plans go when nobody may write the project: the user's own folders.
+"""Choose folders of the user for the index and query plans of a read-only project.
 
-A read-only project is answered for all the same; only learning needs the project (docs/decisions/0037).
+Such a project can be searched; only learning needs to write to it (docs/decisions/0037).
 """
 
 import hashlib
@@ -12,14 +12,14 @@ from code_intel.config.index_config import STATE_FOLDER, IndexConfig
 
 
 def is_writable(path: Path) -> bool:
-    """Whether something can be written at `path`, or made: says the nearest folder above that is there."""
-    there = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    """Return whether `path` can be written or created, judging by the nearest existing folder."""
+    existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
     effective = os.access in os.supports_effective_ids
-    return os.access(there, os.W_OK, effective_ids=effective)
+    return os.access(existing, os.W_OK, effective_ids=effective)
 
 
 def placed(config: IndexConfig, cache: Path) -> IndexConfig:
-    """Return the config, its database in `cache` where there is none and none can be made."""
+    """Return the config, with its database in `cache` if there is none and none can be created."""
     database = config.db_path
     if os.path.lexists(database) or is_writable(database.parent):
         return config
@@ -30,15 +30,15 @@ def placed(config: IndexConfig, cache: Path) -> IndexConfig:
 
 
 def is_inside(text: str) -> bool:
-    """Whether a text names a folder that can only be inside the project, and is neither git's nor our state."""
-    path = PureWindowsPath(text)  # takes both separators, as the same file may on another system
+    """Return whether a folder name can only be inside the project, outside `.git` and our state."""
+    path = PureWindowsPath(text)  # accepts both separators
     parts = {part.casefold() for part in path.parts}
     anywhere = path.drive or path.root or text.startswith("~") or "\0" in text
     return bool(parts) and not anywhere and not parts & {"..", ".git", STATE_FOLDER}
 
 
 def plans_folder(folder: Path, cache: Path) -> Path:
-    """Return where query plans are kept: in `cache` where `folder` is not there and cannot be made."""
+    """Return the folder of query plans: `folder`, or one in `cache` if it cannot be written."""
     if is_writable(folder):
         return folder
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]

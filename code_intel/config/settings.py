@@ -1,11 +1,13 @@
-"""The settings of `.code-intel/config.toml`, the rows of `config.table`; the only reader of the environment.
+"""Read the settings of `config.table` from the environment and `.code-intel/config.toml`.
 
-Environment over file over default; flags are over all.
+The environment overrides the file, and the file overrides the default. No other module reads the
+environment.
 """
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -24,31 +26,31 @@ from code_intel.config.upstreams import PASSED_ON, UpstreamConfig, read_upstream
 from code_intel.errors import ConfigError, UsageError
 
 KNOWLEDGE = "cache/knowledge"
-"""Where in `plans_dir` the pages are that query plans write (seed 003 §4)."""
-UNSET = "Correct the variable {}, or unset it."
+"""The folder in `plans_dir` for the pages of query plans (seed 003 §4)."""
+_FIX_VARIABLE = "Correct the variable {}, or unset it."
 
 
 def default_cache() -> Path:
     """Return the user's cache folder for this program."""
-    from platformdirs import user_cache_path  # a server reads settings before its handshake
+    from platformdirs import user_cache_path  # imported late to keep the handshake fast
 
     return user_cache_path("code-intel")
 
 
 def default_state() -> Path:
-    """Return the user's folder for what this program remembers between its runs."""
-    from platformdirs import user_state_path  # a server reads settings before its handshake
+    """Return the user's state folder for this program."""
+    from platformdirs import user_state_path  # imported late to keep the handshake fast
 
     return user_state_path("code-intel")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a process needs to know about one project.
+    """The settings of one project.
 
-    `upstreams` has those that answer elsewhere, by name; `warnings` what is odd in the file; `plans_dir` is
-    absolute once loaded, and the user's own where nobody may write the project; `passed_on` is what programs
-    that we start may have of our environment.
+    `upstreams` has the corpora that run elsewhere, by name. `plans_dir` is absolute once loaded; it
+    is in the user's cache if the project is read-only. `passed_on` has the environment variables
+    for the programs that we start. `warnings` lists problems of `config.toml`.
     """
 
     root: Path
@@ -80,7 +82,7 @@ class Settings:
 
     @property
     def agreements(self) -> Path:
-        """Where the agreements are: the map's first pattern that ends in `agreements`."""
+        """The folder of the agreements: the map's first pattern that ends in `agreements`."""
         for pattern in self.map.patterns:
             if Path(pattern).name == "agreements":
                 return (self.map.path.parent / pattern).absolute()
@@ -89,35 +91,36 @@ class Settings:
 
 _OUR_MARKS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
 COMMANDS_FOLDER = ".agent/climpt"
-"""Where a project has prompt commands, which may be all that marks one."""
+"""The folder of a project's prompt commands."""
 
 
 def holds_all_projects(folder: Path) -> bool:
-    """Whether a folder is the root of the file system or the user's home."""
+    """Return whether a folder is the root of the file system or the user's home."""
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
     return os.path.realpath(folder) in {folder.anchor, os.path.realpath(home)}
 
 
 def one_project(root: Path) -> Path:
-    """Return `root`, unless it holds all projects and nobody has set it up: all would be indexed.
+    """Return `root`; refuse the home folder and the file system root unless they are set up.
 
     Raises:
-        UsageError: It does.
+        UsageError: All projects below the folder would be indexed.
     """
     if holds_all_projects(root) and not any((root / mark).exists() for mark in _OUR_MARKS):
         raise UsageError(
-            f"{root} is no project: it holds all of them.",
-            hint="Start in the folder of one project; a server is told it by CODE_INTEL_ROOT.",
+            f"{root} is not a project: it contains all projects.",
+            hint="Start in the folder of a project; for a server, set CODE_INTEL_ROOT to it.",
             details={"field": "project"},
         )
     return root
 
 
 def find_root(start: Path | None = None) -> Path:
-    """Return the project that `start` (default: where you are) is in.
+    """Return the project that contains `start` (default: the current folder).
 
-    The nearest folder upwards with `.code-intel` or a devrag config; else with `.git`; else with `.agent/climpt`, prompt
-    commands; else `start` itself. What holds all projects, the home folder and the root, is none of those above.
+    That is the nearest folder upwards with `.code-intel` or a devrag config, else with `.git`, else
+    with `.agent/climpt` (prompt commands), else `start` itself. The home folder and the file system
+    root are not searched.
 
     Raises:
         UsageError: `start` is no folder.
@@ -134,30 +137,30 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the project a gateway serves: CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR, or where it starts.
+    """Return the project of a server: CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR or the current folder.
 
-    Clients set these for the servers they start; a terminal that inherits them asks where it is.
+    Clients set these variables for the servers they start. The terminal uses `find_root`.
 
     Raises:
-        UsageError: It is no folder.
+        UsageError: The path is not a folder.
     """
     environ = os.environ if environ is None else environ
-    told = environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or "."
-    return find_root(Path(told))
+    root = environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or "."
+    return find_root(Path(root))
 
 
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:
-    """Read a project's settings; a project never set up gets the defaults of `init`.
+    """Read a project's settings; a project without configuration gets the defaults of `init`.
 
     Raises:
-        ConfigError: A file or variable is malformed; names the key.
+        ConfigError: A file or variable is malformed; it names the key.
     """
     environ = os.environ if environ is None else environ
     root = root.absolute()
     file = root / STATE_FOLDER / "config.toml"
     given = _read_toml(file)
     values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
-    cache, kept, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
+    cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
     notes = (*_misplaced(given), *notes)
@@ -174,7 +177,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         forest=replace(configs[1], knowledge=plans_dir / KNOWLEDGE),
         plans_dir=plans_dir,
         cache_dir=cache_dir,
-        state_dir=_folder(root, "state_dir", str(kept)) if kept else default_state(),
+        state_dir=_folder(root, "state_dir", str(state)) if state else default_state(),
         upstreams=MappingProxyType(upstreams),
         passed_on=MappingProxyType({key: environ[key] for key in PASSED_ON if key in environ}),
         warnings=warnings,
@@ -182,22 +185,21 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     )
 
 
-_WARNED: set[str] = set()
-
-
 def warn_once(warnings: Iterable[str]) -> None:
-    """Say each warning once a process, on stderr."""
-    fresh = [text for text in warnings if text not in _WARNED]
-    if fresh:
-        import logging
+    """Log each warning once per process, on stderr."""
+    for text in warnings:
+        _warn(text)
 
-        _WARNED.update(fresh)
-        for text in fresh:
-            logging.getLogger(__name__).warning("%s", text)
+
+@lru_cache(maxsize=1000)
+def _warn(text: str) -> None:
+    import logging
+
+    logging.getLogger(__name__).warning("%s", text)
 
 
 def _folder(root: Path, name: str, text: str) -> Path:
-    """Return a folder of the settings, which is relative to the project wherever a process runs."""
+    """Return the absolute path of a folder setting; relative ones are relative to the project."""
     try:
         return (root / Path(text).expanduser()).absolute()
     except RuntimeError as error:
@@ -208,7 +210,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
 
-    import tomllib  # a server reads settings before its handshake
+    import tomllib  # imported late to keep the handshake fast
 
     try:
         return tomllib.loads(regular(path).decode("utf-8-sig"))
@@ -217,8 +219,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file: Path) -> object:
-    """Return one setting, checked against the type of its default."""
-    for variable in filter(None, (row.variable, row.older)):
+    """Return the checked value of one setting."""
+    for variable in filter(None, (row.variable, row.old_variable)):
         if (text := environ.get(variable)) is not None:
             return _parse(row, text, variable)
     value = given.get(row.name, row.default) if row.in_file else row.default
@@ -226,24 +228,24 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
         names = tuple(value) if isinstance(value, list | tuple) else (value,)
         require(file, row.name, not isinstance(value, str), "a list of names")
         return _bounded(row, names, str(file))
-    require(file, row.name, type(value) is type(row.default), _KINDS[type(row.default)])
+    require(file, row.name, type(value) is type(row.default), _TYPE_NAMES[type(row.default)])
     if row.inside:
         require(
             file,
             row.name,
             is_inside(str(value)),
-            f"inside the project, unless {row.variable} says it",
+            f"inside the project (the variable {row.variable} may name any folder)",
         )
     return _bounded(row, value, str(file))
 
 
-_KINDS = {bool: "true or false", int: "a whole number", str: "a text"}
+_TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
 
 
 def _misplaced(given: Mapping[str, Any]) -> list[str]:
-    """Return a note on each setting that the file may not give."""
+    """Return a warning for each setting that the file must not set."""
     return [
-        f"{row.name} is not read here, since this file travels with branches: set {row.variable}"
+        f"{row.name} is ignored here, because this file travels with branches; set {row.variable}"
         for row in SETTINGS
         if row.name in given and not row.in_file
     ]
@@ -255,15 +257,16 @@ def _parse(row: Setting, text: str, variable: str) -> object:
             return {"1": True, "true": True, "0": False, "false": False}[text.lower()]
         if isinstance(row.default, tuple):
             names = tuple(text.replace(",", " ").split())
-            return _bounded(row, names, variable, UNSET.format(variable))
+            return _bounded(row, names, variable, _FIX_VARIABLE.format(variable))
         if isinstance(row.default, int):
-            return _bounded(row, int(text), variable, UNSET.format(variable))
+            return _bounded(row, int(text), variable, _FIX_VARIABLE.format(variable))
     except (KeyError, ValueError):
-        expected = _KINDS[type(row.default)]
+        expected = _TYPE_NAMES[type(row.default)]
         raise ConfigError(
-            f"{variable} is {text[:100]!r}; expected {expected}.", hint=UNSET.format(variable)
+            f"{variable} is {text[:100]!r}; expected {expected}.",
+            hint=_FIX_VARIABLE.format(variable),
         ) from None
-    return _bounded(row, text, variable, UNSET.format(variable))
+    return _bounded(row, text, variable, _FIX_VARIABLE.format(variable))
 
 
 def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
@@ -273,7 +276,7 @@ def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
             raise ConfigError(
                 f"{where}: {row.name} is {item!r}; expected one of {expected}.", hint=hint
             )
-    if isinstance(value, int) and not row.least <= value <= row.most:
-        expected = f"{row.least} to {row.most}"
+    if isinstance(value, int) and not row.min <= value <= row.max:
+        expected = f"{row.min} to {row.max}"
         raise ConfigError(f"{where}: {row.name} is {value}; expected {expected}.", hint=hint)
     return value

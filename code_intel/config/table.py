@@ -1,4 +1,4 @@
-"""The settings as a table: a row each, which `docs/settings.md` describes and `config.settings` reads."""
+"""The table of settings; `docs/settings.md` describes them and `config.settings` reads them."""
 
 from typing import Literal, NamedTuple, get_args
 
@@ -6,27 +6,33 @@ Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
 ToolGroup = Literal["code", "meaning", "reports", "plans", "commands"]
 
-MOST = 1_000_000
-"""Days, hours or minutes of a setting; beyond it dates overflow."""
+MAX_NUMBER = 1_000_000
+"""Largest number of days, hours or minutes; larger ones overflow a date."""
 
 
 class Setting(NamedTuple):
     """One row of the settings table; `docs/settings.md` has a section for each.
 
-    `choices` are the only values, where there are any, of a list those of its items; `older` is a variable
-    that also sets it. What is not read `in_file` is the machine's to say: the file travels with branches, so
-    that it also names only folders `inside` the project where things are written. A number is `least` to `most`.
+    Attributes:
+        name: The key in `config.toml`.
+        default: The default; a value must have its type.
+        choices: The allowed values, for a list the allowed items; empty: any.
+        old_variable: A second environment variable that sets it.
+        in_file: Whether `config.toml` may set it. That file travels with branches, so it must not
+            decide what only the user of this machine may decide.
+        inside: Whether a folder given in `config.toml` must be inside the project.
+        min: Smallest number.
+        max: Largest number.
     """
 
     name: str
     default: object
-    about: str
     choices: tuple[str, ...] = ()
-    older: str = ""
+    old_variable: str = ""
     in_file: bool = True
     inside: bool = False
-    least: int = 0
-    most: int = MOST
+    min: int = 0
+    max: int = MAX_NUMBER
 
     @property
     def variable(self) -> str:
@@ -35,65 +41,31 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting(
-        "embedding",
-        "auto",
-        "`auto`, `faithful` or `sentence-transformers` engines; `off` searches with words only.",
-        choices=get_args(Embedding),
-    ),
-    Setting("embedding_threads", 0, "Threads that embed in the background; 0: up to four."),
-    Setting(
-        "cache_dir",
-        "",
-        "Where vectors are cached for all projects; empty: the user's cache folder.",
-    ),
-    Setting(
-        "state_dir",
-        "",
-        "Where it is kept what sessions have acknowledged; empty: the user's state folder.",
-        in_file=False,
-    ),
-    Setting("expire_days", 30, "Days without confirmed use before an agreement expires; 0: never."),
-    Setting(
-        "trust_git",
-        default=True,
-        about="Agreements merged in git that say `confirmed: true` count as confirmed.",
-    ),
-    Setting(
-        "trunk",
-        "",
-        "Branch whose agreements are merged; empty: the remote's default, else `main`, `master`.",
-        in_file=False,
-    ),
-    Setting("session_hours", 24, "Hours after its last event until a session expires; 0: never."),
-    Setting(
-        "idle_minutes", 5, "Minutes without a question until the model is dropped from memory."
-    ),
+    Setting("embedding", "auto", choices=get_args(Embedding)),
+    # 0: up to four threads.
+    Setting("embedding_threads", 0),
+    # Empty: the user's cache folder.
+    Setting("cache_dir", ""),
+    # Empty: the user's state folder.
+    Setting("state_dir", "", in_file=False),
+    # 0: agreements never expire.
+    Setting("expire_days", 30),
+    Setting("trust_git", default=True),
+    # Empty: the default branch of the remote, else `main` or `master`.
+    Setting("trunk", "", in_file=False),
+    # 0: sessions never expire.
+    Setting("session_hours", 24),
+    Setting("idle_minutes", 5),
     Setting(
         "tokenization_strategy",
         "phrase-aware",
-        "Whether `page-agent` is looked for whole, in parts (`legacy`), or as both (`hybrid`).",
         choices=get_args(TokenizationStrategy),
-        older="KIRI_TOKENIZATION_STRATEGY",
+        old_variable="KIRI_TOKENIZATION_STRATEGY",
     ),
-    Setting(
-        "tool_groups",
-        (),
-        "Groups of tools that the gateway lists beside the core, such as `code`.",
-        choices=get_args(ToolGroup),
-    ),
-    Setting("plans_dir", ".gistdex", "Where query plans and their pages are kept.", inside=True),
-    Setting(
-        "command_runner",
-        "auto",
-        "What executes commands: `climpt`, `deno`, `prompts`, or a program's absolute path.",
-        in_file=False,
-    ),
-    Setting(
-        "climpt_module",
-        "jsr:@aidevtool/climpt",
-        "The module that Deno runs to execute a command.",
-        in_file=False,
-    ),
-    Setting("command_timeout", 60, "Seconds a command may take to answer.", least=1, most=3600),
+    Setting("tool_groups", (), choices=get_args(ToolGroup)),
+    Setting("plans_dir", ".gistdex", inside=True),
+    # `auto`, `climpt`, `deno`, `prompts`, or the absolute path of a program.
+    Setting("command_runner", "auto", in_file=False),
+    Setting("climpt_module", "jsr:@aidevtool/climpt", in_file=False),
+    Setting("command_timeout", 60, min=1, max=3600),
 )

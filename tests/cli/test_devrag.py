@@ -374,7 +374,7 @@ def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag, env: dict[
         encoding="utf-8",
     )
     synced = Project(place, env).run("devrag", "sync")
-    note = f"{place}/config.json: chunk_sice is not known and ignored; did you mean chunk_size?"
+    note = f"{place}/config.json: chunk_sice is unknown and ignored; did you mean chunk_size?"
     assert synced.stderr.count(note) == 1
     status = devrag("status")
     assert note in status["notes"]

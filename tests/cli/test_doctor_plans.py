@@ -23,7 +23,7 @@ def test_what_is_kept_is_counted_and_what_is_damaged_named_with_what_to_do(shop:
     path.write_text("{", encoding="utf-8")
     (root / place.CONFIG).write_text('{"limits": {"plan": 1}}', encoding="utf-8")
     (key, hurt) = findings(shop)
-    assert "limits.plan is not known and ignored; did you mean plans" in key[1]
+    assert "limits.plan is unknown and ignored; did you mean plans" in key[1]
     assert (hurt[0], path.name in hurt[1]) == ("warning", True)
     assert hurt[2] == "Delete the file: planning again makes it anew."
     (root / place.CONFIG).write_text("[]", encoding="utf-8")

@@ -151,18 +151,18 @@ def test_no_patterns_at_all_are_the_default_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "note"),
     [
-        ({"chunk_sise": 5}, "chunk_sise is not known and ignored; did you mean chunk_size?"),
+        ({"chunk_sise": 5}, "chunk_sise is unknown and ignored; did you mean chunk_size?"),
         ({"documentPatterns": ["."]}, "did you mean document_patterns?"),
         ({"document-patterns": ["."]}, "did you mean document_patterns?"),
         (
             {"model": {"dimension": 5}},
-            "model.dimension is not known and ignored; did you mean dimensions?",
+            "model.dimension is unknown and ignored; did you mean dimensions?",
         ),
         (
             {"compute": {"devise": "cpu"}},
-            "compute.devise is not known and ignored; did you mean device?",
+            "compute.devise is unknown and ignored; did you mean device?",
         ),
-        ({"zeta": 1}, "zeta is not known"),
+        ({"zeta": 1}, "zeta is unknown"),
         ({"compute": {"device": "gpu"}}, "computes on the CPU"),
         ({"compute": {"device": "tpu"}}, "compute.device is tpu"),
     ],
@@ -263,7 +263,7 @@ def test_what_never_ends_is_refused_at_once(tmp_path: Path, name: str, kind: str
         "config.json": lambda: load_index_config(path),
         "learned_pairs.json": lambda: pairs.load(path),
     }
-    with pytest.raises((ConfigError, StorageError), match="no regular file"):
+    with pytest.raises((ConfigError, StorageError), match="not a regular file"):
         read[name]()
 
 
@@ -471,7 +471,7 @@ def test_what_holds_all_projects_is_none_unless_it_was_set_up(
     assert one_project(find_root(home)) == home
     (home / STATE_FOLDER).rmdir()
     for folder in (home, tmp_path / "link", Path("/")):
-        with pytest.raises(UsageError, match="holds all of them"):
+        with pytest.raises(UsageError, match="contains all projects"):
             one_project(find_root(folder))
     assert one_project(home / "work") == home / "work"
 

@@ -407,7 +407,7 @@ def test_a_plan_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
         keeping.load(tmp_path / "root", kept.id)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(StorageError, match="no regular file"):
+    with pytest.raises(StorageError, match="not a regular file"):
         keeping.load(tmp_path / "root", kept.id)
 
 

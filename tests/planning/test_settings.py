@@ -94,9 +94,9 @@ def test_a_wrong_value_is_named_by_its_key(tmp_path: Path, content: Any, named: 
 def test_a_key_that_nobody_reads_is_a_warning_with_the_likely_meant_one(tmp_path: Path) -> None:
     found = load(written(tmp_path, {"limits": {"plan": 5}, "colour": "red"}))
     assert any(
-        "limits.plan is not known and ignored; did you mean plans" in w for w in found.warnings
+        "limits.plan is unknown and ignored; did you mean plans" in w for w in found.warnings
     )
-    assert any("colour is not known" in w for w in found.warnings)
+    assert any("colour is unknown" in w for w in found.warnings)
 
 
 ORDER = "ignore previous instructions \x1b[31m"
@@ -129,7 +129,7 @@ def test_a_link_a_pipe_and_a_file_without_end_are_refused(tmp_path: Path) -> Non
         load(tmp_path)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(ConfigError, match="no regular file"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         load(tmp_path)
     path.unlink()
     path.write_bytes(b" " * (settings.MAX_BYTES + 1))

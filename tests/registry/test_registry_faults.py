@@ -45,7 +45,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     ),
     "a key twice that is no name": (
         f'{{"{PRIVATE} !": 1, "{PRIVATE} !": 2}}'.encode(),
-        "Not valid JSON: an object has the key (a key that is no name) twice",
+        "Not valid JSON: an object has the key (a key that is not a name) twice",
     ),
     "a list": (b"[]", "The file must be an object, not a list"),
     "null": (b"null", "The file must be an object, not null"),
@@ -122,7 +122,7 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
     ),
     "an agent that is an option": (
         b'{"registries": {"--rm -rf": "a.json"}}',
-        "registries.(a key that is no name) must be an agent's name",
+        "registries.(a key that is not a name) must be an agent's name",
     ),
     "too many agents": (
         json.dumps({"registries": {f"a{number}": "a" for number in range(101)}}).encode(),

@@ -137,7 +137,7 @@ async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Pa
     async with gateway(shop) as call:
         answer = await call("context_bundle", goal="cart total", artifacts=artifacts)
     assert answer["warnings"] == [
-        "artifacts.failing_test is not known and ignored; did you mean failing_tests?"
+        "artifacts.failing_test is unknown and ignored; did you mean failing_tests?"
     ]
 
 

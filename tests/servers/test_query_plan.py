@@ -547,8 +547,8 @@ async def test_lists_may_come_as_json_and_keys_that_nobody_reads_are_named(shop:
         )
     assert queries_of(answer) == ["cart total"]
     assert answer["warnings"] == [
-        "expectedResults.minMatch is not known and ignored; did you mean minMatches?",
-        "strategy.initalMode is not known and ignored; did you mean initialMode?",
+        "expectedResults.minMatch is unknown and ignored; did you mean minMatches?",
+        "strategy.initalMode is unknown and ignored; did you mean initialMode?",
     ]
 
 

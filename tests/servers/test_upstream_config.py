@@ -101,9 +101,9 @@ def test_unknown_keys_and_names_are_warned_about_with_the_likely_one(tmp_path: P
         encoding="utf-8",
     )
     notes = "\n".join(load_settings(tmp_path, {}).warnings)
-    assert "expire_day is not known and ignored; did you mean expire_days?" in notes
-    assert "upstreams.devrag-maps is not known and ignored; did you mean devrag-map?" in notes
-    assert "upstreams.devrag-forest.arg is not known and ignored; did you mean args?" in notes
+    assert "expire_day is unknown and ignored; did you mean expire_days?" in notes
+    assert "upstreams.devrag-maps is unknown and ignored; did you mean devrag-map?" in notes
+    assert "upstreams.devrag-forest.arg is unknown and ignored; did you mean args?" in notes
     assert "upstreams.devrag-forest.headers has no effect: it goes with url." in notes
 
 
