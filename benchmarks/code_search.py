@@ -43,7 +43,7 @@ from code_intel.forest.board import NOWHERE
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search
 from code_intel.forest.signals import RANKING
-from code_intel.index.facade import open_index
+from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.records import Hit
 
@@ -81,7 +81,7 @@ def measure(
             patterns=(".",),
             db_path=Path(scratch) / "forest.db",
         )
-        index = open_index(config, embedder=embedder, cache=cache)
+        index = Index(config, embedder=embedder, cache=cache)
         started = time.perf_counter()
         report = index.complete(words_only=True)
         seconds = time.perf_counter() - started

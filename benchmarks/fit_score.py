@@ -6,6 +6,7 @@ model give the same file. What is fitted and why: docs/decisions/0009.
 """
 
 import argparse
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -189,7 +190,7 @@ def write(
             for name, w, a, b in zip(FEATURES, fitted.weights, low, high, strict=True)
         },
         "space": {
-            name: calibration.encoded_array(getattr(space, name))
+            name: encoded_array(getattr(space, name))
             for name in ("query_centre", "passage_centre", "axis", "generic")
         },
     }
@@ -199,6 +200,11 @@ def write(
     print(f"\nwrote {file.name}: bias {read_back.bias}, READY margin {read_back.ready_margin}")
     for name, row in raw["features"].items():
         print(f"  {name:9} {row['weight']:8.3f}   {row['low']:7.3f} to {row['high']:.3f}")
+
+
+def encoded_array(array: NDArray[Any]) -> str:
+    """Return an array as half-precision numbers in base64, as `calibration.decoded` reads it."""
+    return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
 
 
 def digest_of(data: Path) -> str:

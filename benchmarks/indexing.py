@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from code_intel.config import IndexConfig
-from code_intel.index.facade import open_index
+from code_intel.index.facade import Index
 
 LIMIT = 2.0
 HERE = Path(__file__).resolve().parent
@@ -92,7 +92,7 @@ def ours(folder: Path) -> dict[str, Any]:
             patterns=(".",),
             db_path=Path(scratch) / "forest.db",
         )
-        with open_index(config) as index:
+        with Index(config) as index:
             started = time.perf_counter()
             report = index.complete(words_only=True)
             seconds = time.perf_counter() - started

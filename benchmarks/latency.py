@@ -34,7 +34,7 @@ from code_intel.config import Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.search import POOL
-from code_intel.index.facade import Index, open_index
+from code_intel.index.facade import Index
 from code_intel.tools.shelf import Shelf
 
 LIMIT = 25.0
@@ -146,7 +146,7 @@ def build(settings: Settings, cache: Path | None) -> int:
     """Index the project, words and vectors; return the number of chunks."""
     embedder = LazyEmbedder(settings, corpus="forest")
     kept = VectorCache(cache) if cache else None
-    with open_index(settings.forest, embedder=embedder, cache=kept) as index:
+    with Index(settings.forest, embedder=embedder, cache=kept) as index:
         index.complete(words_only=cache is None)
         if cache is None:
             store = index.store

@@ -37,7 +37,7 @@ from code_intel.chunking.agreement import card, file_name, render
 from code_intel.chunking.words import query_words
 from code_intel.config import Settings, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.index.facade import Index, open_index
+from code_intel.index.facade import Index
 from code_intel.learned.deck import DEALT, deck_of
 from code_intel.learned.ledger import ledger
 from code_intel.learned.recall import recall
@@ -129,7 +129,7 @@ def index_map(settings: Settings, agreements: Sequence[Agreement]) -> None:
     """Index the agreements, words and vectors, and bring the learned pairs in line."""
     embedder = LazyEmbedder(settings, corpus="map")
     made = vectors(agreements, embedder)
-    with open_index(settings.map, embedder=embedder) as index:
+    with Index(settings.map, embedder=embedder) as index:
         index.complete(words_only=True)
         generations = index.store.generations
         generation = generations.begin(embedder.identity, embedder.dimensions)

@@ -39,7 +39,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.board import NOWHERE
 from code_intel.forest.question import embedded
 from code_intel.forest.search import search
-from code_intel.index.facade import Index, open_index
+from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.planning import goals, likeness, loop
 from code_intel.planning.evaluation import evaluate
@@ -81,7 +81,7 @@ def indexed(
             patterns=(".",),
             db_path=Path(scratch) / "forest.db",
         )
-        index = open_index(config, embedder=embedder, cache=cache)
+        index = Index(config, embedder=embedder, cache=cache)
         try:
             index.complete(words_only=True)
             if embedder is not None:

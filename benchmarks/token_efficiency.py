@@ -28,7 +28,7 @@ from benchmarks.peers import by_words
 from code_intel.config import IndexConfig, Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.index.facade import Index, open_index
+from code_intel.index.facade import Index
 from code_intel.tools.answers import tokens
 from code_intel.tools.context_bundle import context_bundle
 from code_intel.tools.desk import Desk
@@ -55,7 +55,7 @@ def desk_of(folder: Path, database: Path, settings: Settings, cache: VectorCache
     )
     here = replace(settings, root=folder, forest=config)
     embedder = LazyEmbedder(here, corpus="forest")
-    index = open_index(config, embedder=embedder, cache=cache)
+    index = Index(config, embedder=embedder, cache=cache)
     index.complete(words_only=settings.embedding == "off", progress=_progress)
     return Desk(here, None, Index(here.map, readonly=True), index, embedder)
 

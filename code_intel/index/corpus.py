@@ -1,10 +1,9 @@
 """Map and forest are two rows of one table; which files belong to neither is one table more."""
 
+import os
 import re
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
-from pathlib import Path
 
 from code_intel.chunking.knowledge_page import NAME as PAGE
 from code_intel.config import KNOWLEDGE, STATE_FOLDER, IndexConfig
@@ -92,14 +91,8 @@ def is_kept(path: str, config: IndexConfig) -> bool:
     """Whether a document is what query plans keep, and no page that this corpus looks into."""
     if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
         return False
-    return path.startswith(_kept_below(config.knowledge.parents[1], config.folder))
-
-
-@lru_cache(maxsize=8)
-def _kept_below(plans: Path, folder: Path) -> str:
-    """Return how documents of the plans' folder begin."""
-    named = plans.relative_to(folder) if plans.is_relative_to(folder) else plans
-    return f"{named.as_posix()}/"
+    plans = str(config.knowledge.parents[1]).removeprefix(f"{config.folder}{os.sep}")
+    return path.startswith(f"{plans.replace(os.sep, '/')}/")
 
 
 def is_own(path: str, db_name: str, corpus: Corpus) -> bool:

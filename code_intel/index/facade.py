@@ -1,6 +1,6 @@
 """One corpus as servers and tools hold it: its store, its indexer, and how complete it is.
 
-index = open_index(settings.forest, embedder=embedder, cache=cache)
+index = Index(settings.forest, embedder=embedder, cache=cache)
 index.start()                     # background: walk, words, vectors
 index.store.word_hits(...)        # at once, with whatever is there
 index.refresh("docs/a.md")        # one document, now
@@ -331,14 +331,3 @@ def _unheard(process: int | None, seconds: float) -> str:
         f"index: {who}, which keeps it up to date, has not been heard of for {seconds / 60:.0f} min;"
         " if it hangs, end it"
     )
-
-
-def open_index(
-    config: IndexConfig,
-    *,
-    embedder: Embedder | None = None,
-    cache: VectorCache | None = None,
-    readonly: bool = False,
-) -> Index:
-    """Return the index of a config, nothing opened yet; see `Index`."""
-    return Index(config, embedder=embedder, cache=cache, readonly=readonly)

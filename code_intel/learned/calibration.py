@@ -174,11 +174,6 @@ def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
         raise EmbeddingError(f"The constants for {identity} are damaged: {error!r}.") from error
 
 
-def encoded_array(array: "NDArray[Any]") -> str:
-    """Write an array as half-precision numbers in base64."""
-    return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
-
-
 def background() -> tuple[dict[str, str], ...]:
     """Return the shipped generic phrases: `text`, `language` (ja, en), `form` (phrase, sentence)."""
     return _shipped("phrases")

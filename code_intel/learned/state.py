@@ -106,10 +106,6 @@ class State:
         """Remember that the content with this digest was confirmed on this machine."""
         self._rows("INSERT OR IGNORE INTO confirmed VALUES (?, ?)", (digest, now.isoformat()))
 
-    def revoke(self, digest: str) -> None:
-        """Forget that this content was confirmed."""
-        self._rows("DELETE FROM confirmed WHERE digest = ?", (digest,))
-
     def confirmed(self) -> set[str]:
         """Return the digests of all confirmed contents."""
         return {row[0] for row in self._rows("SELECT digest FROM confirmed")}

