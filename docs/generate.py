@@ -219,7 +219,7 @@ def _command(program: str, command: Command, level: str = "##") -> str:
     )
     block = f"```\n{usage[0]}\n\n{heading.rstrip()}\n```"
     name = f"{program} {command.name}"
-    words = [_command(name, word, f"{level}#") for word in getattr(module, "WORDS", ())]
+    words = [_command(name, word, f"{level}#") for word in getattr(module, "SUBCOMMANDS", ())]
     return "\n\n".join([f"{level} {name}", about, block, *words])
 
 

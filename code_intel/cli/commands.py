@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from code_intel.cli.main import Command
 from code_intel.cli.serve import add_http, add_writes, serve_project
-from code_intel.cli.words import add_words
+from code_intel.cli.subcommands import add_subcommands
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 
 if TYPE_CHECKING:  # imported as late as its server
     from code_intel.servers.protocol import ToolServer
 
-WORDS = (
+SUBCOMMANDS = (
     Command("search", "code_intel.cli.commands_search", "find commands by what they are for"),
     Command("describe", "code_intel.cli.commands_describe", "say what a command takes"),
     Command("execute", "code_intel.cli.commands_execute", "execute one and print its prompt"),
@@ -33,12 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.allow_abbrev = False  # else a word's `--all` would be taken for `--allow-host`
     add_http(parser)
     add_writes(parser)
-    add_words(parser, WORDS, required=False)
+    add_subcommands(parser, SUBCOMMANDS, required=False)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen word; without one, serve until stdin ends, or over HTTP until a signal."""
-    if args.word_module is None:
+    if args.subcommand_module is None:
         if args.http is None and sys.stdin is not None and sys.stdin.isatty():
             print(WAITING, file=sys.stderr)
         serve_project(args, _server, "code-intel commands")
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
                 hint=f"Leave out {flag}, or `{args.word}` to serve.",
                 details={"field": name},
             )
-    return int(args.word_module.run(args))
+    return int(args.subcommand_module.run(args))
 
 
 def _server(settings: Settings, *, writes: bool) -> "ToolServer":

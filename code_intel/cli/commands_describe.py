@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from code_intel.cli.columns import wrapped
-from code_intel.cli.commands_desk import add_agent, add_name, ask
+from code_intel.cli.commands_context import add_agent, add_name, call_command_tool
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.text import visible
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from code_intel.tools.command_describe import describe
 
     given = {name: getattr(args, name) for name in ("agent", "c1", "c2", "c3")}
-    data = ask(project_of(args), describe, given).data
+    data = call_command_tool(project_of(args), describe, given).data
     rows = data.get("commands", [data])
     emit(args, data, "\n\n".join("\n".join(_lines(row)) for row in rows))
     return 0

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from code_intel.cli.commands_desk import add_agent, add_name, at_desk
+from code_intel.cli.commands_context import add_agent, add_name, run_with_commands
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, as_project_says, project_of
 from code_intel.errors import ExecutionError, UsageError
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     given = _options(args, settings)
     with _in_terminal():
-        answer = at_desk(settings, lambda desk: _answered(desk, args, given))
+        answer = run_with_commands(settings, lambda desk: _answered(desk, args, given))
     if not args.json:
         for note in answer.data.get("notes", ()):
             print(f"Note: {visible(masked(note))}", file=sys.stderr)

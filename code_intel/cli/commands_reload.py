@@ -8,7 +8,7 @@ cannot be used. --json prints what the tool `reload` answers, and `degraded`, wh
 import argparse
 from typing import TYPE_CHECKING
 
-from code_intel.cli.commands_desk import add_agent, at_desk
+from code_intel.cli.commands_context import add_agent, run_with_commands
 from code_intel.cli.output import emit, progress
 from code_intel.cli.project import add_project, project_of
 from code_intel.text import counted, visible
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read it, and have its vectors made."""
-    data = at_desk(project_of(args), lambda desk: _reloaded(desk, args.agent)).data
+    data = run_with_commands(project_of(args), lambda desk: _reloaded(desk, args.agent)).data
     whose = "all agents" if data["agent"] == "*" else visible(data["agent"])
     lines = [f"{counted(data['commandCount'], 'command')} of {whose}"]
     notes = (*data.get("warnings", ()), *data["degraded"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from code_intel.cli.columns import wrapped
-from code_intel.cli.commands_desk import add_agent, ask
+from code_intel.cli.commands_context import add_agent, call_command_tool
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.registry.records import TOP
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     given = {"query": query, "agent": args.agent, "limit": args.top_k}
     if args.also:
         given["queries"] = [query, *args.also]
-    answer = ask(project_of(args), search, given)
+    answer = call_command_tool(project_of(args), search, given)
     emit(args, answer.data, "\n".join(_lines(answer.data)))
     return 0 if answer.data["results"] else 1
 

@@ -7,9 +7,9 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from code_intel.cli.commands_check import registry_findings
+from code_intel.cli.commands_findings import registry_findings
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS
+from code_intel.cli.plan_files import KINDS
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings

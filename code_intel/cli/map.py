@@ -6,9 +6,9 @@ One word a task, each with options of its own: `code-intel map WORD --help`.
 import argparse
 
 from code_intel.cli.main import Command
-from code_intel.cli.words import add_words
+from code_intel.cli.subcommands import add_subcommands
 
-WORDS = (
+SUBCOMMANDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
     Command("show", "code_intel.cli.map_show", "show one in full, and what came of it"),
     Command("add", "code_intel.cli.map_add", "add an agreement, unconfirmed"),
@@ -30,9 +30,9 @@ WORDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words and their options."""
-    add_words(parser, WORDS)
+    add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen word."""
-    return int(args.word_module.run(args))
+    return int(args.subcommand_module.run(args))

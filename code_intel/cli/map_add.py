@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.chunking.agreement import file_name, render
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_context import run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.learn import checked
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Add it."""
     work = _shown if args.dry_run else add_agreement
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args),
         lambda desk: work(desk, args.term, args.symbol, args.evidence, args.file),
         readonly=args.dry_run,

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_looking_desk
+from code_intel.cli.map_context import run_without_writing
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.standings import Standing, standings
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; 1 when an agreement does not hold."""
-    answer = at_looking_desk(
+    answer = run_without_writing(
         project_of(args), lambda desk: thread(_checked, desk, strict=args.strict)
     )
     emit(args, answer.data, answer.text)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from code_intel.cli.map_confirm_all import confirm_everything
-from code_intel.cli.map_desk import at_current_desk, at_desk, known_at
+from code_intel.cli.map_context import find_standing, run_in_project, run_on_current_source
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
@@ -68,7 +68,7 @@ def _require_clear(args: argparse.Namespace) -> None:
 
 
 def _one(args: argparse.Namespace) -> Answer:
-    return at_desk(
+    return run_in_project(
         project_of(args),
         lambda desk: _confirm(desk, args.term, args.symbol, dry=args.dry_run),
         readonly=args.dry_run,
@@ -83,13 +83,13 @@ def _all(args: argparse.Namespace) -> Answer:
     def work(desk: Desk) -> Awaitable[Answer]:
         return confirm_everything(desk, problem, dry=args.dry_run)
 
-    return at_current_desk(settings, work, dry=args.dry_run)
+    return run_on_current_source(settings, work, dry=args.dry_run)
 
 
 async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
     """Confirm an agreement; its symbol must be defined."""
     entry, agreement = await thread(existing, desk.settings.agreements, (term, symbol))
-    known = await known_at(desk, term, symbol)
+    known = await find_standing(desk, term, symbol)
     if known and known.heir:
         raise NotFoundError(
             f"{symbol} was renamed to {known.heir.qualified}.",

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import refresh_whole_map
+from code_intel.cli.map_context import refresh_whole_map
 from code_intel.learned.confirming import Candidate, candidates, confirm_all
 from code_intel.learned.standings import standings
 from code_intel.tools.declaration import Answer

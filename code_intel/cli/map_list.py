@@ -6,7 +6,7 @@ Exits 1 when there is nothing to list.
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_context import run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.records import Validity
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List; 1 when there is nothing."""
-    answer = at_desk(project_of(args), lambda desk: _everything(desk, args), readonly=True)
+    answer = run_in_project(project_of(args), lambda desk: _everything(desk, args), readonly=True)
     emit(args, answer.data, answer.text)
     return 0 if answer.data["total"] else 1
 

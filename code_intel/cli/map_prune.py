@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_current_desk, refresh_whole_map
+from code_intel.cli.map_context import refresh_whole_map, run_on_current_source
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     def work(desk: Desk) -> Awaitable[Answer]:
         return _prune(desk, reasons, days, dry=args.dry_run)
 
-    answer = at_current_desk(settings, work, dry=args.dry_run)
+    answer = run_on_current_source(settings, work, dry=args.dry_run)
     emit(args, answer.data, answer.text)
     return 0
 

@@ -9,7 +9,7 @@ just now. A pair that is replaced or has no agreement any more goes to the trash
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.map_desk import at_desk, refresh_whole_map
+from code_intel.cli.map_context import refresh_whole_map, run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.rebuilding import Rebuilt, Source, rebuild
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rebuild."""
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args),
         lambda desk: _rebuild(desk, args.source, dry=args.dry_run),
         readonly=args.dry_run,

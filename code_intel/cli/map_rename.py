@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from code_intel.cli.map_desk import at_desk, known_at
+from code_intel.cli.map_context import find_standing, run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rename it."""
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args),
         lambda desk: _rename(desk, args),
         readonly=args.dry_run,
@@ -123,7 +123,7 @@ async def _target(desk: Desk, args: argparse.Namespace) -> Target:
         NotFoundError: There is no such agreement, or the index does not define the symbol.
         UsageError: None was named, and the index proves none.
     """
-    known = await known_at(desk, args.term, args.symbol)
+    known = await find_standing(desk, args.term, args.symbol)
     if known is None or known.entry.agreement is None:
         raise missing(args.term, args.symbol, load_all(desk.settings.agreements))
     heir, listed = known.heir, [file.path for file in known.entry.agreement.files]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_context import run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show it."""
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args), lambda desk: thread(_shown, desk, args.term, args.symbol), readonly=True
     )
     emit(args, answer.data, answer.text)

@@ -6,7 +6,7 @@ The figures are of what is still known: the newest outcomes, and what this machi
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
 
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_context import run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned import outcomes
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Count and show."""
-    answer = at_desk(project_of(args), _stats, readonly=True)
+    answer = run_in_project(project_of(args), _stats, readonly=True)
     emit(args, answer.data, answer.text)
     return 0
 

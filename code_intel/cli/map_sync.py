@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_desk, refresh_whole_map
+from code_intel.cli.map_context import refresh_whole_map, run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned import agreements
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Bring everything together; 0 also when something waits."""
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args), lambda desk: _sync(desk, dry=args.dry_run), readonly=args.dry_run
     )
     emit(args, answer.data, answer.text)

@@ -6,9 +6,9 @@ Nothing of the trash is removed by itself.
 import argparse
 
 from code_intel.cli.main import Command
-from code_intel.cli.words import add_words
+from code_intel.cli.subcommands import add_subcommands
 
-WORDS = (
+SUBCOMMANDS = (
     Command("list", "code_intel.cli.map_trash_list", "list what is in the trash"),
     Command("show", "code_intel.cli.map_trash_show", "show one in full"),
     Command("restore", "code_intel.cli.map_trash_restore", "put one back where it was"),
@@ -18,4 +18,4 @@ WORDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words and their options."""
-    add_words(parser, WORDS)
+    add_subcommands(parser, SUBCOMMANDS)

@@ -9,7 +9,7 @@ import argparse
 from functools import partial
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map_desk import at_desk
+from code_intel.cli.map_context import run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.restoring import Restored, restore
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Restore it."""
-    answer = at_desk(
+    answer = run_in_project(
         project_of(args),
         lambda desk: _restore(desk, args.name, dry=args.dry_run),
         readonly=args.dry_run,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
-from code_intel.cli.plans_kept import SHORT, meant
+from code_intel.cli.plan_files import SHORT, resolve_plan
 from code_intel.cli.plans_show import expectations
 from code_intel.cli.project import add_project, as_project_says, project_of
 from code_intel.cli.tool_call import call
@@ -201,7 +201,7 @@ def _given(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str
     if "db" in given:
         given["db"] = as_project_says(settings.root, given["db"])
     if "planId" in given:
-        given["planId"] = meant(root, given["planId"])
+        given["planId"] = resolve_plan(root, given["planId"])
     given["goal"] = " ".join(args.goal) or _goal_of(root, given.get("planId"))
     return given
 

@@ -8,7 +8,7 @@ import argparse
 from contextlib import suppress
 
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS, Doomed, forgotten, removed, told
+from code_intel.cli.plan_files import KINDS, Removal, removal_text, remove_files, unindex_pages
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import place
 
@@ -35,16 +35,16 @@ def run(args: argparse.Namespace) -> int:
         if kind in args.kind or "all" in args.kind:
             listing = catalog.listing(root)
             doomed += [
-                Doomed(kind, name, "cleared", row.bytes) for name, row in listing.rows.items()
+                Removal(kind, name, "cleared", row.bytes) for name, row in listing.rows.items()
             ]
             for name in listing.damaged:
                 size = 0
                 with suppress(OSError):
                     size = catalog.path(root, name).lstat().st_size
-                doomed.append(Doomed(kind, name, "damaged", size))
+                doomed.append(Removal(kind, name, "damaged", size))
     if not args.dry_run:
-        doomed = removed(root, doomed)
-        problem = forgotten(settings, doomed)
+        doomed = remove_files(root, doomed)
+        problem = unindex_pages(settings, doomed)
     data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
-    emit(args, data, told(doomed, dry=args.dry_run, problem=problem))
+    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
     return 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import SHORT
+from code_intel.cli.plan_files import SHORT
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import keeping, place
 from code_intel.planning.keeping import Entry

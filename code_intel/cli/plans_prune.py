@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import KINDS, Doomed, forgotten, removed, told
+from code_intel.cli.plan_files import KINDS, Removal, removal_text, remove_files, unindex_pages
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.planning import place, settings
@@ -40,17 +40,17 @@ def run(args: argparse.Namespace) -> int:
     root, problem = place.root_of(settings), ""
     doomed = _doomed(root, days)
     if not args.dry_run:
-        doomed = removed(root, doomed)
-        problem = forgotten(settings, doomed)
+        doomed = remove_files(root, doomed)
+        problem = unindex_pages(settings, doomed)
     data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
-    emit(args, data, told(doomed, dry=args.dry_run, problem=problem))
+    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
     return 0
 
 
-def _doomed(root: Path, days: int | None) -> list[Doomed]:
+def _doomed(root: Path, days: int | None) -> list[Removal]:
     """Return what is old, and, of what is left, what is too much; a plan that is being made is neither."""
     kept = settings.load(root)
-    found: list[Doomed] = []
+    found: list[Removal] = []
     for kind, catalog in KINDS.items():
         rows = catalog.listing(root).rows
         made = catalog.spared(rows)
@@ -58,11 +58,11 @@ def _doomed(root: Path, days: int | None) -> list[Doomed]:
             last = datetime.now(UTC) - timedelta(days=days)
             old = [name for name, row in rows.items() if _used(row) <= last and name not in made]
             found += [
-                Doomed(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
+                Removal(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
                 for name in old
             ]
         found += [
-            Doomed(kind, name, "beyond the limits", rows[name].bytes)
+            Removal(kind, name, "beyond the limits", rows[name].bytes)
             for name in beyond(rows, *kept.most(kind), made)
         ]
     return found

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from code_intel.cli.columns import wrapped
 from code_intel.cli.output import emit
-from code_intel.cli.plans_kept import meant
+from code_intel.cli.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import keeping, outcome, place
 from code_intel.planning.records import Expected, Iteration, Plan, Result
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tell it."""
     root = place.root_of(project_of(args))
-    plan = keeping.load(root, meant(root, args.id))
+    plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
     emit(args, data, "\n".join([*_story(plan, everything=args.all), f"Kept as {saved}"]))

@@ -6,9 +6,9 @@ The terminal sees sessions by their names, never by the handle that lets an agen
 import argparse
 
 from code_intel.cli.main import Command
-from code_intel.cli.words import add_words
+from code_intel.cli.subcommands import add_subcommands
 
-WORDS = (
+SUBCOMMANDS = (
     Command("list", "code_intel.cli.session_list", "list sessions, the last used first"),
     Command("show", "code_intel.cli.session_show", "tell what one has asked, found and done"),
 )
@@ -16,9 +16,9 @@ WORDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words and their options."""
-    add_words(parser, WORDS)
+    add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen word."""
-    return int(args.word_module.run(args))
+    return int(args.subcommand_module.run(args))

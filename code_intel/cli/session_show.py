@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from code_intel.cli.columns import wrapped
-from code_intel.cli.meant import Kind, the_one
+from code_intel.cli.id_prefix import IdKind, resolve_prefix
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
@@ -31,7 +31,7 @@ _INDENT, _COLUMNS, _ROWS = 22, 88, 2
 _MOST_DECISIONS = 500
 _NEWEST = 20  # journals among which the last used is looked for
 _PREFIX = "session_"
-SESSION = Kind(
+SESSION = IdKind(
     "session",
     "`code-intel session list --all` lists them.",
     "An agent begins one with start_session.",
@@ -95,7 +95,7 @@ def _meant(place: Place, text: str) -> str:
             if name.removeprefix(_PREFIX).startswith(text.removeprefix(_PREFIX))
         )
         found = [name for name in names if text.startswith(name)] or (list(begun) if text else [])
-    return the_one(found, text, SESSION, some=bool(names))
+    return resolve_prefix(found, text, SESSION, some=bool(names))
 
 
 def _decided(settings: Settings, name: str) -> list[Line]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from code_intel.cli.commands import OF_THE_SERVER, WORDS
+from code_intel.cli.commands import OF_THE_SERVER, SUBCOMMANDS
 from code_intel.cli.main import main
 from code_intel.cli.serve import add_http, add_writes
 from code_intel.registry.learning import Experience
@@ -376,7 +376,13 @@ def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
     add_http(parser)
     add_writes(parser)
     assert set(OF_THE_SERVER) == vars(parser.parse_args([])).keys()
-    assert [word.name for word in WORDS] == ["search", "describe", "execute", "reload", "list"]
+    assert [word.name for word in SUBCOMMANDS] == [
+        "search",
+        "describe",
+        "execute",
+        "reload",
+        "list",
+    ]
 
 
 def test_the_home_s_registry_serves_where_the_project_has_none(run: Run, project: Path) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from code_intel.cli.main import Command
 
 
-def add_words(
+def add_subcommands(
     parser: argparse.ArgumentParser, words: Sequence[Command], *, required: bool = True
 ) -> None:
-    """Declare the words and their options; the chosen word's module is `args.word_module`, None without a word."""
+    """Declare the words and their options; the chosen word's module is `args.subcommand_module`, None without a word."""
     names = "|".join(word.name for word in words)
-    parser.set_defaults(word_module=None)
+    parser.set_defaults(subcommand_module=None)
     choices = parser.add_subparsers(dest="word", required=required, metavar=names)
     for word in words:
         module = importlib.import_module(word.module)
@@ -23,4 +23,4 @@ def add_words(
             "--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
         )
         module.configure(each)
-        each.set_defaults(word_module=module)
+        each.set_defaults(subcommand_module=module)

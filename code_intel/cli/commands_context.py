@@ -38,7 +38,7 @@ def add_name(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("c3", help="its target, such as unstaged-changes")
 
 
-def ask(
+def call_command_tool(
     settings: Settings, tool: "Callable[..., Awaitable[Answer]]", given: Mapping[str, Any]
 ) -> "Answer":
     """Call a tool of the command server as a client would.
@@ -50,10 +50,12 @@ def ask(
     from code_intel.tools.declaration import Tool
 
     arguments, _ = Tool(tool, "").arguments(given)
-    return at_desk(settings, lambda desk: tool(desk, **arguments))
+    return run_with_commands(settings, lambda desk: tool(desk, **arguments))
 
 
-def at_desk(settings: Settings, work: "Callable[[CommandDesk], Awaitable[Answer]]") -> "Answer":
+def run_with_commands(
+    settings: Settings, work: "Callable[[CommandDesk], Awaitable[Answer]]"
+) -> "Answer":
     """Do a piece of work and close what it opened; work that takes long says so on stderr."""
     from code_intel.tools.command_desk import open_commands
 

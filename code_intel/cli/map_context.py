@@ -22,7 +22,7 @@ from code_intel.tools.shelf import open_project
 Work = Callable[[Desk], Awaitable[Answer]]
 
 
-def at_desk(
+def run_in_project(
     settings: Settings, work: Work, *, readonly: bool = False, current: bool = False
 ) -> Answer:
     """Do a piece of work and close what it opened; work that takes long says so on stderr.
@@ -38,25 +38,27 @@ def at_desk(
         return asyncio.run(_done(settings, work, readonly=readonly, current=current))
 
 
-def at_looking_desk(settings: Settings, work: Work) -> Answer:
+def run_without_writing(settings: Settings, work: Work) -> Answer:
     """Do work that writes nothing but the source's index, brought up to date, and not even that elsewhere.
 
     Where the disk cannot be written the index is made anew beside the machine's temporary files.
     """
     try:
-        return at_desk(settings, work, current=True)
+        return run_in_project(settings, work, current=True)
     except StorageError:
         with TemporaryDirectory(prefix="code-intel-") as folder:
             elsewhere = replace(settings.forest, db_path=Path(folder) / "forest.db")
-            return at_desk(replace(settings, forest=elsewhere), work, current=True)
+            return run_in_project(replace(settings, forest=elsewhere), work, current=True)
 
 
-def at_current_desk(settings: Settings, work: Work, *, dry: bool) -> Answer:
+def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answer:
     """Do work that goes by the code as it is now; a dry run looks alone."""
-    return at_looking_desk(settings, work) if dry else at_desk(settings, work, current=True)
+    return (
+        run_without_writing(settings, work) if dry else run_in_project(settings, work, current=True)
+    )
 
 
-async def known_at(desk: Desk, term: str, symbol: str) -> Standing | None:
+async def find_standing(desk: Desk, term: str, symbol: str) -> Standing | None:
     """Return what an agreement is worth, without writing anything; None where there is none."""
     key = make_key(term, symbol)
     found = await thread(partial(standings, desk.settings, desk.forest, repair=False))

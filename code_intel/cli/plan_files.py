@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel.cli.meant import Kind, the_one
+from code_intel.cli.id_prefix import IdKind, resolve_prefix
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index.facade import Index
@@ -19,10 +19,10 @@ from code_intel.planning.queries import QUERIES
 KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
 SHORT = 8
 """Digits of an id that a list shows; more where several begin alike is the reader's business."""
-PLAN = Kind("plan", "`code-intel plans list` lists them.", "`code-intel plan GOAL` makes one.")
+PLAN = IdKind("plan", "`code-intel plans list` lists them.", "`code-intel plan GOAL` makes one.")
 
 
-class Doomed(NamedTuple):
+class Removal(NamedTuple):
     """A file that goes, of which kind, why, and its size."""
 
     kind: str
@@ -36,7 +36,7 @@ class Doomed(NamedTuple):
         return self._asdict()
 
 
-def removed(root: Path, doomed: Iterable[Doomed]) -> list[Doomed]:
+def remove_files(root: Path, doomed: Iterable[Removal]) -> list[Removal]:
     """Remove files; return those that were still there.
 
     Raises:
@@ -52,7 +52,7 @@ def removed(root: Path, doomed: Iterable[Doomed]) -> list[Doomed]:
     return [each for each in wanted if (each.kind, each.name) in gone]
 
 
-def forgotten(settings: Settings, gone: Iterable[Doomed]) -> str:
+def unindex_pages(settings: Settings, gone: Iterable[Removal]) -> str:
     """Let no search find the pages that are gone; return why one still may, as a sentence, else nothing."""
     root, index = place.root_of(settings), settings.forest
     pages = [PAGES.path(root, each.name) for each in gone if each.kind == PAGES.kind]
@@ -68,7 +68,7 @@ def forgotten(settings: Settings, gone: Iterable[Doomed]) -> str:
     return ""
 
 
-def told(doomed: Sequence[Doomed], *, dry: bool, problem: str = "") -> str:
+def removal_text(doomed: Sequence[Removal], *, dry: bool, problem: str = "") -> str:
     """Return what goes as text: a line a file, the sum, and what went wrong."""
     lines = [f"{each.kind}/{each.name}: {each.reason}" for each in doomed]
     size = sum(each.bytes for each in doomed) / 1024
@@ -78,8 +78,8 @@ def told(doomed: Sequence[Doomed], *, dry: bool, problem: str = "") -> str:
     return "\n".join(lines)
 
 
-def meant(root: Path, text: str) -> str:
-    """Return the id of the one plan that is meant by an id, the beginning of one, or `last`.
+def resolve_plan(root: Path, text: str) -> str:
+    """Return the id of the one plan that is resolve_plan by an id, the beginning of one, or `last`.
 
     Raises:
         NotFoundError: There is none.
@@ -92,4 +92,4 @@ def meant(root: Path, text: str) -> str:
     else:
         ids = [entry.id for entry in kept] + [name.removesuffix(".json") for name in damage(root)]
         found = [one for one in ids if wanted and one.startswith(wanted)]
-    return the_one(found, text, PLAN, some=bool(kept))
+    return resolve_prefix(found, text, PLAN, some=bool(kept))

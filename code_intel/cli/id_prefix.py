@@ -10,7 +10,7 @@ _SHOWN = 32
 """Characters of what is no name: no more than a session's has, never a secret."""
 
 
-class Kind(NamedTuple):
+class IdKind(NamedTuple):
     """What is looked for: its noun, and what to do where there is none of that name, or none at all."""
 
     noun: str
@@ -18,7 +18,7 @@ class Kind(NamedTuple):
     begins: str
 
 
-def the_one(found: Sequence[str], text: str, kind: Kind, *, some: bool) -> str:
+def resolve_prefix(found: Sequence[str], text: str, kind: IdKind, *, some: bool) -> str:
     """Return the only one that was found for `text`; `some` says whether there are any at all.
 
     Raises:
