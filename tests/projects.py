@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from contract.manifest import faults_of_answer, faults_of_error
+from sampling import sampled
 
 SHOP = Path(__file__).resolve().parent / "repos" / "shop"
 BIN = Path(sys.executable).parent
 ERAS = ("legacy", "2026-07-28")
+both_eras = pytest.mark.parametrize("era", sampled(ERAS, ERAS[0]))
+"""Mark a test to run in both protocol eras; in the second one with `--all` only."""
 
 
 def processes(field: int, value: int) -> set[int]:

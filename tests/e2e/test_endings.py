@@ -10,6 +10,7 @@ import pytest
 
 from piped import GATEWAY, Pipe, doctor, ended, grow, started
 from projects import BIN, Project, processes
+from sampling import sampled
 
 
 def rest(pipe: Pipe) -> None:
@@ -32,7 +33,7 @@ def write(pipe: Pipe) -> None:
 State = Callable[[Pipe], None]
 
 
-@pytest.mark.parametrize("state", [rest, write])
+@pytest.mark.parametrize("state", sampled([rest, write], write))
 def test_a_server_ends_with_its_parent_though_somebody_else_holds_its_stdin(
     words: Project, state: State
 ) -> None:
@@ -57,7 +58,10 @@ def test_a_server_ends_with_its_parent_though_somebody_else_holds_its_stdin(
     check_sound(words, state)
 
 
-@pytest.mark.parametrize(("state", "stop"), [(index, signal.SIGTERM), (write, signal.SIGHUP)])
+@pytest.mark.parametrize(
+    ("state", "stop"),
+    [(index, signal.SIGTERM), pytest.param(write, signal.SIGHUP, marks=pytest.mark.long)],
+)
 def test_a_signal_in_the_middle_of_work_leaves_nothing_half_done(
     words: Project, state: State, stop: signal.Signals
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from piped import GATEWAY, started
 from projects import BIN, Project
+from sampling import sampled
 
 TERM = "ログイン処理"
 ENVIRONMENTS: dict[str, dict[str, str]] = {
@@ -45,9 +46,9 @@ def bare(project: Project, **env: str) -> Project:
     return Project(project.root, {**fewest, **env})
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS.values(), ids=ENVIRONMENTS.keys())
-def test_a_gateway_works_in_any_environment(words: Project, env: dict[str, str]) -> None:
-    with started(bare(words, **env), GATEWAY) as pipe:
+@pytest.mark.parametrize("name", sampled(ENVIRONMENTS, step=2))
+def test_a_gateway_works_in_any_environment(words: Project, name: str) -> None:
+    with started(bare(words, **ENVIRONMENTS[name]), GATEWAY) as pipe:
         pipe.greet()
         session = pipe.call("start_session", intent="MODIFY", query=f"{TERM}を直す")
         framed = pipe.call("set_query_frame", target_feature={"value": TERM, "quote": TERM})

@@ -10,6 +10,7 @@ import pytest
 
 from piped import GATEWAY, Pipe, doctor, ended, group, started
 from projects import Project
+from sampling import sampled
 
 AT_ONCE = 30.0
 """Seconds until the work of a cancelled call has ended; it would have taken a minute."""
@@ -66,7 +67,7 @@ def test_a_cancelled_call_ends_at_once_with_its_children_and_writes_nothing(
         assert pipe.call("search_text", pattern="login")["matches"]
 
 
-@pytest.mark.parametrize("how", ["stdin", "stdout", signal.SIGTERM])
+@pytest.mark.parametrize("how", sampled(["stdin", "stdout", signal.SIGTERM], "stdout"))
 def test_whoever_goes_in_the_middle_of_a_call_leaves_nothing_behind(
     words: Project, slow_git: dict[str, str], how: str | signal.Signals
 ) -> None:

@@ -110,7 +110,10 @@ def terminal(project: Project) -> Iterator[Callable[[str], list[tuple[str, float
 
 @pytest.mark.parametrize(
     ("work", "sync", "reason"),
-    [("embedding", "done", ""), ("writing", "deferred", "is being written by another process")],
+    [
+        pytest.param("embedding", "done", "", marks=pytest.mark.long),
+        ("writing", "deferred", "is being written by another process"),
+    ],
 )
 async def test_what_a_session_learned_is_found_at_once_while_another_process_indexes(
     shop: Project, work: str, sync: str, reason: str

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from code_intel.cli.init import apply, setup
-from projects import BIN, ERAS, Project
+from projects import BIN, ERAS, Project, both_eras
 from upstreams import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
@@ -123,7 +123,7 @@ async def test_the_advanced_example_of_seed_003_finds_how_this_project_is_tested
     assert any(name.startswith("tests/") for name in found[:3])
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_cancelled_plan_is_kept_and_the_server_goes_on(own: Project, era: str) -> None:
     told: list[float] = []
 

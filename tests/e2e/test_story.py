@@ -2,7 +2,7 @@
 
 import pytest
 
-from projects import ERAS, Caller, Project
+from projects import Caller, Project, both_eras
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
@@ -110,7 +110,7 @@ async def explore_and_learn(call: Caller, project: Project) -> dict[str, object]
     )
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_what_one_session_learns_the_next_process_finds_at_once(
     project: Project, era: str
 ) -> None:
@@ -148,7 +148,7 @@ async def test_what_one_session_learns_the_next_process_finds_at_once(
         assert status["current_phase"] == "EXPLORATION"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_the_stand_alone_servers_answer_with_the_names_of_devrag(
     project: Project, era: str
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from projects import BIN, processes
+from sampling import sampled
 from served import make_shop
 from upstreams import command, marked, point, until
 
@@ -92,7 +93,7 @@ def alive(process: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", sampled(ENDS, "SIGKILL"))
 async def test_nothing_of_an_upstream_outlives_the_gateway(shop: Path, end: str) -> None:
     mark = f"E2E-{os.getpid()}-{end.replace(' ', '-')}"
     both = {"env": {"TEST_MARK": mark}, "call_seconds": 60}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.answers import tokens
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, git, index_server
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +114,7 @@ def write_bytes_name(folder: Path, name: bytes, text: str) -> None:
     Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_file_of_any_name_spoils_no_answer(shop: Path, era: str) -> None:
     text = "---\nnl_term: login\nsymbol: AuthService\n---\n\n## Evidence\n\n- it logs in\n"
     write_bytes_name(shop / AGREEMENTS, b"caf\xe9.md", text)

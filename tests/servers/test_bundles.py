@@ -10,13 +10,13 @@ from code_intel.index.facade import Index
 from code_intel.index.role import Role
 from code_intel.tools.answers import NONE_YET, tokens
 from code_intel.tools.deps_closure import UNREAD
-from projects import ERAS
+from projects import both_eras
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_bundle_has_the_code_to_read_first(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         answer = await call("context_bundle", goal="what does delivery of an order cost")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from projects import ERAS
+from projects import both_eras
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -169,7 +169,7 @@ async def test_what_is_no_file_is_neither_read_nor_waited_for(shop: Path) -> Non
             await call("search_text", pattern="class")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_name_is_answered_as_it_is_and_shown_escaped(shop: Path, era: str) -> None:
     names = ["a\nb.py", "tab\tx.py", 'q"u.py', "-dash.py", "絵文字🦀.py", "bi\u202edi.py"]
     folder = shop / "odd"

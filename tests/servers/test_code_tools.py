@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from projects import ERAS
+from projects import both_eras
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ class Kind:
     "tool.get_symbols", "field.get_symbols.path", "field.get_symbols.kind", "field.get_symbols.language",
     "answer.get_symbols.path", "answer.get_symbols.symbols", "answer.get_symbols.total",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_the_symbols_of_a_file_and_of_a_folder(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         file = await call("get_symbols", path=SERVICE)
@@ -104,7 +104,7 @@ async def test_every_symbol_is_on_exactly_one_page(shop: Path) -> None:
     "answer.analyze_structure.other", "answer.analyze_structure.summary", "answer.analyze_structure.language",
     "answer.analyze_structure.file_path",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
     async with gateway(shop, era) as call:
@@ -191,7 +191,7 @@ async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
     "answer.get_function_at_line.type", "answer.get_function_at_line.start_line",
     "answer.get_function_at_line.end_line", "answer.get_function_at_line.parameters",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
     async with gateway(shop, era) as call:
@@ -218,7 +218,7 @@ async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> Non
     "field.search_files.file_type", "answer.search_files.pattern", "answer.search_files.path",
     "answer.search_files.files", "answer.search_files.total_files",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_files_are_found_by_their_names_in_order(shop: Path, era: str) -> None:
     (shop / ".gitignore").write_text("*.log\nbuild/\n", encoding="utf-8")
     (shop / "x.log").write_text("x", encoding="utf-8")

@@ -17,7 +17,7 @@ from code_intel.tools.command_desk import CommandDesk
 from code_intel.tools.desk import Desk, sessions_of
 from code_intel.tools.table import COMMANDS, CORE
 from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
-from projects import ERAS, Caller
+from projects import ERAS, Caller, both_eras
 from servers.command_projects import (
     DECIDE,
     GROUP,
@@ -123,7 +123,7 @@ async def test_a_question_is_ready_from_its_start_and_writes_nothing_by_a_comman
 
 
 @pytest.mark.covers("error.no_active_session")
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_without_a_session_commands_are_found_but_not_executed(stock: Path, era: str) -> None:
     async with command_gateway(stock, era) as call:
         error = await call.refused("command_execute", **GROUP)

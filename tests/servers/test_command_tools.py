@@ -15,7 +15,7 @@ from code_intel.registry.records import Command, Key
 from code_intel.servers.commands import INSTRUCTIONS, build_commands_server
 from code_intel.tools.command_desk import LIKELY, MOST_CONNECTIONS, MOST_SEARCHES, Answered
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
-from projects import ERAS, Caller
+from projects import ERAS, Caller, both_eras
 from registry_files import configured, document, written
 from servers.command_projects import (
     DECIDE,
@@ -53,7 +53,7 @@ def stock(tmp_path: Path) -> Path:
     "answer.command_search: agent count results degraded",
     "row.command_hit: c1 c2 c3 description score bm25_score",
 )
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_search_answers_the_bare_list_of_commands_and_tells_the_rest_beside(
     stock: Path, era: str
 ) -> None:
@@ -176,7 +176,7 @@ async def test_of_several_commands_of_one_name_all_are_described_and_the_first_i
     "field.command_execute: c1 c2 c3 agent options",
     "answer.command_execute: agent c1 c2 c3 runner prompt truncated",
 )
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_executing_answers_with_the_prompt_and_who_made_it(stock: Path, era: str) -> None:
     given = {"stdin": "all of them"}
     async with command_server(stock, era) as call:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS
-from projects import ERAS, Caller, Project
+from projects import ERAS, Caller, Project, both_eras
+from sampling import sampled
 from servers.command_projects import (
     GROUP,
     PROMPT,
@@ -36,7 +37,7 @@ def environment(home: Path) -> dict[str, str]:
     return env | {"CODE_INTEL_EMBEDDING": "off", "CODE_INTEL_COMMAND_RUNNER": "prompts"}
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_process_finds_describes_executes_and_reloads_over_stdio(
     stock: Path, empty_home: Path, era: str
 ) -> None:
@@ -139,7 +140,11 @@ def test_every_tool_that_may_start_a_program_is_kept_from_who_comes_over_http() 
 
 
 @pytest.mark.covers("rule.commands.http")
-@pytest.mark.parametrize("program", [SERVER, ("code-intel", "serve")], ids=["commands", "gateway"])
+@pytest.mark.parametrize(
+    "program",
+    sampled([SERVER, ("code-intel", "serve")], SERVER),
+    ids=["commands", "gateway"],
+)
 async def test_over_http_commands_are_found_and_executed_for_nobody(
     stock: Path, program: tuple[str, ...]
 ) -> None:

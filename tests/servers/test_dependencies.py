@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.answers import CAP, tokens
-from projects import ERAS
+from projects import both_eras
 from served import gateway, git
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ def paths(answer: dict[str, Any]) -> list[str]:
     return [node["path"] for node in answer["nodes"]]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_what_a_file_rests_on_and_what_rests_on_it(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         found = await call("deps_closure", path=SERVICE)

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from projects import ERAS
+from projects import both_eras
 from served import AGREEMENTS, gateway, index_server, unbegun
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def names(call: Any) -> list[str]:
     return [row["filename"] for row in (await call("list_documents"))["documents"]]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 @pytest.mark.parametrize("corpus", ["map", "forest"])
 async def test_both_servers_offer_the_tools_of_devrag(shop: Path, corpus: str, era: str) -> None:
     async with index_server(shop, corpus, era) as call:

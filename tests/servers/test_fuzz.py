@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
-from projects import Caller
+from projects import Caller, both_eras
+from sampling import sampled
 from served import gateway, index_server
 from servers.command_projects import command_server, stocked
 
@@ -82,11 +83,11 @@ async def check(call: Caller, tool: Tool, arguments: dict[str, Any]) -> None:
         assert "pydantic" not in text
 
 
-def fuzz(tools: tuple[Tool, ...], connect: Any, examples: int) -> None:
+def fuzz(tools: tuple[Tool, ...], connect: Any) -> None:
     """Send examples of every tool over one connection, all in one event loop."""
 
     @settings(
-        max_examples=examples,
+        max_examples=settings.default.max_examples // 4,  # type: ignore[union-attr]  # there is one
         deadline=None,
         suppress_health_check=list(HealthCheck),
         derandomize=True,
@@ -106,17 +107,17 @@ def fuzz(tools: tuple[Tool, ...], connect: Any, examples: int) -> None:
     run()
 
 
-@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+@both_eras
 def test_no_arguments_make_a_tool_of_the_gateway_fail(shop: Path, era: str) -> None:
     (shop / "loop").symlink_to("loop")
-    fuzz(GATEWAY_TOOLS, lambda: gateway(shop, era), 25)
+    fuzz(GATEWAY_TOOLS, lambda: gateway(shop, era))
 
 
-@pytest.mark.parametrize("corpus", ["map", "forest"])
+@pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))
 def test_no_arguments_make_a_tool_of_an_index_server_fail(shop: Path, corpus: str) -> None:
-    fuzz(INDEX_TOOLS, lambda: index_server(shop, corpus), 25)
+    fuzz(INDEX_TOOLS, lambda: index_server(shop, corpus))
 
 
 def test_no_arguments_make_a_tool_of_the_command_server_fail(tmp_path: Path) -> None:
     stock = stocked(tmp_path / "stock")
-    fuzz(COMMAND_TOOLS, lambda: command_server(stock), 25)
+    fuzz(COMMAND_TOOLS, lambda: command_server(stock))

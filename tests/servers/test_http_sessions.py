@@ -18,7 +18,8 @@ from code_intel.servers.http_address import listen
 from code_intel.session.handles import parse
 from code_intel.tools.desk import MAX_CONNECTIONS, Desk
 from code_intel.tools.shelf import open_project
-from projects import ERAS, Caller
+from projects import ERAS, Caller, both_eras
+from sampling import sampled
 from served import settings_of
 from servers.http_processes import (
     ACCEPT,
@@ -53,7 +54,7 @@ async def begin(call: Caller, query: str = QUERY) -> str:
     return str((await call("start_session", intent="MODIFY", query=query))["session_id"])
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_a_session_goes_on_after_the_server_was_started_again(shop: Path, era: str) -> None:
     with serving(shop) as served:
         async with client(served.port, era) as call:
@@ -196,7 +197,7 @@ async def test_only_so_many_connections_are_remembered(shop: Path) -> None:
     assert replace(desk, connection=None).last is None
 
 
-@pytest.mark.parametrize("corpus", ["map", "forest"])
+@pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))
 async def test_the_index_servers_answer_over_http_in_both_eras(
     indexed_shop: Path, corpus: str
 ) -> None:
@@ -212,7 +213,10 @@ async def test_the_index_servers_answer_over_http_in_both_eras(
         assert set(health["index"]) <= {corpus}
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 0), pytest.param(signal.SIGINT, 130, marks=pytest.mark.long)],
+)
 async def test_a_server_told_to_stop_is_gone_at_once_with_all_it_had_open(
     indexed_shop: Path, number: signal.Signals, code: int
 ) -> None:

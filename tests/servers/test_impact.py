@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from projects import ERAS
+from projects import both_eras
 from served import gateway, git
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ def files(answer: dict[str, Any], section: str) -> list[str]:
     "answer.analyze_impact.should_verify", "answer.analyze_impact.tests", "answer.analyze_impact.symbols",
     "answer.analyze_impact.target_files", "answer.analyze_impact.summary",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) -> None:
     (shop / "src" / "far.py").write_text("from auth.service import AuthService\n", encoding="utf-8")
     (shop / "src" / "lazy.py").write_text(

@@ -10,6 +10,7 @@ from code_intel.tools.answers import tokens
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from projects import Caller
+from sampling import sampled
 from served import gateway, index_server
 from servers.command_projects import command_server, stocked
 
@@ -62,13 +63,13 @@ def told_briefly(tool: Tool, refused: list[tuple[str, str, str]]) -> None:
         assert len(error.get("field", "")) <= 200, where
 
 
-@pytest.mark.parametrize("tool", GATEWAY_TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", sampled(GATEWAY_TOOLS, step=6), ids=lambda tool: tool.name)
 async def test_a_tool_of_the_gateway_refuses_much_with_little(shop: Path, tool: Tool) -> None:
     async with gateway(shop) as call:
         told_briefly(tool, await refusals(call, tool))
 
 
-@pytest.mark.parametrize("corpus", ["map", "forest"])
+@pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))
 async def test_the_tools_of_an_index_server_refuse_much_with_little(
     shop: Path, corpus: str
 ) -> None:

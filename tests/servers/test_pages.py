@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.answers import tokens
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +57,7 @@ PAGED: dict[str, tuple[dict[str, Any], str, str]] = {
     "answer.deps_closure: total truncated next_cursor",
     "answer.files_search: total truncated next_cursor",
 )
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_pages_have_every_row_once(many: Path, era: str) -> None:
     async with gateway(many, era) as call:
         await call("get_symbols", path="src/many")

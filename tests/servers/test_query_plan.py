@@ -14,7 +14,7 @@ from code_intel.config import load_settings
 from code_intel.planning import keeping, place
 from code_intel.tools.shelf import open_project
 from planted import planted
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import at_rest, gateway, index_server, settings_of, settled
 
 pytestmark = pytest.mark.anyio
@@ -140,7 +140,7 @@ async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
 
 
 @pytest.mark.covers("tool.gistdex_query_plan")
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_it_answers_to_its_short_name_and_is_listed_once_where_plans_are(
     shop: Path, era: str
 ) -> None:

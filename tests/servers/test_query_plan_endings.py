@@ -22,7 +22,7 @@ from code_intel.tools.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.plan_inputs import ExpectedResults
 from code_intel.tools.shelf import open_project
 from hurry import late
-from projects import ERAS
+from projects import both_eras
 from served import gateway, settings_of
 from upstreams import command, point, until
 
@@ -212,7 +212,7 @@ async def test_calls_that_go_on_with_one_plan_take_turns(shop: Path) -> None:
     assert set(entry.queries) == {GOAL, "csv writer", "password hash", "shipping zones"}
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search(
     shop: Path, tmp_path: Path, era: str
 ) -> None:
@@ -245,7 +245,7 @@ async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search
     assert [entry.iterations for entry in kept(shop)] in ([], [0])
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_progress_counts_the_queries(shop: Path, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 

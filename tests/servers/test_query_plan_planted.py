@@ -12,6 +12,7 @@ from mcp_types import TextContent
 from code_intel.planning import place
 from contract.journeys import framed
 from projects import Caller
+from sampling import sampled
 from served import at_rest, gateway, settled
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +60,7 @@ async def planned(call: Caller, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", [place.QUERIES, place.PLANS])
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", sampled(PLANTED, step=3))
 async def test_a_kept_answer_that_the_index_does_not_have_is_asked_for_again(
     shop: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

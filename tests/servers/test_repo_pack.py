@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from code_intel.tools.answers import tokens
 from code_intel.tools.pack_formats import WRITERS, Piece
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import gateway, git
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def lines_of(text: str) -> list[str]:
     "tool.repo_pack", "field.repo_pack.path", "field.repo_pack.format", "answer.repo_pack.content",
     "answer.repo_pack.path", "answer.repo_pack.format", "answer.repo_pack.size_bytes",
 )  # fmt: skip
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_xml_pages_rejoin_to_the_files(shop: Path, era: str) -> None:
     long = "".join(f"line {n} of a long file\n" for n in range(3000))
     (shop / "src" / "long.txt").write_text(long, encoding="utf-8")

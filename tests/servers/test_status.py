@@ -9,7 +9,7 @@ import pytest
 from code_intel.session import handles, journal, steps
 from code_intel.session.heads import place_of
 from code_intel.tools.answers import BUDGET, tokens
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, settings_of
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> N
 
 
 @pytest.mark.covers("answer.get_session_status.recovery_options")
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         for intent in ("MODIFY", "QUESTION", "INVESTIGATE"):

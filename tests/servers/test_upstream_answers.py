@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from projects import ERAS
+from projects import both_eras
 from served import gateway
 from upstreams import command, point, until
 
@@ -19,7 +19,7 @@ DOWN = command("crash_start") | {"call_seconds": 5}
 SERVICE = "src/auth/service.py"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_the_forest_answers_for_a_map_that_is_down_and_nothing_opens(
     shop: Path, era: str
 ) -> None:
@@ -121,7 +121,7 @@ async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) ->
         assert "valid" in answer["guards"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@both_eras
 async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_through(
     shop: Path, era: str
 ) -> None:
