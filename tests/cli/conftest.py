@@ -12,17 +12,11 @@ import pytest
 from code_intel.cli.devrag import main
 from code_intel.cli.main import main as code_intel
 from projects import BIN, Project
-from served import make_shop
 
 GUIDE = "# Guide\n\nHow the ferry sails to the harbour.\n"
 NOTES = "# Notes\n\nTimes of the ferry, and its fares.\n"
 Devrag = Callable[..., dict[str, Any]]
 Init = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="session")
-def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
 
 
 @pytest.fixture

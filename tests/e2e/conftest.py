@@ -1,4 +1,4 @@
-"""The shop, set up or not: what every end-to-end test starts from."""
+"""Make the shop, set up or not, for the end-to-end tests."""
 
 import os
 import shutil
@@ -16,14 +16,18 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One vector cache for all tests: the shop's cards are embedded once."""
+    """Share one vector cache, so that the cards of the shop are embedded once."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
 def bare_project(tmp_path: Path, cache: Path) -> Project:
-    """The shop in git, not set up."""
-    root = tmp_path / "shop"
+    """Return the shop in git, not set up."""
+    return new_project(tmp_path / "shop", cache)
+
+
+def new_project(root: Path, cache: Path) -> Project:
+    """Copy the shop into `root` and put it into git."""
     shutil.copytree(SHOP, root)
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache), "PATH": f"{BIN}:{os.environ['PATH']}"}
     for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
@@ -35,17 +39,25 @@ def bare_project(tmp_path: Path, cache: Path) -> Project:
     return project
 
 
+@pytest.fixture(scope="session")
+def synced(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Project:
+    """Set the shop up and index its words and vectors, once for all tests."""
+    project = new_project(tmp_path_factory.mktemp("synced") / "shop", cache)
+    project.run("code-intel", "init")
+    project.run("code-intel", "sync")
+    return project
+
+
 @pytest.fixture
-def project(bare_project: Project) -> Project:
-    """The shop, set up and fully indexed, words and vectors."""
-    bare_project.run("code-intel", "init")
-    bare_project.run("code-intel", "sync")
-    return bare_project
+def project(synced: Project, tmp_path: Path) -> Project:
+    """Return a copy of the shop, set up and fully indexed."""
+    root = Path(shutil.copytree(synced.root, tmp_path / "shop", symlinks=True))
+    return Project(root, synced.env)
 
 
 @pytest.fixture
 def words(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
-    """The shop, set up, words indexed and no more: these tests are not about meaning."""
+    """Return a copy of the shop, set up, with its words indexed."""
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache), "CODE_INTEL_EMBEDDING": "off"}
     return Project(root, env)

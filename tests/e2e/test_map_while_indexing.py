@@ -14,18 +14,13 @@ import pytest
 
 from code_intel.index.role import Role
 from projects import BIN, Project
-from served import make_shop, settings_of
+from served import settings_of
 from servers.lessons import LOGIN, LOGIN_FILE, learn
 
 BUSY = Path(__file__).with_name("busy_indexer.py")
 TESTS = BUSY.parents[1]
 TERM = "ログイン機能"
 OTHER = "サインインの窓口"
-
-
-@pytest.fixture(scope="session")
-def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
 
 
 @pytest.fixture
