@@ -10,6 +10,11 @@ Lines are 1-based and inclusive, positions 0-based, texts verbatim, times ISO 86
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+READY_SCORE = 0.8
+"""Calibrated score from which a map answer may lead to READY. The score is fitted to this number."""
+VERIFICATION_SCORE = 0.7
+"""Calibrated score from which a map answer may lead to VERIFICATION; below it the map has missed."""
+
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""
 

@@ -1,6 +1,7 @@
-"""What sessions have done: list them, read the story of one.
+"""List sessions, and show what one of them has done.
 
-The terminal sees sessions by their names, never by the handle that lets an agent use one. Nothing is written.
+The terminal knows sessions by their names, not by the handles that let an agent use them. Nothing
+is written.
 """
 
 import argparse
@@ -10,7 +11,7 @@ from code_intel.cli.subcommands import add_subcommands
 
 SUBCOMMANDS = (
     Command("list", "code_intel.cli.session_list", "list sessions, the last used first"),
-    Command("show", "code_intel.cli.session_show", "tell what one has asked, found and done"),
+    Command("show", "code_intel.cli.session_show", "show what one has asked, found and done"),
 )
 
 

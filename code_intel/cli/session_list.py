@@ -1,6 +1,6 @@
-"""List sessions, the last used first: what for, in which phase, how it ended, or else whether it is still open.
+"""List sessions, the last used first, with intent, phase, outcome or state, and query.
 
-Exits 1 when there is none.
+Exits 1 if there are none.
 """
 
 import argparse
@@ -15,36 +15,36 @@ from code_intel.session.listing import Listed, list_sessions
 from code_intel.session.story import plain
 from code_intel.tools.desk import sessions_of
 
-SHOWN = 20
+MAX_SHOWN = 20
 _QUERY_COLUMNS = 60
 _BROKEN = (
-    "What is wrong with a broken one: code-intel session show. Where all are, terminal and servers may have "
-    "been told different state folders (CODE_INTEL_STATE_DIR)."
+    "`code-intel session show` says why a session is broken. If all are, terminal and servers may "
+    "use different state folders (CODE_INTEL_STATE_DIR)."
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--all", action="store_true", help=f"all of them, not only the last {SHOWN}"
+        "--all", action="store_true", help=f"list all, not only the last {MAX_SHOWN}"
     )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List; 1 when there is nothing."""
+    """List the sessions; return 1 if there are none."""
     settings = project_of(args)
     place = sessions_of(settings)
-    most = MAX_JOURNALS if args.all else SHOWN + 1
+    most = MAX_JOURNALS if args.all else MAX_SHOWN + 1
     found = list_sessions(place, expire_hours=settings.session_hours, most=most)
-    shown = found if args.all else found[:SHOWN]
+    shown = found if args.all else found[:MAX_SHOWN]
     lines = [_line(one) for one in shown] or [
-        "No sessions yet; an agent begins one with start_session."
+        "There are no sessions yet. An agent starts one with start_session."
     ]
     if any(one.state == "broken" for one in shown):
         lines.append(_BROKEN)
     if len(found) > len(shown):
-        lines.append("There are more: --all lists them.")
+        lines.append("There are more; --all lists them.")
     data = {"sessions": [_data(one) for one in shown], "truncated": len(found) > len(shown)}
     emit(args, data, "\n".join(lines))
     return 0 if shown else 1
@@ -64,6 +64,6 @@ def _ended(one: Listed) -> str:
 
 def _line(one: Listed) -> str:
     used = datetime.fromisoformat(one.used_at).astimezone()
-    said = plain(one.query) if one.intent else "its journal is not what was acknowledged"
+    said = plain(one.query) if one.intent else "its journal does not match its head"
     stands = f"{one.intent or '-':<12}{one.phase or '-':<13}{_ended(one):<9}"
     return f"{one.name}  {used:%Y-%m-%d %H:%M}  {stands}{cut(said, _QUERY_COLUMNS)}"

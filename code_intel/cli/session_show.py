@@ -1,6 +1,6 @@
-"""Tell the story of a session: asked, framed, found, claimed, believed or refused and why, in the order it happened.
+"""Show what a session asked, found, claimed and decided, in chronological order.
 
-Of a damaged session what was acknowledged and is still there is told, and what is wrong with the rest.
+Of a damaged session it shows the part that matches its head, and what is wrong with the rest.
 """
 
 import argparse
@@ -25,16 +25,17 @@ from code_intel.session.state import Session
 from code_intel.session.story import Line, Story, duration, plain, tell, woven
 from code_intel.tools.desk import sessions_of
 
-FIRST, LAST = 30, 50
-"""Lines of a long story that are told from its beginning and from its end."""
+FIRST_LINES, LAST_LINES = 30, 50
+"""Lines that are shown of the beginning and the end of a long session."""
 _INDENT, _COLUMNS, _ROWS = 22, 88, 2
-_MOST_DECISIONS = 500
-_NEWEST = 20  # journals among which the last used is looked for
+_MAX_DECISIONS = 500
+_NEWEST = 20
+"""Journals among which the last used session is searched."""
 _PREFIX = "session_"
 SESSION = IdKind(
     "session",
     "`code-intel session list --all` lists them.",
-    "An agent begins one with start_session.",
+    "An agent starts one with start_session.",
 )
 _DECISIONS: Mapping[str, str] = {
     "refused": "refused",
@@ -44,27 +45,27 @@ _DECISIONS: Mapping[str, str] = {
     "fallback_taken": "fell back",
     "fallback_refused": "no fallback",
 }
-"""Kinds of decisions that a journal does not tell, and how they are called."""
+"""Kinds of decisions that a journal does not have, and their labels."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", help="its name, the beginning of its name, or `last`")
-    parser.add_argument("--all", action="store_true", help="every line of the story, in full")
+    parser.add_argument("--all", action="store_true", help="show every line in full")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell it."""
+    """Show the session."""
     settings = project_of(args)
     place = sessions_of(settings)
     name = _meant(place, args.id)
     left = journal.read_intact(place, name)
     told = tell(left.records)
     story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.problem)
-    left_out = 0 if args.all else max(0, len(story.lines) - FIRST - LAST)
+    left_out = 0 if args.all else max(0, len(story.lines) - FIRST_LINES - LAST_LINES)
     state = _state(story, settings.session_hours)
-    shown = story.lines[:FIRST] + story.lines[FIRST + left_out :]
+    shown = story.lines[:FIRST_LINES] + story.lines[FIRST_LINES + left_out :]
     data: dict[str, Any] = {
         "name": name,
         "state": state,
@@ -79,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _meant(place: Place, text: str) -> str:
-    """Return the name of the one session that is meant; a handle means the session it belongs to.
+    """Return the name of the session that `text` names or begins; a handle names its session.
 
     Raises:
         NotFoundError: There is none.
-        UsageError: Several begin like this; names some of them.
+        UsageError: Several names begin like this; the message lists some.
     """
     names = [file.name for file in journal.journal_files(place)]
     if text == "last":
@@ -99,9 +100,9 @@ def _meant(place: Place, text: str) -> str:
 
 
 def _decided(settings: Settings, name: str) -> list[Line]:
-    """Return what the log of decisions adds to a journal; a log that cannot be read adds nothing."""
+    """Return what the log of decisions adds to a journal; nothing if it cannot be read."""
     try:
-        log = decisions.newest(folder_of(settings.state), name, _MOST_DECISIONS)
+        log = decisions.newest(folder_of(settings.state), name, _MAX_DECISIONS)
     except StorageError:
         return []
     lines = []
@@ -115,7 +116,7 @@ def _decided(settings: Settings, name: str) -> list[Line]:
 
 
 def _when_and_what(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Decisions of one kind that were made together are told together."""
+    """Return the key by which decisions are shown in one line."""
     return str(row.get("timestamp") or ""), str(row.get("decision") or "")
 
 
@@ -130,7 +131,7 @@ def _state(story: Story, hours: float) -> str:
 
 
 def _data(session: Session) -> dict[str, Any]:
-    """Return where the session stood after what is told of it."""
+    """Return the state of the session after the shown lines."""
     return {
         "intent": session.intent.value,
         "query": plain(session.query),
@@ -159,23 +160,24 @@ def _text(name: str, state: str, story: Story, left_out: int, rows: int) -> Iter
         yield f"{name}: {session.intent}, {session.phase}, {', '.join(ends)}"
         began, used = map(datetime.fromisoformat, (session.started_at, session.updated_at))
         took = duration((used - began).total_seconds())
-        yield f"{began.astimezone():%Y-%m-%d %H:%M:%S}, {took}, calls: {len(session.calls)}, risk {session.risk}"
+        at, calls = f"{began.astimezone():%Y-%m-%d %H:%M:%S}", len(session.calls)
+        yield f"{at}, {took}, calls: {calls}, risk {session.risk}"
         yield ""
     for number, line in enumerate(story.lines):
-        if number == FIRST and left_out:
-            yield f"          … {left_out} more; --all tells them"
-        if not FIRST <= number < FIRST + left_out:
+        if number == FIRST_LINES and left_out:
+            yield f"          … {left_out} more; --all shows them"
+        if not FIRST_LINES <= number < FIRST_LINES + left_out:
             yield from _rows(line, rows)
     yield ""
     if story.broken:
-        yield f"What follows cannot be believed: {plain(story.broken)}"
+        yield f"The rest is not shown: {plain(story.broken)}"
     yield from wrapped(_writes(session, state), _COLUMNS + _INDENT, rows and rows + 1)
 
 
 def _rows(line: Line, rows: int) -> Iterator[str]:
     try:
         at = f"{datetime.fromisoformat(line.at).astimezone():%H:%M:%S}"
-    except ValueError:  # the log of decisions is no journal
+    except ValueError:  # the log of decisions is not verified
         at = "?"
     for number, row in enumerate(wrapped(line.text, _COLUMNS, rows)):
         head = "" if number else f"{at:<10}{line.what:<12}"
@@ -183,12 +185,12 @@ def _rows(line: Line, rows: int) -> Iterator[str]:
 
 
 def _writes(session: Session | None, state: str) -> str:
-    """Return what the session may write now; the files themselves say whether it has."""
+    """Return what the session may write now."""
     if session is None or state != "open":
-        return f"It may write nothing any more: it is {state}."
+        return f"It may no longer write: it is {state}."
     if not session.intent.writes:
-        return f"It may write nothing: {session.intent} only reads."
+        return f"It may not write: {session.intent} is read-only."
     if session.phase is not Phase.READY:
-        return f"It may write nothing before READY; it is in {session.phase}."
+        return f"It may not write before READY; it is in {session.phase}."
     files = ", ".join(map(plain, (*session.explored_files, *session.planned_files)))
-    return f"It may write, and create files beside them: {files or 'no file explored yet'}"
+    return f"It may write, and create files beside: {files or 'no file explored yet'}"

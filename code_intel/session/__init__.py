@@ -1,7 +1,7 @@
-"""«May it happen?»: phases as one table, the query frame, requirements, evidence, write gate, journal.
+"""Decide what a session may do: phases, query frame, requirements, evidence, write gate, journal.
 
-The phase is derived from the journal. Decisions are pure functions of a `Session` and of facts
-handed in; they return a `Step`, which the caller appends. A tool reads:
+The phase is derived from the journal. Decisions are pure functions of a `Session` and of facts that
+the caller passes in; they return a `Step`, which the caller appends. A tool reads:
 
     with journal.transaction(place, handle, expire_hours=24) as held:
         phases.check_allowed(held.session, "submit_understanding")
@@ -26,15 +26,14 @@ handed in; they return a `Step`, which the caller appends. A tool reads:
     risk           Risk assess_risk higher
     steps          set_frame called add_explored revert learned outcome
     relevance      Band BANDS Place Confirmation band_of confirm_symbols carriers
-    submission     Submission UnderstandingFacts consistency_errors is_confusable
-    requirements   Understanding submit_understanding missing slot_evidenced
-    bearing        Evidence Answer VerificationFacts corroborate beside_the_point unmapped
-    evidence       Reason Verification allowed_reasons submit_semantic calls_since_phase
-                   submit_verification
+    requirements   Submission Understanding UnderstandingFacts submit_understanding missing
+                   slot_evidenced is_confusable
+    evidence       Reason Evidence Answer VerificationFacts Verification allowed_reasons
+                   submit_semantic submit_verification calls_since_phase corroborate
     short_circuit  MapFacts Verdict GUARDS judge map_step
     write_gate     WriteVerdict check_write
     learning       may_learn pairs_to_learn
     story          Story Line tell woven
 
-Standard library alone, and light: a hook imports it in the time of an interpreter start.
+This package uses the standard library only: a hook imports it in the time of an interpreter start.
 """

@@ -74,7 +74,7 @@ def lock(handle: int, name: str, timeout_s: float) -> None:
     while not _try_lock(handle):
         if time.monotonic() >= deadline:
             raise BusyError(f"{name} is in use by another process.")
-        time.sleep(_LOCK_RETRY_S)  # noqa: TID251 - neither lock of the standard library has a deadline
+        time.sleep(_LOCK_RETRY_S)  # noqa: TID251 - these locks have no deadline
 
 
 if sys.platform == "win32":

@@ -1,7 +1,7 @@
-"""The query frame: four slots, each a value the user's own words must cover (seed 004 §4).
+"""Validate the query frame: four slots whose values the user's own words must cover (seed 004 §4).
 
-A slot that reads like its quote is FACT; one that rephrases it with the same content words is
-HYPOTHESIS; anything else is refused. A frame is set whole or not at all, but may leave slots out.
+A slot is FACT if its value is part of its quote, and HYPOTHESIS if it rephrases the quote with the
+same content words. Any other value is refused. Slots may be left out; one bad slot refuses all.
 """
 
 import unicodedata
@@ -24,8 +24,9 @@ from code_intel.text import code_point, counted, hidden_character
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
-_LONGEST = 200  # characters of a value or a quote
-_QUOTE_LEAST = {True: 2, False: 3}  # characters of a quote, by whether it has CJK in it
+_MAX_TEXT_CHARS = 200
+_MIN_QUOTE_CHARS = {True: 2, False: 3}
+"""By whether the quote has CJK characters."""
 _WRITE_ORDER = ("target_feature", "observed_issue", "trigger_condition", "desired_action")
 _READ_ORDER = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
@@ -37,12 +38,14 @@ GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "desired_action": ("find_references", "analyze_structure"),
     }
 )
-"""Tools that help to find out what a missing slot leaves open: what the agent is advised; what the server runs
-by itself is `router.SLOT_TOOLS`."""
+"""Tools that help to fill a missing slot, as advice for the agent.
+
+`router.SLOT_TOOLS` lists the tools that the server calls by itself.
+"""
 
 
 class SlotSource(StrEnum):
-    """How far a value may be trusted."""
+    """How far a value can be trusted."""
 
     FACT = "FACT"
     HYPOTHESIS = "HYPOTHESIS"
@@ -50,7 +53,7 @@ class SlotSource(StrEnum):
 
 
 class Slot(NamedTuple):
-    """One filled slot; `quote` is what the user wrote, `value` what it was taken to mean."""
+    """A filled slot; `quote` is from the user's text, `value` its meaning."""
 
     name: str
     value: str
@@ -86,15 +89,16 @@ def validate_frame(
     """Check every slot against the query.
 
     Args:
-        raw_query: What the user asked, as given to start_session.
-        slots: `{"value": str, "quote": str}` by slot name; None or missing leaves a slot out.
-        old: The frame that these slots are set over, if there is one.
+        raw_query: The user's request, as given to start_session.
+        slots: `{"value": str, "quote": str}` by slot name; None leaves a slot out.
+        old: The frame to be updated, if there is one.
 
     Raises:
-        SessionError: `validation_failed`, with `validation_errors: [{slot, error}]`; nothing is set.
+        SessionError: `validation_failed`, with `validation_errors: [{slot, error}]`; nothing is
+            set.
     """
     errors = [
-        {"slot": name, "error": f"no such slot; the slots are {', '.join(SLOTS)}"}
+        {"slot": name, "error": f"there is no such slot; the slots are {', '.join(SLOTS)}"}
         for name in slots
         if name not in SLOTS
     ]
@@ -115,15 +119,15 @@ def validate_frame(
         raise SessionError(
             f"The query frame is not accepted: {errors[0]['slot']}: {errors[0]['error']}.",
             code="validation_failed",
-            hint="Quote the user's own words and keep the value to what they say, leave out a "
-            "slot the query says nothing about, and call set_query_frame again.",
+            hint="Quote the user's own words, use only them in the value, leave out slots that "
+            "the query does not mention, and call set_query_frame again.",
             details={"validation_errors": errors},
         )
     return Frame(raw_query, tuple(filled))
 
 
 def merge(old: Frame | None, new: Frame) -> Frame:
-    """Return `new` over `old`: a slot filled once is replaced or kept, never emptied."""
+    """Return `old` updated by `new`; a filled slot is replaced or kept, never emptied."""
     slots = {slot.name: slot for slot in (*(old.slots if old else ()), *new.slots)}
     return Frame(new.raw_query, tuple(slots[name] for name in SLOTS if name in slots))
 
@@ -137,12 +141,12 @@ def missing_slots(frame: Frame | None, intent: Intent) -> tuple[str, ...]:
 def investigation_guidance(
     frame: Frame | None, intent: Intent, offered: Container[str] | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return, for each missing slot in order of priority, the tools that help to fill it.
+    """Return the tools that help to fill each missing slot, in order of priority.
 
     Args:
-        frame: What is filled.
-        intent: The session's.
-        offered: Tools that may be named; the others are left out. None for the whole table.
+        frame: The current frame.
+        intent: The session's intent.
+        offered: The tools that the server lists; others are left out. None for all.
     """
     return {
         name: tuple(tool for tool in GUIDANCE[name] if offered is None or tool in offered)
@@ -151,26 +155,26 @@ def investigation_guidance(
 
 
 def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]:
-    """Return the slots that say what another one says: filling four with one thing tells one thing."""
+    """Return an error for each slot that repeats another one."""
     given = {slot.name for slot in filled}
     said = [slot for slot in (old.slots if old else ()) if slot.name not in given]
     errors = []
     for slot in filled:
         twin = next((other for other in said if says_the_same(slot.value, other.value)), None)
         if twin:
-            error = f"says the same as {twin.name}; leave it out"
+            error = f"repeats {twin.name}; leave it out"
             errors.append({"slot": slot.name, "error": error})
         said.append(slot)
     return errors
 
 
 def display_width(text: str) -> int:
-    """Return the columns `text` takes: East Asian wide characters count two."""
+    """Return the display columns of `text`; East Asian wide characters count as two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
-    """Return the slot, or what is wrong with it in one clause."""
+    """Return the slot, or its error as one clause."""
     if not isinstance(given, Mapping):
         return "must be an object with value and quote, or null"
     texts: list[str] = []
@@ -178,8 +182,8 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
         text = given.get(field)
         if not isinstance(text, str) or not text.strip():
             return f"{field} must be a non-empty string"
-        if len(text) > _LONGEST:
-            return f"{field} must have at most {_LONGEST} characters"
+        if len(text) > _MAX_TEXT_CHARS:
+            return f"{field} must have at most {_MAX_TEXT_CHARS} characters"
         if hidden := hidden_character(text):
             return f"{field} contains the control character {code_point(hidden)}"
         texts.append(text.strip())
@@ -188,14 +192,14 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
 
 
 def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | str:
-    least = _QUOTE_LEAST[is_cjk(quote)]
+    least = _MIN_QUOTE_CHARS[is_cjk(quote)]
     if len(fold(quote)) < least:
         return f"quote must have at least {counted(least, 'character')}"
     if not occurs(quote, raw_query):
         return "quote does not occur in the query; copy it word for word"
     literal = covers(quote, value)
     if literal is None:
-        return "value says something its quote does not; use the quote's own words"
+        return "value has words that its quote does not have; use only words of the quote"
     if not has_content(value):
-        return "value says nothing by itself; quote the words that carry the meaning"
+        return "value has no content words; quote the words that carry the meaning"
     return Slot(name, value, quote, SlotSource.FACT if literal else SlotSource.HYPOTHESIS)

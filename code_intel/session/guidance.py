@@ -1,4 +1,4 @@
-"""What a session does next, said so that whoever follows it to the letter gets through."""
+"""Say what a session does next. Following each text to the letter leads to READY."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -10,74 +10,77 @@ from code_intel.session.state import MOST_OPENED, Session
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "required_tools": "Use the tools that required_tools names (find_definitions, find_references; "
-        "search_text where no symbols can be read): a call counts once it succeeds and finds something",
+        "required_tools": "Use the tools listed in required_tools (find_definitions, "
+        "find_references; search_text if no symbols can be read); a call counts if it succeeds and "
+        "finds something",
         "symbols_identified": "Name more symbols that find_definitions finds",
-        "unverified_symbols": "Find each of unverified_symbols with find_definitions and spell it as "
-        "the code does, or leave it out",
-        "made_since": "Name what the project had when the session began instead of made_since: what was "
-        "written since then is not looked at, it is made",
-        "entry_points": "Name in entry_points the functions the flow starts from, each one of "
-        "symbols_identified",
+        "unverified_symbols": "Look up each of unverified_symbols with find_definitions and spell "
+        "it as in the code, or leave it out",
+        "made_since": "Replace what made_since lists: it was added during this session, so it "
+        "shows nothing about the existing code",
+        "entry_points": "List in entry_points the functions where the flow starts; each must be "
+        "one of symbols_identified",
         "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
-        "files_seen": f"Look at the files of files_seen with {LOOK}: a file counts once such a call "
-        f"has found something in it, and in at most {MOST_OPENED} files; a hit of the forest is no look",
-        "existing_patterns": "Say in existing_patterns which conventions of the code you keep",
-        "slot_evidence": "Evidence a slot by search_text with its words, or by "
-        "confirm_symbol_relevance: a confirmed symbol evidences target_feature, and each slot whose "
-        "words code_evidence uses",
-        "nl_symbol_mapping": "Call confirm_symbol_relevance with the symbols that carry out the "
-        "target feature, above all when its words are in another language than the code",
+        "files_seen": f"Look at the files in files_seen with {LOOK}; a file counts if such a call "
+        f"finds something in it and in at most {MOST_OPENED} files altogether, and a forest hit "
+        "does not count",
+        "existing_patterns": "List in existing_patterns the conventions of the code that you keep",
+        "slot_evidence": "Give evidence for a slot by calling search_text with its words, or "
+        "confirm_symbol_relevance: a confirmed symbol counts for target_feature and for each slot "
+        "whose words are in code_evidence",
+        "nl_symbol_mapping": "Call confirm_symbol_relevance with the symbols that implement the "
+        "target feature; this is needed above all if its words are in another language than the "
+        "code",
     }
 )
-"""How each kind of missing requirement is supplied, the tools first that all others need."""
+"""How to supply each kind of missing requirement; required tools come first."""
 
-_UNFRAMED = "Call set_query_frame, so that the session knows its target feature. "
-VERIFY = "These are hypotheses: corroborate them with find_definitions or find_references."
+_UNFRAMED = "Call set_query_frame to name the target feature. "
+VERIFY = "These hits are hypotheses: check them with find_definitions or find_references."
 _CORROBORATE = (
-    "These are hypotheses: corroborate them with find_definitions and find_references. Say with "
-    "confirm_symbol_relevance which one carries out the target feature, then call submit_understanding "
-    "with what they have found."
+    "These hits are hypotheses: check them with find_definitions and find_references, name the "
+    "one that implements the target feature with confirm_symbol_relevance, then call "
+    "submit_understanding."
 )
 _NOTHING_FOUND = (
-    "No symbol was found: ask search_text and find_definitions in words of the code, then call "
-    "submit_understanding with what is there."
+    "No symbol was found: call search_text and find_definitions with words that the code uses, "
+    "then call submit_understanding."
 )
 _PLANNED = (
-    "Create the files announced in evidence, then look at them with find_definitions, call "
-    "add_explored_files and confirm_symbol_relevance, and record_outcome when done."
+    "Create the files named in the evidence, look at them with find_definitions, call "
+    "add_explored_files and confirm_symbol_relevance, and call record_outcome when finished."
 )
 
 
 _UNFRAMED_HIT = (
-    "Nobody has confirmed what the map says, and the session knows no target feature: call start_session, "
+    "The agreement is not confirmed, and the session has no target feature: call start_session, "
     "then set_query_frame before search_smart."
 )
 _UNAGREED = (
-    "Nobody has confirmed what the map says: look its symbol up with find_definitions and find_references, "
-    "say with confirm_symbol_relevance that it carries out the target feature, then call "
-    "submit_verification."
+    "The agreement is not confirmed: look up its symbol with find_definitions and "
+    "find_references, confirm with confirm_symbol_relevance that it implements the target "
+    "feature, then call submit_verification."
 )
 FOUND = (
-    "Calls have found what understanding needs: unless done, say with confirm_symbol_relevance what "
-    "carries out the target feature, then call submit_understanding with what was found."
+    "The calls have found what understanding needs: unless done, name the symbol that implements "
+    "the target feature with confirm_symbol_relevance, then call submit_understanding."
 )
 SEARCH_FIRST = (
-    "No symbols can be read here: call search_text with words of the query, which counts though it finds "
-    "nothing, then submit again."
+    "The index reads no symbols here: call search_text with words of the query, then submit "
+    "again. The call counts even without results."
 )
 UNREADABLE = (
-    "The index reads no symbols here: call submit_semantic with what you take to be so, and prove it "
+    "The index reads no symbols here: call submit_semantic with your hypotheses, and confirm them "
     "in VERIFICATION with search_text."
 )
 GREENFIELD = (
-    "Where nothing exists yet, a search_text that finds nothing is evidence; name in the evidence's "
-    "files what you are going to create."
+    "In a project without code, a search_text without results is evidence; list the files you "
+    "will create in the evidence's files."
 )
 
 
 def next_step(session: Session) -> str:
-    """Return what the session does next, in a sentence or two."""
+    """Return the session's next step in one or two sentences."""
     if session.phase is Phase.READY and not session.intent.writes:
         return READ_ONLY_STEP
     if session.phase is Phase.READY and session.planned_files and not session.explored_files:
@@ -91,12 +94,12 @@ def next_step(session: Session) -> str:
 
 
 def _is_unagreed(session: Session) -> bool:
-    """Whether what is verified is the map's word, and nobody's beside."""
+    """Return whether a hypothesis is an unconfirmed agreement."""
     return any(item.symbol and not item.agreed for item in session.hypotheses)
 
 
 def after_search(session: Session | None, *, found: bool) -> str:
-    """Return what is done with the hits of a search; `found` says whether one of them is a symbol."""
+    """Return what to do with the hits of a search; `found` is whether one of them is a symbol."""
     exploring = session is not None and session.phase is Phase.EXPLORATION
     if not exploring:
         return VERIFY
@@ -104,13 +107,13 @@ def after_search(session: Session | None, *, found: bool) -> str:
 
 
 def hint_for(missing: Iterable[str]) -> str:
-    """Return how to supply what a submission lacks; empty when it lacks nothing."""
+    """Return how to supply what a submission lacks; empty if it lacks nothing."""
     keys = {item.split(":", 1)[0] for item in missing}
     return " ".join(f"{remedy}." for key, remedy in REMEDIES.items() if key in keys)
 
 
 def leading_on(hint: str, session: Session, offered: Container[str] | None = None) -> str:
-    """Return `hint`, and the next step as well when it names no tool that may be called now."""
+    """Return `hint`, followed by the next step if it names no tool that is allowed now."""
     allowed = allowed_tools(session, offered)
     if any(re.search(rf"\b{tool}\b", hint) for tool in allowed):
         return hint
@@ -118,7 +121,7 @@ def leading_on(hint: str, session: Session, offered: Container[str] | None = Non
 
 
 class Option(NamedTuple):
-    """A way on: a call, what it is for, and in which sessions it has a use."""
+    """A possible next call, its purpose, and the sessions it helps."""
 
     tool: str
     purpose: str
@@ -132,67 +135,69 @@ def _framed(session: Session) -> bool:
 OPTIONS: tuple[Option, ...] = (
     Option(
         "set_query_frame",
-        "say what the query is about: without it the risk of a session that writes is HIGH",
+        "name the target feature; without a frame the risk of a writing session is HIGH",
         lambda session: session.intent.writes and session.frame is None,
     ),
     Option(
         "search_smart",
-        "ask the map with the session's own words, then the forest",
+        "search the map, then the forest",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.READY},
     ),
     Option(
         "query",
-        "have the calls made that answer a question",
+        "let the server plan and make the calls that answer a question",
         lambda session: session.phase is Phase.EXPLORATION,
     ),
     Option(
         "search_forest",
-        "look for hypotheses in the source",
+        "search the source for hypotheses",
         lambda session: session.phase is Phase.SEMANTIC,
     ),
     Option(
         "find_definitions",
-        "find a symbol, and what a hypothesis rests on",
+        "look up a symbol",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
     ),
     Option(
         "find_references",
-        "find who uses it",
+        "find where a symbol is used",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
     ),
     Option(
         "confirm_symbol_relevance",
-        "say which symbol carries out the target feature",
+        "name the symbol that implements the target feature",
         lambda session: _framed(session) and not any(s.confirmed for s in session.symbols),
     ),
-    Option("submit_understanding", "say what was understood", lambda _: True),
-    Option("submit_semantic", "say what is supposed, to verify it next", lambda _: True),
-    Option("submit_verification", "settle every hypothesis with evidence", lambda _: True),
+    Option("submit_understanding", "submit what was understood", lambda _: True),
+    Option("submit_semantic", "submit hypotheses, to be verified next", lambda _: True),
+    Option(
+        "submit_verification", "confirm or reject each hypothesis with evidence", lambda _: True
+    ),
     Option(
         "check_write_target",
-        "ask before each edit",
+        "check a file before editing it",
         lambda session: session.phase is Phase.READY and session.intent.writes,
     ),
     Option(
         "add_explored_files",
-        "open a file this session has looked at",
+        "allow edits of another file this session has looked at",
         lambda session: session.phase is Phase.READY and session.intent.writes,
     ),
     Option(
         "revert_to_exploration",
-        "go back, when something was misunderstood or more is needed",
+        "go back if something was misunderstood or is missing",
         lambda session: session.intent.writes or session.phase is not Phase.READY,
     ),
     Option(
         "record_outcome",
-        "say how it ended",
+        "record the result",
         lambda session: session.phase is Phase.READY,
     ),
 )
-"""Ways on, in the order in which they are best tried; those a phase forbids are left out."""
+"""Possible calls, the most useful first; `recovery_options` leaves out forbidden ones."""
 
 
 def recovery_options(session: Session, offered: Container[str] | None = None) -> tuple[Option, ...]:
-    """Return what may be done from here; each is a call that is allowed now."""
+    """Return the useful calls that are allowed now."""
     allowed = allowed_tools(session, offered)
     return tuple(option for option in OPTIONS if option.tool in allowed and option.helps(session))

@@ -69,7 +69,8 @@ def parse(text: str) -> Handle:
         raise SessionError(f"{text[:_SHOWN_CHARS]!a} is not a session id.")
     if found[2] is None:
         raise SessionError(
-            f"{found[1]} is the name of a session; the session_id that start_session returned is longer."
+            f"{found[1]} is the name of a session; the session_id that start_session returned is "
+            "longer."
         )
     return Handle(found[1], found[2])
 

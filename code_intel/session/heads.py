@@ -1,8 +1,9 @@
 """Record outside the project which journal lines were acknowledged (docs/decisions/0029).
 
-`<state folder>/sessions/<project>/<name>.head` has one line per commit, `lines size digest`. Each digest
-covers the one before and the journal lines of the commit, so the last one vouches for the whole journal.
-A commit is written after its journal lines: the journal may be ahead of its head, never behind.
+`<state folder>/sessions/<project>/<name>.head` has one line per commit, `lines size digest`. Each
+digest covers the one before and the journal lines of the commit, so the last one vouches for the
+whole journal. A commit is written after its journal lines: the journal may be ahead of its head,
+never behind.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from code_intel.session import files
 from code_intel.session.handles import unknown
 
 RETENTION_S = 365 * 24 * 3600.0
-"""Heads without a journal, and those of projects that start no sessions, are deleted when this old."""
+"""Age at which heads without a journal, and those of idle projects, are deleted."""
 STATE_ADVICE = (
     "Free disk space, or set CODE_INTEL_STATE_DIR to a writable folder outside the project."
 )
@@ -62,7 +63,7 @@ def place_of(root: Path, journals: Path, state: Path) -> Place:
 
 
 class Commit(NamedTuple):
-    """The journal as of one acknowledged write: its number of lines, its bytes, and their digest."""
+    """The number of lines of a journal after an acknowledged write, its bytes, and their digest."""
 
     lines: int
     size: int
@@ -130,7 +131,7 @@ class LockedHead(NamedTuple):
     commits: Sequence[Commit]
 
     def acknowledge(self, commit: Commit) -> None:
-        """Append a commit; raises StorageError if the disk refuses, and then nothing was acknowledged."""
+        """Append a commit; raises StorageError if the disk refuses, then it does not count."""
         end = sum(len(each.encoded()) for each in self.commits)
         with files.disk(self.path, STATE_ADVICE):
             durable.extend(self.handle, commit.encoded(), end)

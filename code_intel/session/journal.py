@@ -1,8 +1,8 @@
 """Keep sessions on disk: a journal in the project and its head outside (docs/decisions/0008, 0029).
 
-A journal has one JSON object per line, `{seq, at, event, data}`. A step counts once its lines are flushed
-and the head has acknowledged them. Readers take no lock: they read the head first, then the journal,
-which may be ahead of its head, never behind.
+A journal has one JSON object per line, `{seq, at, event, data}`. A step counts once its lines are
+flushed and the head has acknowledged them. Readers take no lock: they read the head first, then the
+journal, which may be ahead of its head, never behind.
 """
 
 import json
@@ -72,7 +72,7 @@ class JournalFile(NamedTuple):
 
 
 class Transaction:
-    """A session under its lock; its new steps are written together when the block ends without error.
+    """A session under its lock; new steps are written together at the end of the block.
 
     Attributes:
         session: The session, including the steps appended so far.
@@ -88,7 +88,8 @@ class Transaction:
         """Apply steps; raises what `replay.apply` raises, and then nothing of the block is written.
 
         Raises:
-            StorageError: The step is a call and the journal is full; the outcome can still be recorded.
+            StorageError: The step is a call and the journal is full; the outcome can still be
+                recorded.
         """
         for step in steps:
             if self._full and step.event is Event.CALLED:
@@ -151,8 +152,9 @@ def create(
         query: The user's request.
         clock: Returns the time.
         token: Returns the random part of the name.
-        baseline: Content hashes of the files that have uncommitted changes already, by path relative
-            to the root; those changes are not this session's work. `MOST_BASELINE` are kept.
+        baseline: Content hashes of the files that have uncommitted changes already, by path
+            relative to the root; those changes are not this session's work. `MOST_BASELINE` are
+            kept.
         commit: What git has checked out, empty before the first commit; None if git cannot tell.
 
     Raises:
@@ -189,11 +191,12 @@ def create(
 
 
 def load(place: Place, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now) -> Session:
-    """Replay a session for its owner; it expires `expire_hours` after its last event, 0 means never.
+    """Replay a session for its owner; it expires `expire_hours` after its last event, if not 0.
 
     Raises:
-        SessionError: There is no such session, or `handle` has the wrong secret; the session has expired
-            (`session_expired`); or the journal does not match its head (`session_broken`, names the file).
+        SessionError: There is no such session, or `handle` has the wrong secret; the session has
+            expired (`session_expired`); or the journal does not match its head (`session_broken`,
+            names the file).
         StorageError: The journal or its head cannot be read.
     """
     key = parse(handle)
@@ -207,14 +210,15 @@ def inspect(place: Place, name: str) -> Session:
     """Replay a session by its name, for display; expired ones, too.
 
     Raises:
-        SessionError: There is no such session, or the journal does not match its head (`session_broken`).
+        SessionError: There is no such session, or the journal does not match its head
+            (`session_broken`).
         StorageError: The journal or its head cannot be read.
     """
     return _replayed(place, name, _commits_of(place, name))
 
 
 def read_intact(place: Place, name: str) -> Contents:
-    """Return the part of a session's journal that matches its head; never raises for a damaged file."""
+    """Return the part of a session's journal that matches its head; raises nothing for damage."""
     try:
         return _contents(place, name, _commits_of(place, name))
     except CodeIntelError as error:
@@ -266,7 +270,7 @@ def append(
 
 
 def is_expired(used_at: str, hours: float, now: datetime) -> bool:
-    """Return whether a session was unused for `hours`, 0 meaning never; a clock set back expires none."""
+    """Return whether a session was unused for `hours`; with 0 it never expires."""
     return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
 
 
@@ -286,7 +290,7 @@ def journal_files(place: Place) -> tuple[JournalFile, ...]:
 
 
 def prune(place: Place, keep: int = MAX_JOURNALS) -> int:
-    """Delete the least recently used journals beyond `keep`, and old heads; return how many journals."""
+    """Delete old heads and all but the `keep` last used journals; return how many of these."""
     found = journal_files(place)
     with files.disk(place.journals):
         for file in found[keep:]:

@@ -1,4 +1,4 @@
-"""Has this session earned the right to teach (docs/decisions/0008)."""
+"""Decide what a successful session may teach the map (docs/decisions/0008)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from code_intel.session.wording import symbol_parts
 
 
 class Condition(NamedTuple):
-    """One condition of learning; when it does not hold, `why` says so and `then` what to do."""
+    """A condition of learning; if it fails, `why` says so and `then` what to do."""
 
     holds: Callable[[Session, bool | None], bool]
     why: str
@@ -19,20 +19,20 @@ class Condition(NamedTuple):
 CONDITIONS: tuple[Condition, ...] = (
     Condition(
         lambda session, _: session.intent.writes,
-        "the intent only reads",
-        "what it found is learned by a session that changes something",
+        "the intent is read-only",
+        "a session that changes something can teach",
     ),
     Condition(
         lambda session, _: session.ready_by != "map",
-        "READY was not reached by understanding or verification, but by an agreement",
-        "that one counts as used, another one takes submit_understanding",
+        "READY was reached by an agreement, not by understanding or verification",
+        "that agreement counts as used; a new one needs submit_understanding",
     ),
     Condition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached by understanding or verification",
-        "get_session_status says what leads there",
+        "get_session_status shows how to get there",
     ),
     Condition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),
@@ -43,23 +43,23 @@ CONDITIONS: tuple[Condition, ...] = (
         lambda session, _: bool(_earned(session)),
         "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
         "find_references in this session",
-        "do both for those that carry out the feature, then call record_outcome again",
+        "do both for the symbols that implement the feature, then call record_outcome again",
     ),
     Condition(
         lambda _, git_changed: git_changed is not False,
-        "git sees no change in the explored files",
-        "open the files that were changed with add_explored_files, then call record_outcome again",
+        "git shows no change in the explored files",
+        "add the changed files with add_explored_files, then call record_outcome again",
     ),
 )
-"""What a success must show before it teaches, in the order in which failures are told."""
+"""Conditions of learning, in the order in which failures are reported."""
 
 
 def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]:
-    """Whether a success of this session may become a confirmed agreement, and why not.
+    """Return whether a success of this session may become a confirmed agreement, and why not.
 
     Args:
         session: The session.
-        git_changed: Whether git sees a change in the explored files; None when it cannot tell.
+        git_changed: Whether git shows a change in the explored files; None if git cannot tell.
     """
     for condition in CONDITIONS:
         if not condition.holds(session, git_changed):
@@ -72,8 +72,8 @@ def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]
 def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tuple[str, str], ...]:
     """Return the (nl_term, symbol) pairs to learn: confirmed, corroborated, not yet learned.
 
-    With `corroborated` False also those that no find_definitions or find_references call of this
-    session has found: for a user who insists, never for a confirmed agreement.
+    With `corroborated` False it includes symbols that no find_definitions or find_references call
+    of this session has found; they may only become unconfirmed agreements, if the user insists.
     """
     term = session.frame.value("target_feature") if session.frame else ""
     confirmed = [symbol.name for symbol in session.symbols if symbol.confirmed]
@@ -82,9 +82,9 @@ def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tupl
 
 
 def chose_another(session: Session, symbol: str) -> bool:
-    """Whether the session confirmed and found symbols of its feature, but nothing of `symbol`.
+    """Return whether the session confirmed symbols of its feature that are unrelated to `symbol`.
 
-    A method and its class are one choice.
+    A method and its class are related.
     """
     name = _dotted(symbol)
     found = [_dotted(other) for other in _earned(session)]

@@ -1,23 +1,26 @@
-"""How people write the path of a file, and how a session keeps it."""
+"""Normalize the paths of files as agents and users write them."""
 
 import os
 import re
 
 from code_intel.text import hidden_character
 
-_PLACE = r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$"
+_LINE_NUMBER = r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$"
 
 
 def plain_path(path: str) -> str:
-    """Return `path` without `./` and without a place in the file: `./a.py:34` is `a.py`.
+    """Return `path` normalized and without a line number.
 
-    Places are `:34`, `:34:5`, `:34-40`, `#L34` and `#L34-L40`. The empty string stays empty.
+    >>> plain_path("./src/a.py:34-40")
+    'src/a.py'
+    >>> plain_path("src//x/../a.py#L3")
+    'src/a.py'
     """
-    bare = re.sub(_PLACE, "", path.strip())
+    bare = re.sub(_LINE_NUMBER, "", path.strip())
     return os.path.normpath(bare).replace(os.sep, "/") if bare else ""
 
 
 def may_be_planned(path: str) -> bool:
-    """Whether a file that does not exist yet may be announced: relative, inside, nothing hidden."""
+    """Return whether a new file may be announced: its path is relative, inside, not hidden."""
     parts = path.split("/")
     return not hidden_character(path) and all(part and not part.startswith(".") for part in parts)

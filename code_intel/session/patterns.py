@@ -1,12 +1,12 @@
-"""What a regular expression asks for: the word characters that whatever it matches must have.
+"""Count the word characters that each match of a regular expression must have.
 
-Syntax: ripgrep's (the Rust crate `regex`). What is misread is read as asking for less.
+The syntax is ripgrep's (the Rust crate `regex`). A misread pattern counts as requiring fewer.
 """
 
 import functools
 import re
 
-# A string: `re` compiles and keeps it at first use, and a hook never uses it.
+# A string: `re` compiles it at first use, and hooks never use it.
 _PARTS = (
     r"(?P<escape>\\[pP]\{[^}]*\}|\\[pP].|\\[xuU]\{[^}]*\}|\\x..|\\u.{4}|\\U.{8}|\\b\{[^}]*\}|\\.)"
     r"|(?P<flags>\(\?[A-Za-z-]+\))|(?P<open>\((?:\?P?<[^>]*>|\?[A-Za-z-]*:)?)|(?P<close>\))"
@@ -15,7 +15,7 @@ _PARTS = (
 
 
 class _Group:
-    """A group being read: what its best alternative so far asks for, and the one at hand."""
+    """A group being read: the least count of its alternatives, and that of the current one."""
 
     def __init__(self) -> None:
         self.least: int | None = None
@@ -37,10 +37,15 @@ class _Group:
 
 @functools.lru_cache(1024)
 def least_said(pattern: str) -> int:
-    """Return how many word characters every match of `pattern` has because the pattern spells them.
+    """Return how many word characters `pattern` spells out for each of its matches.
 
-    Classes, escapes and what may be left out spell nothing; of alternatives the shortest counts. A
-    pattern that is no expression, or is written in verbose mode, asks for nothing.
+    Classes, escapes and optional parts count as 0; of alternatives the shortest counts. An invalid
+    pattern, or one in verbose mode, counts as 0.
+
+    >>> least_said("[Ll]og(in|out)+")
+    4
+    >>> least_said("login|.")
+    0
     """
     groups = [_Group()]
     at = 0
@@ -60,7 +65,7 @@ def least_said(pattern: str) -> int:
 
 
 def _read(groups: list[_Group], match: re.Match[str]) -> bool:
-    """Take one token in; False where the pattern cannot be judged."""
+    """Process one token; return False if the pattern cannot be judged."""
     kind, text = match.lastgroup, match.group()
     if kind in {"flags", "open"} and "x" in text.partition("<")[0]:
         return False
@@ -88,7 +93,7 @@ def _fewest(times: str) -> int:
 
 
 def _class_end(pattern: str, at: int) -> int:
-    """Return where the class that begins at `at` is over; classes may hold classes."""
+    """Return the end of the class that begins at `at`; classes may be nested."""
     start = re.compile(r"\[\^?\]?").match(pattern, at)
     at = start.end() if start else at + 1
     depth = 1

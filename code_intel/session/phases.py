@@ -1,8 +1,8 @@
-"""The whole phase machine: phases, events, and the tables that decide.
+"""Define the phase machine: phases, events, transitions and allowed tools.
 
 Rule 1: everything that decides what may happen in which phase lives in this file.
-Rule 2: the phase is never stored; it is what replaying the journal through `advance` gives.
-Rule 3: an event that a phase does not know changes nothing and says what is allowed.
+Rule 2: the phase is never stored; it results from replaying the journal through `advance`.
+Rule 3: an event that a phase does not know changes nothing, and the error lists the known ones.
 
 Tables: seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 says where it departs from them.
 """
@@ -16,7 +16,7 @@ from code_intel.errors import PhaseError, UsageError
 
 
 class Phase(StrEnum):
-    """How far a session has come."""
+    """The phase of a session."""
 
     EXPLORATION = "EXPLORATION"
     SEMANTIC = "SEMANTIC"
@@ -25,7 +25,7 @@ class Phase(StrEnum):
 
 
 class Intent(StrEnum):
-    """What a session is for; DELETE is gated as MODIFY, EXPLORE as INVESTIGATE."""
+    """The purpose of a session; DELETE is gated as MODIFY, EXPLORE as INVESTIGATE."""
 
     IMPLEMENT = "IMPLEMENT"
     MODIFY = "MODIFY"
@@ -36,12 +36,12 @@ class Intent(StrEnum):
 
     @property
     def writes(self) -> bool:
-        """Whether a session of this intent may ever write; the others are read-only for good."""
+        """Whether a session of this intent may write; the others are read-only."""
         return self in {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}
 
 
 class Event(StrEnum):
-    """What can be written into a journal."""
+    """An event of a journal."""
 
     STARTED = "started"
     FRAMED = "framed"
@@ -65,7 +65,7 @@ class Event(StrEnum):
 START: Mapping[Intent, Phase] = MappingProxyType(
     {intent: Phase.READY if intent is Intent.QUESTION else Phase.EXPLORATION for intent in Intent}
 )
-"""The phase a session of each intent starts in."""
+"""The first phase, by intent."""
 
 _NOTED = (Event.FRAMED, Event.CALLED, Event.CONFIRMED, Event.LEARNED, Event.OUTCOME)
 
@@ -111,7 +111,7 @@ TRANSITIONS: Mapping[Phase, Mapping[Event, Phase]] = MappingProxyType(
         ),
     }
 )
-"""Phase x event -> phase. Events of `_NOTED` are recorded in every phase and move none."""
+"""Phase x event -> phase. Events of `_NOTED` are recorded in every phase and change none."""
 
 UNGATED = (
     "start_session",
@@ -194,45 +194,45 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""Gated tools by phase, beside `UNGATED`. A tool that moves is allowed only where its event is."""
+"""Gated tools by phase. A tool that changes the phase is allowed only where its event is."""
 
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
-"""Rows of `ALLOWED` that open only once the map has missed in this session (seed 004 §4.3)."""
+"""Rows of `ALLOWED` that apply only once the map has missed in this session (seed 004 §4.3)."""
 
 LOOK = "find_definitions, find_references or search_text (path=…)"
-"""The tools that look at a file, as hints name them."""
+"""The tools that open a file, as hints name them."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
-        Phase.EXPLORATION: "Ask search_smart, explore with find_definitions and find_references, "
-        "confirm what carries out the target feature with confirm_symbol_relevance, then call "
-        "submit_understanding.",
-        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your hypotheses; "
-        "or revert_to_exploration, supply what was missing and submit again.",
+        Phase.EXPLORATION: "Call search_smart, explore with find_definitions and "
+        "find_references, name the symbol that implements the target feature with "
+        "confirm_symbol_relevance, then call submit_understanding.",
+        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your "
+        "hypotheses; or call revert_to_exploration, supply what was missing and submit again.",
         Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
         "find_references or search_text, then call submit_verification.",
-        Phase.READY: "Ask check_write_target before each edit of an explored file "
-        "(add_explored_files opens others you have looked at); confirm_symbol_relevance, unless "
-        "done, makes the symbol learnable; call record_outcome when done.",
+        Phase.READY: "Call check_write_target before each edit of an explored file; "
+        "add_explored_files adds other files you have looked at. Call confirm_symbol_relevance, "
+        "unless done, so that the symbol can be learned, and record_outcome when finished.",
     }
 )
-"""What a session in each phase does next, in one sentence; `guidance.next_step` knows the session."""
+"""The next step in each phase; `guidance.next_step` takes the session into account."""
 
-READ_ONLY_STEP = f"Answer from what was found; more is found with search_smart and {LOOK}."
-"""The same for a session in READY whose intent never writes."""
+READ_ONLY_STEP = f"Answer from what was found; search_smart and {LOOK} find more."
+"""The next step in READY for an intent that never writes."""
 
 OPENED_BY: Mapping[Phase, str] = MappingProxyType(
     {
         Phase.EXPLORATION: "List the files in files_analyzed of submit_understanding.",
-        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION evidence names the files.",
+        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION the evidence names the files.",
         Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
     }
 )
-"""How files are opened before READY, where add_explored_files opens more."""
+"""How files are opened in the phases before READY."""
 
 
 class Gated(Protocol):
-    """What the gate looks at; `state.Session` has it."""
+    """The part of a `state.Session` that decides which tools are allowed."""
 
     @property
     def phase(self) -> Phase:
@@ -240,18 +240,18 @@ class Gated(Protocol):
 
     @property
     def intent(self) -> Intent:
-        """What the session is for."""
+        """The purpose of the session."""
 
     @property
     def map_missed(self) -> bool:
-        """Whether the map has been asked and had no answer."""
+        """Whether the map was asked and had no answer."""
 
 
 def advance(phase: Phase, event: Event) -> Phase:
     """Return the phase after `event`.
 
     Raises:
-        PhaseError: The phase does not know the event; names those it knows.
+        PhaseError: The phase does not know the event; the message lists those it knows.
     """
     row = TRANSITIONS[phase]
     if event in row:
@@ -265,11 +265,11 @@ def advance(phase: Phase, event: Event) -> Phase:
 
 
 def allowed_tools(session: Gated, offered: Container[str] | None = None) -> tuple[str, ...]:
-    """Return every tool the session may call now: gated ones first, then `UNGATED`.
+    """Return the tools that the session may call now: gated ones first, then `UNGATED`.
 
     Args:
         session: The session.
-        offered: Tools that the server has; the others are left out. None for the whole table.
+        offered: The tools that the server lists; others are left out. None for all.
     """
     gated = (
         tool
@@ -280,16 +280,16 @@ def allowed_tools(session: Gated, offered: Container[str] | None = None) -> tupl
 
 
 def check_allowed(session: Gated, tool: str, offered: Container[str] | None = None) -> None:
-    """Let `tool` pass, or say why not; `offered` as in `allowed_tools`.
+    """Check that the session may call `tool` now; `offered` as in `allowed_tools`.
 
     Raises:
         PhaseError: The phase forbids it; details carry `current_phase` and `allowed_tools`.
-        UsageError: No phase knows such a tool.
+        UsageError: There is no such tool.
     """
     if tool in allowed_tools(session):
         return
     if not any(tool in row for row in ALLOWED.values()):
-        raise UsageError(f"No tool is called {tool!r}.", details={"field": "tool"})
+        raise UsageError(f"There is no tool {tool!r}.", details={"field": "tool"})
     waits = (session.phase, tool) in AFTER_MAP_MISS
     raise PhaseError(
         f"{tool} is not allowed in {session.phase}"
@@ -303,7 +303,7 @@ def check_allowed(session: Gated, tool: str, offered: Container[str] | None = No
 
 
 def _instead(session: Gated, tool: str) -> str:
-    """Return what to do where a tool is forbidden."""
+    """Return what to do instead of a forbidden tool."""
     if (session.phase, tool) in AFTER_MAP_MISS:
         return "Call search_map or search_smart first."
     if tool == "add_explored_files":

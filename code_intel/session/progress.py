@@ -1,4 +1,4 @@
-"""How far a session has come towards what understanding needs, by its own record (seed 004 §4.5)."""
+"""Count what a session has found of the requirements for submit_understanding (seed 004 §4.5)."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from code_intel.session.wording import fold_symbol
 
 
 class Progress(NamedTuple):
-    """One requirement: what the record has of it, and what is needed.
+    """One requirement: how much was found and how much is needed.
 
-    `have` is None for what only submit_understanding says.
+    `have` is None if only submit_understanding can supply it.
     """
 
     key: str
@@ -21,14 +21,14 @@ class Progress(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The requirement in an answer."""
+        """The requirement as part of an answer."""
         return self._asdict()
 
 
 def progress(session: Session) -> tuple[Progress, ...]:
-    """Return what understanding needs, as far as something is needed, and what calls have found so far.
+    """Return the requirements and what calls have found so far.
 
-    What is found is no more than what may be submitted: each symbol and file is checked once it is.
+    The counts are an upper limit: a submission checks each symbol and file.
     """
     need = need_for(session.intent, session.risk)
     found = {
@@ -51,12 +51,12 @@ def progress(session: Session) -> tuple[Progress, ...]:
 
 
 def is_found(rows: Iterable[Progress]) -> bool:
-    """Whether calls have found all that they can; what is left is to say it."""
+    """Return whether calls have found everything that calls can find."""
     return all(row.have is None or row.have >= row.need for row in rows)
 
 
 def needed(session: Session) -> str:
-    """Return what understanding needs, in one sentence, before anything was found."""
+    """Return the requirements as one sentence."""
     need = need_for(session.intent, session.risk)
     counts = {
         "symbol": need.symbols,
@@ -67,11 +67,11 @@ def needed(session: Session) -> str:
     things = [f"{count} {name}{'s'[: count - 1]}" for name, count in counts.items() if count]
     slots = slots_asked(session, need)
     evidence = f" and evidence for {' and '.join(slots)}" if slots else ""
-    return f"Understanding takes {', '.join(things)}{evidence}."
+    return f"Required for understanding: {', '.join(things)}{evidence}."
 
 
 def slots_so_far(session: Session) -> dict[str, dict[str, Any]]:
-    """Return of each slot its value, how far that may be trusted, whether evidence is needed and there."""
+    """Return each slot's value and source, and whether it needs and has evidence."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
     needed = slots_asked(session, need_for(session.intent, session.risk))
     return {

@@ -1,7 +1,8 @@
-"""Does this symbol carry out the target feature: bands of likeness, and what each asks for (docs/decisions/0032).
+"""Confirm that symbols implement the target feature (docs/decisions/0032).
 
-Likeness is a good witness for a symbol and a poor one against it: a Japanese term and an English name
-honestly score low. So a band decides what has to be shown, never whether a symbol may be right.
+High likeness is good evidence for a symbol, but low likeness is poor evidence against it: a
+Japanese term and its English symbol often score low. So a band decides what must be shown, not
+which symbol is right.
 """
 
 import re
@@ -21,19 +22,22 @@ from code_intel.session.wording import (
     symbol_parts,
 )
 
-UNMEASURED = 0.7  # confidence of a confirmed symbol whose likeness nobody measured
-_LONGEST_TEXT = 2000  # characters of evidence
-_LEAST_SHARED = 3  # characters of a term or symbol contained in the other
+UNMEASURED = 0.7
+"""Confidence of a confirmed symbol without a measured likeness."""
+_MAX_EVIDENCE_CHARS = 2000
+_MIN_SHARED_CHARS = 3
+"""Length from which a term contained in a symbol, or the reverse, counts as a shared word."""
 
 
 class Band(NamedTuple):
     """One row of `BANDS`.
 
     Attributes:
-        name: As the wire has it; empty where nothing was measured.
-        least: Likeness from which it holds, 0 to 1.
-        named: Whether code_evidence must name the symbol, or its file and a line of it.
-        found: Whether find_definitions or find_references must have found the symbol in this session.
+        name: Its name in answers; empty if nothing was measured.
+        least: Its lowest likeness, 0 to 1.
+        named: Whether code_evidence must name the symbol, or its file and one of its lines.
+        found: Whether find_definitions or find_references must have found the symbol in this
+            session.
         raises: Whether it raises the risk by one step.
     """
 
@@ -49,15 +53,15 @@ BANDS = (
     Band("gray", 0.3, named=True, found=False, raises=True),
     Band("low", 0.0, named=True, found=True, raises=True),
 )
-"""From the surest down; likeness is calibrated as scores of the map are."""
+"""Highest first; likeness is calibrated like the scores of the map."""
 
 HIGH, GRAY, _ = BANDS
 NO_BAND = GRAY._replace(name="")
-"""What holds where nothing was measured."""
+"""The band if nothing was measured."""
 
 
 class Place(NamedTuple):
-    """Where a symbol is defined; lines count from 1, both ends included."""
+    """The lines where a symbol is defined, counted from 1, both ends included."""
 
     file: str
     first: int
@@ -65,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """A symbol that was not confirmed: why not, and what to do."""
+    """A symbol that was not confirmed, the reason, and what to do."""
 
     name: str
     band: str
@@ -78,14 +82,14 @@ class Unproven(NamedTuple):
 
 
 class Confirmation(NamedTuple):
-    """A verdict; append `step`.
+    """A verdict, whose `step` is to be appended.
 
     Attributes:
         step: The event.
         bands: Band of each confirmed symbol.
         not_found: Symbols that the index does not define.
-        unproven: Symbols whose band asks for more than was shown.
-        risk: The session's risk from now on.
+        unproven: Symbols whose band needs more evidence.
+        risk: The new risk of the session.
     """
 
     step: Step
@@ -96,7 +100,7 @@ class Confirmation(NamedTuple):
 
 
 def band_of(likeness: float | None) -> Band:
-    """Return the band of a likeness; `NO_BAND` for None or what is no number between 0 and 1."""
+    """Return the band of a likeness; `NO_BAND` for None and for numbers outside 0 to 1."""
     if likeness is None or not 0 <= likeness <= 1:
         return NO_BAND
     return next(band for band in BANDS if likeness >= band.least)
@@ -111,20 +115,20 @@ def confirm_symbols(
     scores: Mapping[str, float] = MappingProxyType({}),
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
 ) -> Confirmation:
-    """Confirm that symbols carry out the target feature; allowed before submit_understanding.
+    """Confirm that symbols implement the target feature.
 
     Args:
         session: The session; must have a query frame.
         symbols: Names to confirm.
         evidence: What in the code shows it.
-        defined: Those that our own index defines.
+        defined: The names that the local index defines.
         scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
-        places: Where they are defined, by name.
+        places: Where the symbols are defined, by name.
 
     Raises:
         SessionError: `no_query_frame`.
-        UsageError: Evidence that says nothing, no symbol that the index defines, or none whose band
-            is satisfied; names the field.
+        UsageError: The evidence is empty, the index defines none of the symbols, or the bands of
+            all of them need more evidence; names the field.
     """
     evidence = _checked(session, evidence)
     names = [name for name in dict.fromkeys(map(fold_symbol, symbols)) if name]
@@ -133,7 +137,7 @@ def confirm_symbols(
     if len(not_found) == len(names):
         raise UsageError(
             "None of relevant_symbols is defined in the index.",
-            hint="Look the symbol up with find_definitions and spell it as the code does.",
+            hint="Look up the symbol with find_definitions and spell it as in the code.",
             details={"field": "relevant_symbols", "not_found": list(names)},
         )
     known = {fold_symbol(name): score for name, score in scores.items()}
@@ -165,10 +169,10 @@ def carriers(
     learned: Collection[str] = (),
     scores: Mapping[str, float] = MappingProxyType({}),
 ) -> list[str]:
-    """Return those of `names` that are known to carry out the target feature; [] without a feature.
+    """Return the `names` that are known to implement the target feature; [] without a feature.
 
-    They were confirmed in this session, or a learned pair says so, or their likeness is high, or they
-    share a word with the feature's name.
+    They were confirmed in this session, are in a learned pair, have a high likeness, or share a
+    word with the feature's name.
     """
     term = session.frame.value("target_feature") if session.frame else ""
     if not term:
@@ -188,20 +192,21 @@ def _checked(session: Session, evidence: str) -> str:
         raise SessionError(
             "The session has no query frame yet.",
             code="no_query_frame",
-            hint="Call set_query_frame first: a symbol is confirmed for its target_feature.",
+            hint="Call set_query_frame first: symbols are confirmed for its target_feature.",
         )
     evidence = evidence.strip()
-    if not says_something(evidence) or len(evidence) > _LONGEST_TEXT:
+    if not says_something(evidence) or len(evidence) > _MAX_EVIDENCE_CHARS:
         raise UsageError(
-            f"code_evidence must say something, in at most {_LONGEST_TEXT} characters.",
-            hint="Say what in the code shows that the symbol does it, with file and line.",
+            f"code_evidence must have words, and at most {_MAX_EVIDENCE_CHARS} characters.",
+            hint="Describe what in the code shows that the symbol implements the feature, with "
+            "file and line.",
             details={"field": "code_evidence"},
         )
     return evidence
 
 
 def _band(session: Session, name: str, likeness: float | None) -> Band:
-    """Return the band of a symbol; that with which the map has led to READY is sure."""
+    """Return the band of a symbol; HIGH for the one with which the map has led to READY."""
     led = session.ready_by == "map" and session.short_circuit.get("symbol") == name
     return HIGH if led else band_of(likeness)
 
@@ -209,23 +214,27 @@ def _band(session: Session, name: str, likeness: float | None) -> Band:
 def _lack(
     session: Session, band: Band, name: str, evidence: str, places: Sequence[Place]
 ) -> tuple[str, str] | None:
-    """Return what a band asks for and was not shown, and how to show it; None when all was."""
-    said = f"its likeness to the target feature is {band.name}" if band.name else "nothing measured"
+    """Return what evidence a band still needs and how to give it; None if none is missing."""
+    said = (
+        f"its likeness to the target feature is {band.name}"
+        if band.name
+        else "its likeness to the target feature is unknown"
+    )
     if band.found and not session.corroborated(name):
         return (
             f"{said}, and no call of this session has looked it up",
-            f"Look {name} up with find_definitions",
+            f"Look up {name} with find_definitions",
         )
     if band.named and not _names(evidence, name, places):
         return (
             f"{said}, and code_evidence names neither it nor its file and line",
-            f"Say in code_evidence what {name} does, by its name or as file:line",
+            f"Describe in code_evidence what {name} does, and name it or give file:line",
         )
     return None
 
 
 def _names(evidence: str, name: str, places: Sequence[Place]) -> bool:
-    """Whether evidence names a symbol as a whole identifier, or a line of it in its file."""
+    """Return whether evidence names a symbol, or its file and one of its lines."""
     said = fold(evidence)
     bare = re.escape(fold(symbol_parts(name)[-1]))
     if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", said):
@@ -268,4 +277,4 @@ def _share_words(term: str, symbol: str) -> bool:
         return True
     one, other = (re.sub(r"\W|_", "", fold(text)) for text in (term, symbol))
     shorter = min(len(one), len(other))
-    return shorter >= _LEAST_SHARED and (one in other or other in one)
+    return shorter >= _MIN_SHARED_CHARS and (one in other or other in one)

@@ -1,6 +1,6 @@
-"""From events to session: what each journaled event adds (docs/decisions/0008).
+"""Replay a journal: apply each event to the session (docs/decisions/0008).
 
-Law: the session is the replay of its journal; nothing else is kept anywhere.
+A session is the replay of its journal; nothing else is stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,9 +22,11 @@ from code_intel.session.state import (
 )
 from code_intel.session.wording import fold
 
-VERSION = 3  # of the journal's format
-_LONGEST_EVIDENCE = 2000  # characters kept of what a verification showed
-SUBMITTED = 0.5  # confidence of a symbol somebody merely names (seed 004 §4.5)
+VERSION = 3
+"""The journal's format."""
+SUBMITTED = 0.5
+"""Confidence of a symbol that was only named in a submission (seed 004 §4.5)."""
+_MAX_EVIDENCE_CHARS = 2000
 
 
 def apply(session: Session | None, record: Record) -> Session:
@@ -32,7 +34,7 @@ def apply(session: Session | None, record: Record) -> Session:
 
     Raises:
         PhaseError: The phase does not know the event.
-        SessionError: The event's data has not the shape this version writes.
+        SessionError: The event's data does not have the shape that this version writes.
     """
     try:
         if session is None:
@@ -49,7 +51,7 @@ def apply(session: Session | None, record: Record) -> Session:
 
 
 def replay(records: Iterable[Record]) -> Session:
-    """Return the session that a journal tells; same errors as `apply`."""
+    """Return the session of a journal; same errors as `apply`."""
     session: Session | None = None
     for record in records:
         session = apply(session, record)
@@ -60,10 +62,10 @@ def replay(records: Iterable[Record]) -> Session:
 
 def _start(record: Record) -> Session:
     if record.event is not Event.STARTED:
-        raise ValueError("a journal begins with `started`")
+        raise ValueError("the first event must be `started`")
     data = record.data
     if data["version"] != VERSION:
-        raise ValueError(f"version {data['version']} of the journal format")
+        raise ValueError(f"journal format version {data['version']}; this program reads {VERSION}")
     intent = Intent(data["intent"])
     phase = START[intent]
     return Session(
@@ -86,7 +88,7 @@ def _start(record: Record) -> Session:
 
 
 def _moved(session: Session, record: Record, phase: Phase) -> Session:
-    """Note the event itself, and the change of phase if there is one."""
+    """Record the event itself and the change of phase, if any."""
     session = session._replace(seq=record.seq, updated_at=record.at)
     if phase is session.phase:
         return session
@@ -98,14 +100,14 @@ def _moved(session: Session, record: Record, phase: Phase) -> Session:
         ready_by=READY_BY.get(record.event, ""),
         hypotheses=session.hypotheses if phase is Phase.READY else (),
         explored_files=_still_explored(session, phase),
-        # Back in EXPLORATION the map's answer no longer carries the session.
+        # Back in EXPLORATION the map's answer no longer counts.
         short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
         greenfield=session.greenfield and phase is not Phase.EXPLORATION,
     )
 
 
 def _still_explored(session: Session, phase: Phase) -> tuple[str, ...]:
-    """Take back the files a map hit has opened when verification is left without confirming it."""
+    """Close the files of a map hit if the session leaves VERIFICATION without confirming it."""
     given_up = session.phase is Phase.VERIFICATION and phase is Phase.EXPLORATION
     if not given_up or not any(item.symbol for item in session.hypotheses):
         return session.explored_files
@@ -204,7 +206,7 @@ def _verified(session: Session, record: Record) -> Session:
     planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
     session = session._replace(planned_files=tuple(planned))
     shown = {
-        fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_LONGEST_EVIDENCE]
+        fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_MAX_EVIDENCE_CHARS]
         for item in data["answers"]
     }
     evidence = {item.symbol: shown.get(fold(item.text), "") for item in session.hypotheses}
@@ -246,7 +248,7 @@ def _ended(session: Session, record: Record) -> Session:
 
 
 def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
-    """Map symbols; what is known of one already is never lowered (seed 004 §4.5)."""
+    """Map symbols; source and confidence of a known symbol are never lowered (seed 004 §4.5)."""
     known = {symbol.name: symbol for symbol in session.symbols}
     for new in added:
         old = known.get(new.name, new)
@@ -283,7 +285,7 @@ REDUCERS: Mapping[Event, Callable[[Session, Record], Session]] = MappingProxyTyp
         Event.OUTCOME: _ended,
     }
 )
-"""What each event adds to the session beside its phase; RISK_RAISED and REVERTED add nothing."""
+"""How each event changes the session besides its phase; RISK_RAISED and REVERTED do not."""
 
 READY_BY: Mapping[Event, ReadyBy] = MappingProxyType(
     {

@@ -1,42 +1,33 @@
-"""What a session must have understood before it may write (seed 004 §4.5, docs/decisions/0008).
+"""Judge submit_understanding: what a session must know before it may write (seed 004 §4.5).
 
-Three ends: a formal slip or an unused tool is refused and nothing moves; what is short or still a
-hypothesis leads to SEMANTIC; everything met leads to READY.
+A submission has one of three results. A formal error or an unused tool is refused and the phase
+stays; if something is missing or still a hypothesis, the session moves to SEMANTIC; otherwise to
+READY (docs/decisions/0008).
 """
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
+from code_intel.session.paths import plain_path
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.risk import Risk
 from code_intel.session.state import FOREST_TOOLS, Call, Session, Step
-from code_intel.session.submission import (
-    LEAST_NAME,
-    Submission,
-    UnderstandingFacts,
-    consistency_errors,
-    is_confusable,
-    names,
-    shown,
-    starts_at,
+from code_intel.session.wording import (
+    content_words,
+    covers,
+    fold,
+    fold_symbol,
+    says_something,
+    symbol_parts,
 )
-from code_intel.session.wording import content_words, covers, fold, fold_symbol, says_something
-
-__all__ = [
-    "Submission",
-    "Understanding",
-    "UnderstandingFacts",
-    "missing",
-    "need_for",
-    "slot_evidenced",
-    "slots_asked",
-    "submit_understanding",
-]
+from code_intel.text import hidden_character
 
 REQUIRED_TOOLS = ("find_definitions", "find_references")
 SLOT_TOOLS = (
@@ -47,16 +38,21 @@ SLOT_TOOLS = (
     "analyze_structure",
     "get_symbols",
 )
-"""Tools whose results are facts about the code, and so may evidence a slot. A `query` does so by the calls
-that it makes: one question in the user's own words speaks of every slot (docs/decisions/0031)."""
+"""Tools whose results are facts about the code and can be evidence for a slot.
+
+`query` is not one: a question in the user's words concerns every slot. The calls it makes count
+instead (docs/decisions/0031).
+"""
+_MIN_NAME_CHARS = 2
+"""A shorter symbol is contained in everything."""
 
 
 _CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
-_SHORT = " What else missing_requirements lists would lead to SEMANTIC: supply it before."
+_SHORT = " Supply the other missing_requirements first; without them the session moves to SEMANTIC."
 
 
 class Need(NamedTuple):
-    """One row of the requirements table."""
+    """Minimum counts, and the slots that need evidence."""
 
     symbols: int
     entry_points: int
@@ -75,19 +71,60 @@ WRITE_NEEDS: Mapping[Risk, Need] = MappingProxyType(
 READ_NEED = Need(1, 0, 1, 0)
 
 
+class Submission(NamedTuple):
+    """The claims of submit_understanding."""
+
+    symbols_identified: tuple[str, ...]
+    entry_points: tuple[str, ...] = ()
+    files_analyzed: tuple[str, ...] = ()
+    existing_patterns: tuple[str, ...] = ()
+    notes: str = ""
+
+
+class UnderstandingFacts(NamedTuple):
+    """What the index and the disk know about a submission; keys are spelled as in the submission.
+
+    Attributes:
+        defined: Symbols that the local index defines, in files the session has looked at.
+        opened: Those of them that are defined in `Session.opened_files`.
+        existing_files: Files that exist inside the root.
+        made: Symbols and files that were added since the session began.
+        learned: Symbols that a valid agreement pairs with the target feature.
+        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
+        symbols_readable: Whether the index can read symbols here. False if it reads the language of
+            none of the analysed files or, with no file named, if it defines no symbol.
+        nothing_defined: Whether the index defines no symbol, whatever was analysed.
+    """
+
+    defined: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()
+    existing_files: frozenset[str] = frozenset()
+    made: frozenset[str] = frozenset()
+    learned: frozenset[str] = frozenset()
+    scores: Mapping[str, float] = MappingProxyType({})
+    symbols_readable: bool = True
+    nothing_defined: bool = False
+
+    def exists(self, file: str) -> bool:
+        """Return whether a file of the submission exists, in any spelling of its path."""
+        return file in self.existing_files or plain_path(file) in map(
+            plain_path, self.existing_files
+        )
+
+
 class Understanding(NamedTuple):
-    """A verdict; append `step`, then the session is in `next_phase`.
+    """A verdict; once `step` is appended, the session is in `next_phase`.
 
     Attributes:
         step: The event to append.
-        next_phase: Where it leads.
-        confidence: `high` when nothing is missing, else `low`.
-        missing: `key: have/need` and the like.
-        hint: How to supply what is missing, in a few sentences; empty when nothing is.
-        unseen_files: Files that exist but that no call of this session has returned: not counted,
-            not explored.
-        unknown_symbols: Symbols the index does not define, or that only the forest has named: kept
-            as HYPOTHESIS, not counted.
+        next_phase: The phase it leads to.
+        confidence: `high` if nothing is missing, else `low`.
+        missing: What is missing, as `key: have/need` or similar.
+        hint: How to supply it; empty if nothing is missing.
+        unseen_files: Existing files that no call of this session has returned; not counted or
+            opened.
+        unknown_symbols: Symbols that the index does not define or only the forest has named;
+            recorded as HYPOTHESIS, not counted.
         confusable: Those of them that mix look-alike alphabets.
     """
 
@@ -102,7 +139,7 @@ class Understanding(NamedTuple):
 
 
 def need_for(intent: Intent, risk: Risk) -> Need:
-    """Return the row of the requirements table that holds for a session."""
+    """Return the requirements for an intent and risk."""
     return WRITE_NEEDS[risk] if intent.writes else READ_NEED
 
 
@@ -113,27 +150,27 @@ def submit_understanding(
 
     Raises:
         PhaseError: The session is not in EXPLORATION.
-        RequirementError: A formal slip (`consistency_errors`) or a required tool not used;
-            details carry `missing_requirements`.
+        RequirementError: A formal error (`consistency_errors`) or an unused required tool; details
+            carry `missing_requirements`.
     """
     advance(session.phase, Event.UNDERSTOOD)
     lacking = missing(session, submission, facts)
-    slips = consistency_errors(submission, facts)
+    errors = consistency_errors(submission, facts)
     tools = [item for item in lacking if item.startswith("required_tools")]
-    if slips or tools:
+    if errors or tools:
         raise RequirementError(
-            slips[0] if slips else f"Not explored yet: {tools[0]}.",
-            hint=_before_again(slips, lacking, facts),
+            errors[0] if errors else f"Not explored yet: {tools[0]}.",
+            hint=_before_again(errors, lacking, facts),
             details={
                 "missing_requirements": lacking,
-                "consistency_errors": slips,
-                "consistency_hint": _CORRECT if slips else "",
+                "consistency_errors": errors,
+                "consistency_hint": _CORRECT if errors else "",
                 "unseen_files": list(_unseen(session, submission, facts)),
                 "current_phase": session.phase.value,
             },
         )
     known = frozenset(_known(session, submission, facts))
-    unknown = tuple(name for name in names(submission) if name not in known)
+    unknown = tuple(name for name in _names(submission) if name not in known)
     event = Event.DOUBTED if lacking else Event.UNDERSTOOD
     data = {
         **_claims(submission, known),
@@ -153,18 +190,20 @@ def submit_understanding(
     )
 
 
-def _before_again(slips: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
-    """Return what to do before a refused understanding is submitted again."""
-    if slips:
+def _before_again(errors: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
+    """Return what to do before submitting again."""
+    if errors:
         return _CORRECT + (_SHORT if lacking else "")
     return f"{hint_for(lacking)} Then submit again." if facts.symbols_readable else SEARCH_FIRST
 
 
 def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:
-    """Return what was claimed, as the journal keeps it: each symbol with what it is worth."""
+    """Return the claims as the journal records them; each symbol is FACT or HYPOTHESIS."""
     sources = {True: SlotSource.FACT.value, False: SlotSource.HYPOTHESIS.value}
     return {
-        "symbols": [{"name": name, "source": sources[name in known]} for name in names(submission)],
+        "symbols": [
+            {"name": name, "source": sources[name in known]} for name in _names(submission)
+        ],
         "entry_points": list(submission.entry_points),
         "patterns": list(submission.existing_patterns),
         "notes": submission.notes,
@@ -172,16 +211,16 @@ def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:
 
 
 def _hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> str:
-    """Return how to go on from a verdict."""
+    """Return the next step after a verdict."""
     if not lacking:
         return ""
     if facts.symbols_readable:
-        return f"{hint_for(lacking)} For that, revert_to_exploration; or call submit_semantic."
+        return f"{hint_for(lacking)} Call revert_to_exploration to do so, or submit_semantic."
     return f"{UNREADABLE} {GREENFIELD}" if _is_greenfield(session, facts) else UNREADABLE
 
 
 def missing(session: Session, submission: Submission, facts: UnderstandingFacts) -> list[str]:
-    """Return what a submission lacks, as `key: have/need`; empty when everything is met."""
+    """Return what a submission lacks, as `key: have/need`; empty if all requirements are met."""
     need = need_for(session.intent, session.risk)
     known = _known(session, submission, facts)
     rows = (
@@ -192,7 +231,7 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
     )
     lacking = [f"{key}: {have}/{wanted}" for key, have, wanted in rows if have < wanted]
     if unseen := _unseen(session, submission, facts):
-        lacking.append(f"files_seen: {', '.join(map(shown, unseen))} looked at by no call")
+        lacking.append(f"files_seen: {', '.join(map(_shown, unseen))} returned by no call")
     if unused := _unused_tools(session, facts):
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
@@ -202,23 +241,23 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
     ]
     if not _feature_named(session, known, facts):
         lacking.append(
-            "nl_symbol_mapping: no symbol is known to carry out the target feature; "
-            "confirm_symbol_relevance says which one does"
+            "nl_symbol_mapping: no known symbol implements the target feature; name it with "
+            "confirm_symbol_relevance"
         )
     made = _made(session, facts)
-    if new := [*filter(made.__contains__, (*names(submission), *submission.files_analyzed))]:
-        lacking.append(f"made_since: {', '.join(map(shown, new))}")
-    if unknown := [name for name in names(submission) if name not in {*known, *made}]:
-        lacking.append(f"unverified_symbols: {', '.join(map(shown, unknown))}")
+    if new := [*filter(made.__contains__, (*_names(submission), *submission.files_analyzed))]:
+        lacking.append(f"made_since: {', '.join(map(_shown, new))}")
+    if unknown := [name for name in _names(submission) if name not in {*known, *made}]:
+        lacking.append(f"unverified_symbols: {', '.join(map(_shown, unknown))}")
     return lacking
 
 
 def slot_evidenced(session: Session, slot: str) -> bool:
-    """Whether this session has found something for a slot, or confirmed a symbol for it.
+    """Return whether this session has found something for a slot or confirmed a symbol for it.
 
-    A call is for a slot when a plan made it so, or when it was asked with the slot's words. A
-    forest search counts once find_definitions or find_references has found one of its symbols.
-    A confirmed symbol is for the target feature, and for any slot whose words its evidence uses.
+    A call is for a slot if `query` made it for the slot or its target has the slot's words. A
+    forest search counts once find_definitions or find_references has found one of its symbols. A
+    confirmed symbol counts for the target feature and for each slot whose words its evidence uses.
     """
     filled = next(
         (item for item in (session.frame.slots if session.frame else ()) if item.name == slot), None
@@ -228,59 +267,59 @@ def slot_evidenced(session: Session, slot: str) -> bool:
     confirmed = [symbol for symbol in session.symbols if symbol.confirmed]
     if confirmed and slot == "target_feature":
         return True
-    if any(_speaks_of(filled, symbol.evidence) for symbol in confirmed):
+    if any(_mentions(filled, symbol.evidence) for symbol in confirmed):
         return True
     found = session.corroborated_symbols
     return any(
         call.counts
         and (call.tool in SLOT_TOOLS or _proves(call, found))
-        and (call.slot == slot or _speaks_of(filled, call.target))
+        and (call.slot == slot or _mentions(filled, call.target))
         for call in session.calls
     )
 
 
 def _proves(call: Call, corroborated: frozenset[str]) -> bool:
-    """Whether a search of the forest has suggested what was then found in the code."""
+    """Return whether a forest search returned a symbol that was then found in the code."""
     return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
 def slots_asked(session: Session, need: Need) -> list[str]:
-    """Return the slots that must be evidenced: the target feature, and what else the frame has.
+    """Return the slots that need evidence: the target feature, and others that the frame fills.
 
-    What the query does not say can have no evidence; that it is open is what has raised the risk.
+    An empty slot can have no evidence; it has raised the risk instead.
     """
     filled = {slot.name for slot in session.frame.slots} if session.frame else set(need.slots)
     return [slot for slot in need.slots if slot in filled or slot == "target_feature"]
 
 
 def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
-    """Return the required tools not yet used; where no symbol can be read, searching will do."""
+    """Return the required tools not yet used; search_text if the index reads no symbols."""
     if facts.symbols_readable:
         return [tool for tool in REQUIRED_TOOLS if not session.used(tool)]
-    # That a search found nothing is all there is to find in an empty project.
+    # An empty project has no more to find than that.
     searched = any(call.tool == "search_text" and call.asks for call in session.calls)
     return [] if searched else ["search_text"]
 
 
 def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
-    """Whether something new is to be made in a project that has no code to understand yet."""
+    """Return whether the session implements something in a project without code."""
     return session.intent is Intent.IMPLEMENT and facts.nothing_defined
 
 
 def _seen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the analysed files that exist and that this session has looked at, relative."""
+    """Return the analysed files that exist and that this session has looked at."""
     seen = session.seen_files
     return tuple(file for file in _existing(session, submission, facts) if file in seen)
 
 
 def _unseen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the analysed files that exist, but that only the caller says to have looked at."""
+    """Return the analysed files that exist but that no call of this session has returned."""
     seen = session.seen_files
     return tuple(file for file in _existing(session, submission, facts) if file not in seen)
 
 
 def _made(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
-    """Return what was written since a session began that may write: it shows nothing of what was there."""
+    """Return what was added since a writing session began: it is no knowledge of existing code."""
     return (
         frozenset(map(fold_symbol, facts.made)) | facts.made
         if session.intent.writes
@@ -301,23 +340,23 @@ def _existing(
 
 
 def _known(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the symbols that count: defined in our index, and not the forest's word alone."""
+    """Return the symbols that the local index defines and not only the forest has named."""
     defined, opened = (set(map(fold_symbol, each)) for each in (facts.defined, facts.opened))
     guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
     guessed -= opened | session.corroborated_symbols
     defined -= _made(session, facts)
     return tuple(
         name
-        for name in names(submission)
-        if name in defined and len(name) >= LEAST_NAME and name not in guessed
+        for name in _names(submission)
+        if name in defined and len(name) >= _MIN_NAME_CHARS and name not in guessed
     )
 
 
 def _entry_points(submission: Submission, known: tuple[str, ...]) -> int:
-    """Return how many entry points count: different ones, each the name of another known symbol."""
+    """Return how many entry points count: different ones that name different known symbols."""
     entries = {fold(fold_symbol(entry)) for entry in submission.entry_points}
-    started = {name for name in known if any(starts_at(entry, name) for entry in entries)}
-    naming = [entry for entry in entries if any(starts_at(entry, name) for name in known)]
+    started = {name for name in known if any(_starts_at(entry, name) for entry in entries)}
+    naming = [entry for entry in entries if any(_starts_at(entry, name) for name in known)]
     return min(len(naming), len(started))
 
 
@@ -326,13 +365,103 @@ def _distinct(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _feature_named(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:
-    """Whether some counted symbol is known to carry out the target feature."""
+    """Return whether a counted symbol is known to implement the target feature."""
     framed = session.frame is not None and session.frame.value("target_feature")
     if not framed or not session.intent.writes:
         return True
     return bool(carriers(session, known, learned=facts.learned, scores=facts.scores))
 
 
-def _speaks_of(slot: Slot, text: str) -> bool:
+def _mentions(slot: Slot, text: str) -> bool:
     words = content_words(slot.value) | content_words(slot.quote)
     return bool(words & content_words(text)) or covers(text, slot.value) is True
+
+
+def consistency_errors(submission: Submission, facts: UnderstandingFacts) -> list[str]:
+    """Return the formal errors of a submission, which can be corrected without exploring."""
+    return [
+        error
+        for check in (_bad_texts, _duplicates, _unknown_files, _stray_entries, _loose_patterns)
+        for error in check(submission, facts)
+    ]
+
+
+def is_confusable(name: str) -> bool:
+    """Return whether a name mixes Latin letters with look-alikes of another alphabet."""
+    scripts = {unicodedata.name(char, "").split(" ")[0] for char in name if char.isalpha()}
+    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+
+
+def _names(submission: Submission) -> tuple[str, ...]:
+    """Return the symbols as folded names without repetitions."""
+    folded = (fold_symbol(name) for name in submission.symbols_identified)
+    return tuple(dict.fromkeys(name for name in folded if name))
+
+
+def _names_one(entry: str, names: tuple[str, ...]) -> bool:
+    """Return whether an entry point such as `auth.login()` mentions one of `names`."""
+    parts = [fold(part) for part in re.split(r"[.(:/#\s]+", entry)]
+    words = [fold(word) for name in names for word in symbol_parts(name)]
+    return any(
+        part in word or word in part
+        for part in parts
+        if len(part) >= _MIN_NAME_CHARS
+        for word in words
+        if len(word) >= _MIN_NAME_CHARS
+    )
+
+
+def _starts_at(entry: str, name: str) -> bool:
+    """Return whether an entry point has the whole name of a symbol or of one of its scopes."""
+    parts = {fold(part) for part in re.split(r"[.(:/#\s]+", entry)}
+    return any(fold(part) in parts for part in symbol_parts(name) if len(part) >= _MIN_NAME_CHARS)
+
+
+def _shown(text: str) -> str:
+    """Return `text`, in ASCII escapes if it has hidden or look-alike characters."""
+    if hidden_character(text) or is_confusable(text):
+        return text.encode("ascii", "backslashreplace").decode("ascii")
+    return text
+
+
+def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+    del facts
+    fields = ("symbols_identified", "entry_points", "files_analyzed", "existing_patterns")
+    for field in fields:
+        for text in getattr(submission, field):
+            if len(text.strip()) < _MIN_NAME_CHARS or not says_something(text):
+                yield f"{field}: {text!r} is too short"
+            elif field != "existing_patterns" and hidden_character(text):
+                yield f"{field}: {text!a} contains a control character"
+
+
+def _duplicates(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+    del facts
+    for field, key in (("symbols_identified", fold_symbol), ("files_analyzed", plain_path)):
+        seen: set[str] = set()
+        for text in getattr(submission, field):
+            if key(text) in seen:
+                yield f"{field}: {_shown(text)} is listed twice"
+            seen.add(key(text))
+
+
+def _unknown_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+    for file in submission.files_analyzed:
+        if not facts.exists(file):
+            yield f"files_analyzed: {_shown(file)} does not exist in the project"
+
+
+def _stray_entries(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+    del facts
+    for entry in submission.entry_points:
+        if not _names_one(entry, submission.symbols_identified):
+            yield (
+                f"entry_points: {_shown(entry)} names none of symbols_identified; list the symbol "
+                "in both or in neither"
+            )
+
+
+def _loose_patterns(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+    del facts
+    if submission.existing_patterns and not submission.files_analyzed:
+        yield "existing_patterns: needs at least one of files_analyzed"

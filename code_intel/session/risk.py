@@ -1,7 +1,7 @@
-"""How much a wrong write would cost, from what the query frame leaves open (seed 004 §5).
+"""Assess the risk of a session from its query frame (seed 004 §5).
 
-One function: the higher of two tables, what is missing given the intent and how much is missing, and a
-step more where a confirmed symbol may be another one (`relevance.BANDS`).
+The risk is the higher of two levels: by which slots are empty and by how many are. It is one step
+higher if a symbol was confirmed without being surely the right one (`relevance.BANDS`).
 """
 
 from enum import StrEnum
@@ -11,7 +11,7 @@ from code_intel.session.phases import Intent
 
 
 class Risk(StrEnum):
-    """Risk level; compare with `higher`."""
+    """A risk level; compare with `higher`."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
@@ -19,7 +19,7 @@ class Risk(StrEnum):
 
 
 _ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
-_SHORT_ISSUE = 10  # columns; East Asian wide characters take two
+_SHORT_ISSUE_COLUMNS = 10
 
 
 def higher(one: Risk, other: Risk) -> Risk:
@@ -30,9 +30,8 @@ def higher(one: Risk, other: Risk) -> Risk:
 def assess_risk(intent: Intent, frame: Frame | None, *, unsure: bool = False) -> Risk:
     """Return the risk level of a session.
 
-    Without a frame a session that writes is HIGH and one that only reads is LOW. A session that
-    only reads never exceeds MEDIUM: HIGH is about writing. `unsure` raises it by one step, however many
-    symbols are.
+    Without a frame a writing session is HIGH and a read-only one is LOW. A read-only session never
+    exceeds MEDIUM. `unsure` raises the level by one step, however many symbols are unsure.
     """
     if frame is None:
         return Risk.HIGH if intent.writes else Risk.LOW
@@ -49,7 +48,7 @@ def _by_content(intent: Intent, frame: Frame) -> Risk:
         return Risk.HIGH
     if changes and not frame.value("target_feature"):
         return Risk.HIGH
-    if issue and display_width(issue) < _SHORT_ISSUE:
+    if issue and display_width(issue) < _SHORT_ISSUE_COLUMNS:
         return Risk.MEDIUM
     if any(slot.source is SlotSource.HYPOTHESIS for slot in frame.slots):
         return Risk.MEDIUM

@@ -1,8 +1,8 @@
-"""Which tools answer a question: slots of the query frame to tools, tools to calls (seed 004).
+"""Plan the tool calls that answer a question, from the slots of the query frame (seed 004).
 
-Two tables are kept apart: this one is what the server runs by itself, `frame.GUIDANCE` what the agent is
-advised. The question stands for its target feature and for every slot the frame leaves out; a filled slot
-is asked with its own words, and only such a call is made for that slot (docs/decisions/0031).
+The server makes these calls by itself; `frame.GUIDANCE` is separate advice for the agent. The
+question stands for its target feature and for each slot that the frame leaves out. A filled slot is
+searched with its own words, and only such a call counts for that slot (docs/decisions/0031).
 """
 
 import re
@@ -24,34 +24,34 @@ SLOT_TOOLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Tools that answer a slot."""
 
 EXPLORE_TOOLS = ("analyze_structure",)
-"""Tools that a session asks beside them when it only reads."""
+"""Additional tools for a read-only session."""
 
 PURPOSE: Mapping[str, str] = MappingProxyType(
     {
         "find_definitions": "where it is defined",
-        "find_references": "who uses it",
-        "search_text": "where the files speak of it",
+        "find_references": "where it is used",
+        "search_text": "where files mention it",
         "get_symbols": "what is defined there",
-        "analyze_structure": "how the file is built",
+        "analyze_structure": "how the file is structured",
     }
 )
 
 MOST_STEPS = 12
 MOST_NAMES = 3
-"""Symbols of one question that are looked up."""
+"""Symbols of a question that are looked up."""
 MOST_WORDS = 3
-"""Words of one question that are looked up, the most telling ones."""
+"""Words of a question that are looked up, the most specific ones."""
 
 Params = dict[str, object]
 
 
 class Asked(NamedTuple):
-    """What a slot, or the question itself, asks for.
+    """The search terms of a slot or of the question.
 
     Attributes:
-        names: Symbols it names, as they are spelled.
-        words: What it speaks of otherwise, the most telling first; each as the spellings that code may use.
-        slot: The slot whose own words these are; empty for the question.
+        names: Symbols it names, as spelled.
+        words: Its other words, the most specific first, each with the spellings that code may use.
+        slot: The slot that the words come from; empty for the question.
     """
 
     names: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where to look: a folder, or a file if `is_file`, and the one file the question is about, if any."""
+    """Where to search: a folder, a file if `is_file`, and the file that the question names."""
 
     path: str = "."
     file_path: str = ""
@@ -68,7 +68,7 @@ class Place(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """One call to make; `priority` is the number of calls from here to the end of the plan."""
+    """A call to make; `priority` is the number of calls from here to the end of the plan."""
 
     tool: str
     purpose: str
@@ -78,7 +78,7 @@ class Planned(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A call that says nothing, and why; `slot` as in `Asked`."""
+    """A call that is not made, and why; `slot` as in `Asked`."""
 
     tool: str
     slot: str
@@ -86,7 +86,7 @@ class Skipped(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Calls in the order in which they are made, what was left out, and how the plan came about."""
+    """The calls to make in order, the calls left out, and an explanation."""
 
     steps: tuple[Planned, ...]
     skipped: tuple[Skipped, ...]
@@ -94,7 +94,7 @@ class Plan(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """How a tool is called for what is asked; `why` it is not when there is nothing to call it with."""
+    """How a tool is called for search terms; `why` it is skipped if there is no call."""
 
     calls: Callable[[Asked, Place], Sequence[Params]]
     why: str
@@ -140,14 +140,14 @@ def plan(
 
 
 def intent_of(name: str) -> Intent:
-    """Return the intent of this name, EXPLORE for one that nobody knows."""
+    """Return the intent of this name; EXPLORE for an unknown one."""
     return Intent(name) if name in set(Intent) else Intent.EXPLORE
 
 
 def _asked(
     question: Asked, slots: Sequence[Asked], intent: Intent, missing: Container[str]
 ) -> Iterator[tuple[Asked, str]]:
-    """Yield who asks which tool: the question first, then the slots in the order of the intent."""
+    """Yield terms and tools: the question first, then the slots in the order of the intent."""
     order = missing_slots(None, intent)
     for slot in order:
         if slot == "target_feature" or slot in missing:
@@ -159,17 +159,17 @@ def _asked(
 
 
 def _reasoning(question: Asked, slots: Sequence[Asked], intent: Intent) -> str:
-    """Return how the plan came about, in words of ours and what was asked for."""
+    """Return an explanation of the plan."""
     words = [spellings[0] for spellings in question.words[:MOST_WORDS]]
     named = f"symbols {', '.join(question.names[:MOST_NAMES])}" if question.names else ""
     spoken = f"words {', '.join(words)}" if words else ""
-    asks = " and ".join(filter(None, (named, spoken))) or "nothing that code could be called"
+    asks = " and ".join(filter(None, (named, spoken))) or "no symbol or word"
     own = ", ".join(asked.slot for asked in slots)
-    return f"{intent}: asks for {asks}" + (f"; then for the words of {own}." if own else ".")
+    return f"{intent}: searches for {asks}" + (f", then for the words of {own}." if own else ".")
 
 
 def _by_symbol(asked: Asked, place: Place) -> Sequence[Params]:
-    """Ask for names; where there are none, for definitions whose name contains a word."""
+    """Look up the names; without names, definitions whose name contains a word."""
     if asked.names:
         return [{"symbol": name, "path": place.path} for name in asked.names[:MOST_NAMES]]
     words = [next((w for w in spellings if " " not in w), "") for spellings in asked.words]
@@ -181,9 +181,9 @@ def _by_name(asked: Asked, place: Place) -> Sequence[Params]:
 
 
 def _by_text(asked: Asked, place: Place) -> Sequence[Params]:
-    """Search a word a call, in all its spellings: what was found is then known for each word.
+    """Search one word per call, in all its spellings, so that results are known for each word.
 
-    Where there is no word, names are searched: an error's name stands in texts, too.
+    Without words it searches the names: the name of an error occurs in texts, too.
     """
     words = asked.words or tuple((name,) for name in asked.names)
     return [
@@ -215,10 +215,10 @@ def _pattern(word: str) -> str:
 
 ROWS: Mapping[str, _Row] = MappingProxyType(
     {
-        "find_definitions": _Row(_by_symbol, "nothing that a symbol could be called is asked for"),
+        "find_definitions": _Row(_by_symbol, "there is no word or symbol to look up"),
         "find_references": _Row(_by_name, "no symbol is named"),
-        "search_text": _Row(_by_text, "no word is left to search for"),
-        "get_symbols": _Row(_by_place, "neither a file nor a folder is given"),
+        "search_text": _Row(_by_text, "there is no word to search for"),
+        "get_symbols": _Row(_by_place, "no file or folder is given"),
         "analyze_structure": _Row(_by_file, "no file is given"),
     }
 )

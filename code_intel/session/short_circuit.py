@@ -1,39 +1,37 @@
-"""When a map hit spares the search (seed 004 §1.3, §5.2).
+"""Decide whether a map hit replaces the search (seed 004 §1.3, §5.2).
 
-Bands of the calibrated score choose the phase; guards may lower READY to VERIFICATION, and `margin`
-also VERIFICATION to the forest; never the score. Judged only on the session's own words: `Session.own_words`.
+The calibrated score chooses the phase. A failed guard lowers READY to VERIFICATION, and a failed
+`margin` lowers VERIFICATION to the forest; guards never change the score. Only searches for the
+session's own words (`Session.own_words`) change the phase.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from code_intel.records import Validity
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Validity
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 
-READY_SCORE = 0.8
-VERIFICATION_SCORE = 0.7
-
 Band = Literal["ready", "verification", "forest"]
 
 
 class MapFacts(NamedTuple):
-    """What the map says about the best agreement, and what the session adds.
+    """The facts about the best agreement and the session that decide.
 
     Attributes:
-        score: Calibrated, 0 to 1; None when the map sends none or had no hit.
+        score: Calibrated, 0 to 1; None if the map sent none or had no hit.
         status: Validity of the agreement.
         confirmed: Whether it is confirmed here.
-        margin: Score minus that of the best hit for a different symbol; None without a second.
-        needed_margin: The fitted number `margin` must reach.
-        symbol_defined: Whether our own index defines its symbol now.
+        margin: Score minus that of the best hit for a different symbol; None if there is none.
+        needed_margin: The fitted minimum of `margin`.
+        symbol_defined: Whether the local index defines its symbol now.
         risk: Risk of the session.
         intent: Intent of the session.
         doubted: Whether sessions or people object to it (docs/decisions/0027).
-        elsewhere: Whether a server elsewhere gave the score, for words that the agreement does not have.
-        strained: Whether its score rests on an alias that differs from the term by more than synonyms.
+        elsewhere: Whether only a remote map server matched the query, which no local name does.
+        strained: Whether the score comes from an alias that is not a synonym of the term.
     """
 
     score: float | None
@@ -50,7 +48,7 @@ class MapFacts(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """A named condition for READY; `why` and what to do, `remedy`, are said when it fails."""
+    """A condition for READY; `why` and `remedy` (the next step) are reported if it fails."""
 
     name: str
     holds: Callable[[MapFacts], bool]
@@ -59,7 +57,14 @@ class Guard(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Band of the score, phase it leads to (None: the forest), names of failed guards, whether what it says was agreed."""
+    """A judged map answer.
+
+    Attributes:
+        band: Band of the score.
+        phase: The phase it leads to; None for the forest.
+        failed: Names of failed guards.
+        confirmed: Whether the agreement is confirmed here.
+    """
 
     band: Band
     phase: Phase | None
@@ -71,65 +76,65 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "valid",
         lambda facts: facts.status == "valid",
-        "the agreement is not valid now: its status and reasons say why",
-        "look at its symbol with find_definitions and verify it",
+        "the agreement is not valid; see its status and reasons",
+        "look up its symbol with find_definitions and verify it",
     ),
     Guard(
         "confirmed",
         lambda facts: facts.confirmed,
-        "nobody has confirmed the agreement",
-        "verify it; a success confirms it, and so does a person by `code-intel map confirm`",
+        "the agreement is not confirmed",
+        "verify it; a successful outcome confirms it, and so does `code-intel map confirm`",
     ),
     Guard(
         "margin",
         lambda facts: facts.margin is None or facts.margin >= facts.needed_margin,
-        "another symbol fits nearly as well",
-        "compare the first hits, and verify the one that is meant",
+        "another symbol matches nearly as well",
+        "compare the first hits and verify the right one",
     ),
     Guard(
         "symbol_defined",
         lambda facts: facts.symbol_defined,
-        "its symbol is not defined now",
-        "look for it with find_definitions; sync, if the index is behind",
+        "its symbol is not defined in the index",
+        "look it up with find_definitions; run `code-intel sync` if the index is stale",
     ),
     Guard(
         "risk",
         lambda facts: facts.risk is not Risk.HIGH,
         "the risk is HIGH",
-        "set a query frame that names the target feature, or verify",
+        "set a query frame that names the target feature, or verify the agreement",
     ),
     Guard(
         "undisputed",
         lambda facts: not facts.doubted,
-        "it was rejected, or work on it failed",
-        "verify it before it is relied on",
+        "a session rejected the agreement or failed with it",
+        "verify it before relying on it",
     ),
     Guard(
         "alias",
         lambda facts: not facts.strained,
-        "only sessions say that these words, which differ from its term, mean it",
-        "verify it; a person may make them a term of their own by `code-intel map add`",
+        "the match relies on an alias that only sessions have used and that differs from the term",
+        "verify it; `code-intel map add` makes the alias a term of its own",
     ),
     Guard(
         "elsewhere",
         lambda facts: not facts.elsewhere,
-        "only a server elsewhere says that these words, which it does not have, mean it",
-        "verify it; in this process the map compares the words itself",
+        "only the remote map server matched this query; no local term or alias does",
+        "verify it",
     ),
     Guard(
         "intent",
         lambda facts: facts.intent is not Intent.DELETE,
-        "the intent deletes",
-        "verify what else uses it, with find_references",
+        "the intent is DELETE",
+        "check with find_references what else uses the symbol",
     ),
 )
-"""What READY needs beside its score, in the order in which failures are told."""
+"""Conditions for READY in addition to the score, in the order in which failures are reported."""
 
 _BY_NAME = {guard.name: guard for guard in GUARDS}
 
 
 def explained(failed: Iterable[str]) -> list[dict[str, str]]:
-    """Return for each failed guard its name, why it failed and the next step; for unknown names nothing."""
+    """Return name, reason and next step of each failed guard; unknown names are skipped."""
     return [
         {"guard": name, "reason": guard.why, "next_step": guard.remedy}
         for name in failed
@@ -143,16 +148,15 @@ _NOT_SERVED = frozenset({"", "broken", "conflict", "invalid"})
 def judge(facts: MapFacts) -> Verdict:
     """Return what a map answer means for the phase."""
     score = facts.score
-    # A NaN or a number outside 0..1 is no calibrated score: it fails this comparison.
+    # NaN and numbers outside 0..1 are not calibrated scores; they fail this comparison.
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
         return Verdict("forest", None)
     agreed = facts.confirmed and not facts.elsewhere
     if score < READY_SCORE:
-        if not _BY_NAME["margin"].holds(facts):  # the forest tells them apart (docs/decisions/0013)
+        if not _BY_NAME["margin"].holds(facts):  # ambiguous (docs/decisions/0013)
             return Verdict("forest", None, ("margin",))
-        capped = (
-            ("valid",) if facts.status == "changed" else ()
-        )  # else nobody would say what is wrong
+        # A changed symbol caps the score; report that as the reason.
+        capped = ("valid",) if facts.status == "changed" else ()
         return Verdict("verification", Phase.VERIFICATION, capped, agreed)
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
     phase = Phase.VERIFICATION if failed else Phase.READY
@@ -171,12 +175,12 @@ def map_step(
     files: Iterable[str] = (),
     agreed: str = "",
 ) -> Step | None:
-    """Return the event a map answer leads to, or None when it moves and opens nothing.
+    """Return the event that a map answer leads to, or None if it changes nothing.
 
-    A hit moves the phase only in EXPLORATION, only when `query` is the session's own words, and
-    never with a symbol this session has rejected; a miss of any query opens the forest. `files`
-    are the agreement's files that still match, relative to the root; `agreed` is what the agreement
-    calls its symbol, if that is not `symbol`: it has been renamed since.
+    A hit changes the phase only in EXPLORATION, only if `query` is the session's own words, and
+    never with a symbol that this session has rejected. A miss of any query allows search_forest.
+    `files` are the agreement's files that still match, relative to the root. `agreed` is the
+    symbol's name in the agreement if it has been renamed since.
     """
     if session.phase is not Phase.EXPLORATION:
         return None

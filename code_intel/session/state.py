@@ -1,8 +1,8 @@
-"""A session: what replaying its journal gives, and nothing else.
+"""Define a session: the result of replaying its journal.
 
-Every field follows from the events alone, so a journal copied to another machine gives the same
-session. NamedTuples rather than dataclasses, because a hook replays a journal in the time of an
-interpreter start and `dataclasses` alone costs a third of it (docs/decisions/0008).
+Every field follows from the events alone. The classes are NamedTuples because a hook replays a
+journal in the time of an interpreter start, and importing `dataclasses` alone costs a third of that
+(docs/decisions/0008).
 """
 
 import os
@@ -24,17 +24,21 @@ FOREST_TOOLS = (
     "context_bundle",
     "semantic_rerank",
 )
-FEW = 10  # symbols that one call may find and still be about each
-MOST_OPENED = 30  # files one call may open: whoever finds more has looked at none of them
-MOST_GUESSED = 5  # files one search by meaning may open, once one of its symbols was found
-_FRAGMENT = 3  # columns below which a name that is merely contained in others is a fragment
+FEW = 10
+"""Symbols that a call may find so that each counts as looked at."""
+MOST_OPENED = 30
+"""Files that a call may find so that they count as opened; of more, none does."""
+MOST_GUESSED = 5
+"""Files that a forest search opens once one of its symbols was found in the code."""
+_MIN_NAME_COLUMNS = 3
+"""A shorter name must be a symbol itself; it is contained in too many others."""
 
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
-"""What led to READY; empty while the session is not there."""
+"""What led to READY; empty in other phases."""
 
 
 class Step(NamedTuple):
-    """An event about to be journaled: what the deciding functions return."""
+    """An event to be journaled; functions that decide return it."""
 
     event: Event
     data: Mapping[str, Any]
@@ -56,12 +60,12 @@ class Call(NamedTuple):
         seq: Its place in the journal.
         phase: The phase it was made in.
         tool: The tool's name.
-        target: What it was asked for: the symbol, pattern, query or path.
+        target: Its argument: the symbol, pattern, query or path.
         ok: Whether it ended without an error.
         found: How many results it had.
         files: Files it found, relative to the root, at most `steps.MOST_LISTED`.
         symbols: Symbols it found, likewise.
-        slot: The frame slot it was made for, or empty.
+        slot: The frame slot that `query` made it for, or empty.
     """
 
     seq: int
@@ -76,24 +80,24 @@ class Call(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether it succeeded, and asked for more than a fragment that is found everywhere."""
+        """Whether it succeeded and its target is long enough to be distinctive."""
         if not self.ok or not says_something(self.target, pattern=self.tool == "search_text"):
             return False
         name = symbol_parts(self.target)[-1]
-        if self.tool not in CORROBORATING or display_width(name) >= _FRAGMENT:
+        if self.tool not in CORROBORATING or display_width(name) >= _MIN_NAME_COLUMNS:
             return True
         return name in {symbol_parts(symbol)[-1] for symbol in self.symbols}
 
     @property
     def counts(self) -> bool:
-        """Whether it may serve as evidence: it asked for something and found it."""
+        """Whether it can be evidence: its target is distinctive and it had results."""
         return self.asks and self.found > 0
 
     @property
     def shows(self) -> tuple[str, ...]:
-        """The symbols it was about: all that it found if they are few, else those that it named.
+        """The symbols it has shown: all found if they are few, else those that its target names.
 
-        Whoever asks for a fragment is shown a hundred definitions, and has looked at none of them.
+        A call for a short fragment finds a hundred definitions; that is not a look at each.
         """
         if not self.counts or len(self.symbols) <= FEW:
             return self.symbols if self.counts else ()
@@ -102,13 +106,13 @@ class Call(NamedTuple):
 
     @property
     def opens(self) -> tuple[str, ...]:
-        """The files it has looked at: those it found, none when it found too many."""
+        """The files it has opened: those it found, or none if it found too many."""
         most = MOST_GUESSED if self.tool in FOREST_TOOLS else MOST_OPENED
         return self.files if self.counts and len(self.files) <= most else ()
 
 
 class MappedSymbol(NamedTuple):
-    """A symbol the session takes the target feature to mean; `unsure` when its likeness raised the risk."""
+    """A symbol mapped to the target feature; `unsure` if its low likeness raised the risk."""
 
     name: str
     source: SlotSource
@@ -119,7 +123,14 @@ class MappedSymbol(NamedTuple):
 
 
 class Hypothesis(NamedTuple):
-    """Something to be verified; `symbol` is set when it came from the map, `agreed` when that was confirmed there."""
+    """A statement to verify.
+
+    Attributes:
+        text: The statement.
+        confidence: `high`, `medium` or `low`.
+        symbol: The symbol, if the map proposed it.
+        agreed: Whether that agreement is confirmed.
+    """
 
     text: str
     confidence: str = "medium"
@@ -138,7 +149,7 @@ class PhaseChange(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One `record_outcome`; `phase` is where the session was then."""
+    """One `record_outcome`; `phase` is the phase at that time."""
 
     at: str
     outcome: str
@@ -147,24 +158,25 @@ class Outcome(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A session as of its last event; `Session.seq` is that event's number.
+    """A session as of its last event, whose number is `seq`.
 
     Attributes:
-        name: What everybody may call it; its handle is known to its owner alone (`handles`).
+        name: Its public name; only its owner knows the handle (`handles`).
         seal: SHA-256 of the secret in its handle.
-        root: The project, as its path was when it began.
+        root: The path of the project when it began.
         phase_seq: Number of the event that led into the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
-        learned: (nl_term, symbol) pairs this session has already taught.
-        baseline: Content hashes of the files that were changed before it began, by path.
-        commit: The commit that was checked out then, empty before the first one; None where git could not tell.
-        greenfield: Whether the last submit_understanding found nothing to understand yet.
-        planned_files: Files that may be created although no folder of theirs was explored.
+        learned: (nl_term, symbol) pairs that this session has taught.
+        baseline: Content hashes of the files with uncommitted changes when it began, by path.
+        commit: The commit checked out when it began, empty before the first one; None if git could
+            not tell.
+        greenfield: Whether the last submit_understanding found a project without code.
+        planned_files: Announced files, which may be created although their folder was not explored.
         refuted: Symbols the map proposed and verification rejected.
-        map_results: What the last search of the map returned: `document`, `symbol`, `score`, `status`.
-        forest_results: What the last search of the forest returned, likewise.
-        warnings: What was wrong with the journal when it was read; not part of the state.
+        map_results: Hits of the last map search: `document`, `symbol`, `score`, `status`.
+        forest_results: Hits of the last forest search, likewise.
+        warnings: Problems of the journal when it was read; not part of the state.
     """
 
     name: str
@@ -201,12 +213,12 @@ class Session(NamedTuple):
 
     @property
     def own_words(self) -> str:
-        """What the map is judged on: the target feature once framed, the raw query before."""
+        """The query for the map: the target feature once framed, the raw query before."""
         return (self.frame.value("target_feature") if self.frame else "") or self.query
 
     @property
     def unsure(self) -> bool:
-        """Whether a symbol was confirmed that the feature's name does not surely mean."""
+        """Whether a confirmed symbol is unsure."""
         return any(symbol.unsure for symbol in self.symbols)
 
     def symbol(self, name: str) -> MappedSymbol | None:
@@ -215,9 +227,9 @@ class Session(NamedTuple):
 
     @property
     def seen_files(self) -> frozenset[str]:
-        """The files this session has looked at: its calls returned them, or they are explored.
+        """The files this session has looked at: calls returned them, or they are explored.
 
-        Those of a forest search are a guess until one of its symbols has been corroborated.
+        Files of a forest search count once one of its symbols was corroborated.
         """
         found = self._found(CORROBORATING)
         guessed = (
@@ -229,14 +241,14 @@ class Session(NamedTuple):
 
     @property
     def opened_files(self) -> frozenset[str]:
-        """Those of `seen_files` that are no guess: whatever they define was there to be seen."""
+        """The `seen_files` without those that only a forest search returned."""
         opened = (call.opens for call in self.calls if call.tool not in FOREST_TOOLS)
         return frozenset(self.explored_files).union(*opened)
 
     def used(self, tool: str) -> bool:
-        """Whether a call of `tool` succeeded and found something in this session.
+        """Return whether a call of `tool` succeeded and found something in this session.
 
-        That a symbol defined here is used nowhere is something found, too.
+        For find_references it is enough that the symbol was found by find_definitions.
         """
         return any(
             call.tool == tool and (call.counts or self._is_unused(call)) for call in self.calls
@@ -244,19 +256,19 @@ class Session(NamedTuple):
 
     def _is_unused(self, call: Call) -> bool:
         name = ".".join(symbol_parts(call.target))
-        honest = call.tool == "find_references" and call.ok
-        return honest and name in self._found({"find_definitions"})
+        asked = call.tool == "find_references" and call.ok
+        return asked and name in self._found({"find_definitions"})
 
     @property
     def corroborated_symbols(self) -> frozenset[str]:
-        """What find_definitions or find_references found in this session; whoever asks for many asks once.
+        """The symbols that find_definitions or find_references found in this session.
 
-        `login` is found with `AuthService.login`, not the other way round.
+        Finding `AuthService.login` also finds `login`, but not the other way round.
         """
         return self._found(CORROBORATING)
 
     def corroborated(self, symbol: str) -> bool:
-        """Whether `symbol` is one of `corroborated_symbols`."""
+        """Return whether `symbol` is one of `corroborated_symbols`."""
         return symbol in self.corroborated_symbols
 
     def _found(self, tools: Container[str]) -> frozenset[str]:
@@ -270,6 +282,6 @@ class Session(NamedTuple):
         return frozenset(names)
 
     def relative(self, path: str) -> str:
-        """Return a path as calls record it: plain, relative to the root where it lies below it."""
+        """Return a path as calls record it: normalized, and relative if it is below the root."""
         root = self.root.replace(os.sep, "/").rstrip("/")
         return plain_path(path).removeprefix(f"{root}/")

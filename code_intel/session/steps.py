@@ -1,4 +1,4 @@
-"""Events that only note something: each function returns the `Step` to append.
+"""Build the steps of simple events; each function returns the `Step` to append.
 
 Events that need a judgement come from requirements, evidence, relevance and short_circuit.
 """
@@ -13,25 +13,27 @@ from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 
-MOST_LISTED = 100  # files or symbols kept of one call: a journal line stays small
-MOST_RESULTS = 5  # results kept of a search in map or forest
-_LONGEST_TARGET = 500
-_MAP_MOVES = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
+MOST_LISTED = 100
+"""Files, and symbols, that the journal keeps of one call."""
+MOST_RESULTS = 5
+"""Hits that the journal keeps of a search in map or forest."""
+_MAX_TARGET_CHARS = 500
+_MAP_HITS = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
 OUTCOMES = ("success", "failure", "partial")
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
-    """Validate a query frame and note it; set again, it may only raise the risk.
+    """Validate a query frame and record it; a frame set again may only raise the risk.
 
-    What the session has earned was earned for its target feature, so that one settles: see
-    `_settled`. Other slots may still be added or replaced.
+    The target feature is final once the session has made progress with it (`_settled`). Other slots
+    may still be added or replaced.
 
     Returns:
-        One step, or two when the higher risk takes an earned READY back.
+        One step, or two if the higher risk takes back READY.
 
     Raises:
-        SessionError: `validation_failed`, see `frame.validate_frame`; or the target feature has
-            settled and would change.
+        SessionError: `validation_failed`, see `frame.validate_frame`; or the target feature is
+            final and would change.
     """
     frame = merge(session.frame, validate_frame(session.query, slots, session.frame))
     _check_feature(session, frame)
@@ -50,28 +52,28 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
 
 
 def _check_feature(session: Session, frame: Frame) -> None:
-    """Refuse another target feature once the session has come anywhere with this one."""
+    """Refuse another target feature once the current one is final."""
     old = session.frame.value("target_feature") if session.frame else ""
     why = _settled(session, old)
     if not why or fold(frame.value("target_feature")) == fold(old):
         return
     raise SessionError(
-        f"target_feature cannot change any more: {why}.",
+        f"target_feature can no longer change: {why}.",
         code="validation_failed",
-        hint="Call start_session for another feature, and set_query_frame before searching; "
-        "the other slots may still be added here.",
+        hint="For another feature call start_session, then set_query_frame before searching. "
+        "Other slots can still be set in this session.",
         details={"validation_errors": [{"slot": "target_feature", "error": why}]},
     )
 
 
 def _settled(session: Session, feature: str) -> str:
-    """Return why the target feature stands, or the empty string.
+    """Return why the target feature is final, or the empty string.
 
-    Without one a first may still be named, except where the raw query has had its answer: else the
-    answer to one question would become an alias for another.
+    A first feature may be named late, unless the map has answered the raw query: that answer would
+    become an alias of another question.
     """
-    if any(change.event in _MAP_MOVES for change in session.phase_history):
-        return "the map has already answered this session's words"
+    if any(change.event in _MAP_HITS for change in session.phase_history):
+        return "the map has already answered this session's query"
     if any(symbol.confirmed for symbol in session.symbols):
         return "a symbol has been confirmed for it"
     if feature and session.phase is not Phase.EXPLORATION:
@@ -91,18 +93,18 @@ def called(
     map_results: Sequence[Mapping[str, Any]] | None = None,
     forest_results: Sequence[Mapping[str, Any]] | None = None,
 ) -> Step:
-    """Note a tool call.
+    """Record a tool call.
 
     Args:
         tool: Its name.
-        target: What it was asked for: the symbol, pattern, query or path.
+        target: Its argument: the symbol, pattern, query or path.
         ok: Whether it ended without an error.
         found: How many results it had.
         files: Files it found, relative to the root.
         symbols: Symbols it found; of a search, those of forest hits only.
-        slot: The frame slot it was made for, where a plan knows it.
-        map_results: What the map returned, if it was asked; the first `MOST_RESULTS` are kept.
-        forest_results: What the forest returned, likewise.
+        slot: The frame slot that `query` made it for.
+        map_results: Hits of the map, if it was asked; the first `MOST_RESULTS` are kept.
+        forest_results: Hits of the forest, likewise.
     """
     halves = {"map_results": map_results, "forest_results": forest_results}
     returned = {
@@ -112,7 +114,7 @@ def called(
         Event.CALLED,
         {
             "tool": tool,
-            "target": target[:_LONGEST_TARGET],
+            "target": target[:_MAX_TARGET_CHARS],
             "ok": ok,
             "found": found,
             "files": list(dict.fromkeys(files))[:MOST_LISTED],
@@ -126,19 +128,19 @@ def called(
 def add_explored(
     session: Session, files: Iterable[str], existing: Iterable[str], code: Iterable[str] = ()
 ) -> Step:
-    """Add files to what may be written in READY: existing ones that this session has looked at.
+    """Allow writes to more files in READY: existing ones that this session has looked at.
 
     Args:
         session: The session.
-        files: What to add.
+        files: The files to add.
         existing: Those of them that exist.
-        code: Those of them whose symbols the index reads. Whoever came to READY by files without symbols
-            has to say which symbol is meant before code is opened.
+        code: Those of them whose symbols the index reads. A session that reached READY without a
+            symbol must confirm one first.
 
     Raises:
         PhaseError: The session is not in READY.
-        UsageError: No file, or one that does not exist or that `Session.seen_files` lacks.
-        RequirementError: Code, in a session that knows no symbol.
+        UsageError: There is no file, or one does not exist or is not in `Session.seen_files`.
+        RequirementError: A file has code and the session knows no symbol.
     """
     check_allowed(session, "add_explored_files")
     good = session.seen_files & {session.relative(file) for file in existing}
@@ -146,7 +148,7 @@ def add_explored(
     refused = [file for file in files if file not in good]
     if refused or not files:
         raise UsageError(
-            f"{refused[0]} does not exist, or no call of this session has looked at it."
+            f"{refused[0]} does not exist, or no call of this session has returned it."
             if refused
             else "files is empty.",
             hint=f"Look at the file with {LOOK} first.",
@@ -156,8 +158,8 @@ def add_explored(
     if any(code) and session.intent.writes and not (known or session.planned_files):
         raise RequirementError(
             "This session knows no symbol of the code yet.",
-            hint="Call confirm_symbol_relevance with the symbol that carries out the target feature, then "
-            "add_explored_files again.",
+            hint="Call confirm_symbol_relevance with the symbol that implements the target "
+            "feature, then add_explored_files again.",
             details={
                 "missing_requirements": ["nl_symbol_mapping: no symbol is known"],
                 "current_phase": session.phase.value,
@@ -167,20 +169,20 @@ def add_explored(
 
 
 def revert(reason: str = "") -> Step:
-    """Go back to EXPLORATION; what was found and explored stays."""
-    return Step(Event.REVERTED, {"reason": reason[:_LONGEST_TARGET]})
+    """Go back to EXPLORATION; calls, symbols and explored files are kept."""
+    return Step(Event.REVERTED, {"reason": reason[:_MAX_TARGET_CHARS]})
 
 
 def learned(nl_term: str, symbol: str) -> Step:
-    """Note that a pair was learned, so that it is not learned twice."""
+    """Record that a pair was learned, so that it is not learned twice."""
     return Step(Event.LEARNED, {"nl_term": nl_term, "symbol": symbol})
 
 
 def outcome(result: str, analysis: Mapping[str, Any]) -> Step:
-    """Note an outcome.
+    """Record an outcome.
 
     Raises:
-        UsageError: `result` is none of `OUTCOMES`.
+        UsageError: `result` is not one of `OUTCOMES`.
     """
     if result not in OUTCOMES:
         raise UsageError(

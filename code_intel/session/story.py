@@ -1,9 +1,9 @@
-"""A session's story, told for people from its journal. Pure.
+"""Describe a session for people, one line per event of its journal.
 
     asked framed map found claimed understood doubted confirmed supposed rejected opened reverted
-    learned ended; and `phase` wherever the session has moved
+    learned ended; and `phase` for each change of phase
 
-Every text is one line in which nothing is hidden and no value is secret; of long lists the beginning.
+Each text is one line without hidden characters and secret values; long lists are cut.
 """
 
 import re
@@ -22,23 +22,23 @@ from code_intel.session.state import Call, Record, Session
 from code_intel.text import visible
 
 MOST_NAMED = 6
-"""Names, files or calls that one line lists."""
+"""Names, files or calls listed in one line."""
 EXECUTING = frozenset({"command_execute"})
-"""Tools that are called for what they do, and find nothing."""
+"""Tools that act and have no results."""
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 Words = tuple[str, str]
-"""What kind of thing happened, and what: one line."""
+"""The kind of a line and its text."""
 Data = Mapping[str, Any]
 
 
 class Line(NamedTuple):
-    """One line of a story.
+    """A line of a story.
 
     Attributes:
-        at: When, ISO 8601 with its offset.
-        phase: The phase the session was in after it.
-        what: What kind of thing happened, in one word.
+        at: ISO 8601 with its offset.
+        phase: The phase after it.
+        what: The kind of event, in one word.
         text: What happened.
     """
 
@@ -49,12 +49,12 @@ class Line(NamedTuple):
 
 
 class Story(NamedTuple):
-    """What can be told of a session.
+    """The description of a session.
 
     Attributes:
-        lines: In the order in which they happened.
-        session: The session after the last record that can be believed; None when there is none.
-        broken: Why what follows cannot be believed; empty when all of it can.
+        lines: In chronological order.
+        session: The session after the last valid record; None if there is none.
+        broken: Why later records are invalid; empty if all are valid.
     """
 
     lines: tuple[Line, ...]
@@ -63,7 +63,7 @@ class Story(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """One event, and the session around it."""
+    """An event, with the session before and after it."""
 
     record: Record
     before: Session | None
@@ -71,7 +71,7 @@ class _Moment(NamedTuple):
 
 
 def tell(records: Iterable[Record]) -> Story:
-    """Tell what happened, as far as it can be replayed; calls of one tool in a row are one line."""
+    """Describe records up to the first invalid one; consecutive calls of a tool share a line."""
     moments, broken = _replayed(records)
     lines: list[Line] = []
     for _, group in groupby(moments, key=_together):
@@ -87,7 +87,7 @@ def tell(records: Iterable[Record]) -> Story:
 
 
 def woven(story: Story, notes: Iterable[Line]) -> Story:
-    """Put notes from elsewhere between the lines of a story, by their times; they change nothing in it."""
+    """Insert notes from other sources into a story, by time."""
     lines: list[Line] = []
     left = sorted(notes, key=lambda note: note.at)
     for line in story.lines:
@@ -114,7 +114,7 @@ def _replayed(records: Iterable[Record]) -> tuple[list[_Moment], str]:
 def _told(record: Record) -> list[Words]:
     try:
         return list(TELLERS[record.event](record.data))
-    except (KeyError, TypeError, ValueError, AttributeError):  # of another version's shape
+    except (KeyError, TypeError, ValueError, AttributeError):  # written by another version
         return [(record.event.value, "")]
 
 
@@ -124,7 +124,7 @@ def _together(moment: _Moment) -> str | int:
 
 
 def _moved(moment: _Moment) -> Iterator[Line]:
-    """Tell a change of phase, and how long the one before has lasted."""
+    """Describe a change of phase, with the duration of the previous one."""
     change = moment.after.phase_history[-1]
     if moment.before is None or change.seq != moment.record.seq:
         return
@@ -135,7 +135,7 @@ def _moved(moment: _Moment) -> Iterator[Line]:
 
 
 def _calls(calls: Sequence[Call]) -> Words:
-    """Tell calls of one tool."""
+    """Describe calls of one tool."""
     counted: dict[str, int] = {}
     for call in calls:
         text = _call(call)
@@ -160,7 +160,7 @@ def _call(call: Call) -> str:
 def _started(data: Data) -> Iterator[Words]:
     yield "asked", f"{data['intent']}: {plain(data['query'])}"
     if START[Intent(data["intent"])] is Phase.READY:
-        yield "phase", "READY from the start: it asks, and writes nothing"
+        yield "phase", "READY from the start: the session is read-only"
 
 
 def _framed(data: Data) -> Iterator[Words]:
@@ -174,7 +174,7 @@ def _confirmed(data: Data) -> Iterator[Words]:
     if unsure := [plain(item["name"]) for item in data["symbols"] if item.get("unsure")]:
         yield (
             "risk",
-            f"{plain(data['risk'])} at the least: the feature's name does not surely mean {_some(unsure)}",
+            f"{plain(data['risk'])}: low likeness of the target feature and {_some(unsure)}",
         )
 
 
@@ -183,11 +183,11 @@ def _map_answered(data: Data) -> Iterator[Words]:
     score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
     asked = f"“{plain(data['query'])}”"
     guards = "; ".join(item["reason"] for item in explained(data["failed"]))
-    held = f"; held back: {guards}" if guards else ""
+    held = f"; not READY because {guards}" if guards else ""
     if data["band"] == "forest" or not data["nl_term"]:
-        yield "map", f"has no answer to {asked}, the forest may be asked{held}"
+        yield "map", f"no answer to {asked}; search_forest is allowed{held}"
     else:
-        yield "map", f"answers {asked} by {pair} ({score}){held}"
+        yield "map", f"answers {asked} with {pair} ({score}){held}"
 
 
 def _understood(data: Data) -> Iterator[Words]:
@@ -205,7 +205,7 @@ def _understood(data: Data) -> Iterator[Words]:
     if data["missing"]:
         yield "doubted", _some(map(plain, data["missing"]), "; ")
     else:
-        yield "believed", "every requirement is met by what the calls have found"
+        yield "believed", "all requirements are met"
 
 
 def _supposed(data: Data) -> Iterator[Words]:
@@ -218,7 +218,7 @@ def _supposed(data: Data) -> Iterator[Words]:
 def _settled(data: Data) -> Iterator[Words]:
     for answer in data["answers"]:
         found = answer["evidence"]
-        borne = "" if answer["corroborated"] else ", which no call bears out"
+        borne = "" if answer["corroborated"] else ", which matches no call"
         shown = f"{plain(found['tool'])} {plain(found['target'])}: {plain(found['result'])}"
         yield answer["status"], f"“{plain(answer['hypothesis'])}” by {shown}{borne}"
 
@@ -228,7 +228,7 @@ def _explored(data: Data) -> Iterator[Words]:
 
 
 def _risk_raised(_: Data) -> Iterator[Words]:
-    yield "doubted", "the risk is higher than the one READY was earned for"
+    yield "doubted", "the risk is now higher than when READY was reached"
 
 
 def _reverted(data: Data) -> Iterator[Words]:
@@ -270,11 +270,17 @@ TELLERS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(
         Event.OUTCOME: _ended,
     }
 )
-"""How each event is told; CALLED is told by `_calls`, several at a time."""
+"""How each event is described; `_calls` describes several CALLED events at once."""
 
 
 def duration(seconds: float) -> str:
-    """Return a span of time in its two largest units: `2 min 5 s`."""
+    """Return a time span in its two largest units.
+
+    >>> duration(125)
+    '2 min 5 s'
+    >>> duration(90_061)
+    '1 d 1 h'
+    """
     left = max(0, round(seconds))
     parts: list[str] = []
     for unit, size in _UNITS:
@@ -285,12 +291,12 @@ def duration(seconds: float) -> str:
 
 
 def plain(text: object) -> str:
-    """Return a text on one line, nothing of it hidden, nothing secret."""
+    """Return a text on one line, without hidden characters and secret values."""
     return visible(masked(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()))
 
 
 def _some(texts: Iterable[str], between: str = ", ", most: int = MOST_NAMED) -> str:
-    """Return the first texts as one, and how many more there are."""
+    """Join the first texts and add how many more there are."""
     found = list(texts)
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return between.join(found[:most]) + more

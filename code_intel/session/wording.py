@@ -1,8 +1,8 @@
-"""When two texts say the same: folding, content words, and whether a quote covers a value.
+"""Compare texts: fold them, extract content words, and check whether a quote covers a value.
 
-Japanese and English mix within one sentence, so a text is cut into runs of one script, and each
-script has its own idea of a word. Rules and examples: docs/decisions/0008 and the table of accepted
-and refused pairs in tests/session.
+Japanese and English mix within a sentence, so a text is cut into runs of one script, and each
+script has its own word rules. Rules and examples are in docs/decisions/0008 and in
+tests/session/test_frame.py.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from code_intel.session.patterns import least_said
 
-# Patterns are strings: `re` compiles and keeps them at first use, and a hook never uses them.
+# Patterns are strings: `re` compiles them at first use, and hooks never use them.
 _PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
 _DASHES = r"[‐‑‒–—―−]"
 _CONTRACTION = r"\b(ca|wo)?n't\b|\bcannot\b|(?<=\w)n't\b"
@@ -35,7 +35,7 @@ _FILLER_WORDS = (
     "feature functionality function process issue problem 機能 処理 問題 場合 際 時 事 件"
 )
 _FILLERS = frozenset(_FILLER_WORDS.split())
-"""Words that say no more than their neighbour does: a value may add them, and needs one more."""
+"""Words without meaning of their own: a value may add them, but needs other words, too."""
 
 _PARTICLES = (
     r"(?:から|まで|より|など|について|における|での|との|への|とき|こと|[をがにはでとものへや])+"
@@ -57,18 +57,17 @@ _ROWS = (
     "まみむめも",
     "らりるれろ",
 )
-"""Kana with which the endings of one verb begin: 直す, 直して; 落ちる, 落ちた."""
+"""Kana with which the inflections of one verb begin: 直す, 直して; 落ちる, 落ちた."""
 _CONTRACTED = "いっん"
-"""What stands for any of them before て and た: 書いて, 使って, 読んで."""
-_SHORTEST_CUT = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
-"""Where a compound may be cut: least characters before and after, so that both are words."""
-
-
-_LEAST_SAID = 2  # word characters; what has fewer is found in every file
+"""Kana that replace any of `_ROWS` before て and た: 書いて, 使って, 読んで."""
+_MIN_WORD_CHARS = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
+"""Where a compound may be cut: the fewest characters before and after the cut."""
+_MIN_SAID_CHARS = 2
+"""Word characters; a text with fewer occurs in every file."""
 
 
 class Run(NamedTuple):
-    """A stretch of one script; `start` is its place in the text with nothing between runs."""
+    """A part of a text in one script; `start` is its offset among all runs joined."""
 
     script: str
     text: str
@@ -76,7 +75,7 @@ class Run(NamedTuple):
 
     @property
     def is_filler(self) -> bool:
-        """Whether it adds nothing to its neighbours."""
+        """Whether it has no meaning of its own."""
         return self.text in _FILLERS or (
             self.script == "hiragana"
             and bool(re.fullmatch(_GRAMMAR, re.sub(_NEGATION, "", self.text) or "て"))
@@ -84,46 +83,61 @@ class Run(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return `text` in one spelling: NFKC, case, white space, quotes and dashes folded."""
+    """Return `text` with Unicode form, case, white space, quotes and dashes folded.
+
+    >>> fold("  Ｌｏｇｉｎ  “Form” ")
+    'login "form"'
+    """
     plain = re.sub(_DASHES, "-", unicodedata.normalize("NFKC", text.translate(_PLAIN)))
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
 def fold_symbol(name: str) -> str:
-    """Return a symbol's name without white space and call brackets; case is part of the name."""
+    """Return a symbol's name without white space and call brackets; case is kept.
+
+    >>> fold_symbol(" AuthService.login(user) ")
+    'AuthService.login'
+    """
     return unicodedata.normalize("NFKC", name).strip().split("(", 1)[0].strip()
 
 
 def symbol_parts(name: str) -> list[str]:
-    """Return a symbol's scopes and its own name, folded: `Auth::login()` and `Auth.login` are the same."""
+    """Return the scopes of a symbol and its name.
+
+    >>> symbol_parts("Auth::login()")
+    ['Auth', 'login']
+    """
     return re.split(r"[.:#]+", fold_symbol(name))
 
 
 def says_something(text: str, *, pattern: bool = False) -> bool:
-    """Whether `text` asks for something: it has two word characters.
+    """Return whether `text` has at least two word characters.
 
-    Of a regular expression whatever it matches must have them: `patterns.least_said`.
+    With `pattern` each match of the regular expression must have them (`patterns.least_said`).
     """
     said = least_said(text) if pattern else len(re.findall(r"[^\W_]", text))
-    return said >= _LEAST_SAID
+    return said >= _MIN_SAID_CHARS
 
 
 def occurs(quote: str, text: str) -> bool:
-    """Whether `quote` is a substring of `text`, whatever the spelling and the spaces."""
+    """Return whether `quote` is a substring of `text`, both folded and without spaces."""
     return fold(quote).replace(" ", "") in fold(text).replace(" ", "")
 
 
 def is_cjk(text: str) -> bool:
-    """Whether `text` has Han, kana or Hangul in it."""
+    """Return whether `text` has Han, kana or Hangul characters."""
     return bool(re.search(_CJK, text))
 
 
-@functools.lru_cache(1024)  # each call of a session is compared with each slot, again and again
+@functools.lru_cache(1024)  # each call of a session is compared with each slot repeatedly
 def content_words(text: str) -> frozenset[str]:
-    """Return the folded words of `text` that carry meaning.
+    """Return the folded words of `text` that carry meaning; two texts are related if they overlap.
 
-    Latin words as stems, katakana and Hangul runs whole, Han runs as pairs of characters, so that
-    two texts speak of the same thing when these overlap.
+    Latin words are stemmed, katakana and Hangul runs are kept whole, Han runs become character
+    pairs.
+
+    >>> sorted(content_words("the loginForm fixes ログイン処理"))
+    ['fix', 'form', 'login', 'ログイン']
     """
     found: set[str] = set()
     for run in _runs(text):
@@ -137,23 +151,30 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def has_content(text: str) -> bool:
-    """Whether `text` has a word that is more than grammar or a carrier noun."""
+    """Return whether `text` has a word besides grammar and filler nouns."""
     return any(not run.is_filler for run in _runs(text))
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two texts have the same content words, or are one text otherwise spelled."""
+    """Return whether two texts have the same content words or are spellings of one text."""
     words = content_words(one)
     same = fold(one).replace(" ", "") == fold(other).replace(" ", "")
     return same or (bool(words) and words == content_words(other))
 
 
 def covers(quote: str, value: str) -> bool | None:
-    """Whether `quote` says all that `value` says.
+    """Return how `quote` covers `value`.
 
     Returns:
-        True when the value is a stretch of whole words of the quote, False when it only rephrases
-        it with the same content words, None when it says something else or more.
+        True if the value is a sequence of whole words of the quote, False if it rephrases the quote
+        with the same content words, None if it says something else or more.
+
+    >>> covers("ログインボタンが効かない", "ログイン")
+    True
+    >>> covers("password reset", "reset password")
+    False
+    >>> covers("ログイン", "ログアウト") is None
+    True
     """
     if fold(quote).replace(" ", "") == fold(value).replace(" ", ""):
         return True
@@ -173,13 +194,13 @@ def covers(quote: str, value: str) -> bool | None:
 
 
 def _runs(text: str) -> Iterator[Run]:
-    """Cut `text` into runs, camelCase words apart."""
+    """Cut `text` into runs; camelCase words are separated."""
     plain = re.sub(_CAMEL, " ", unicodedata.normalize("NFKC", text))
     plain = re.sub(_CONTRACTION, " not", fold(plain))
     at = 0
     for match in re.finditer(_RUN, plain):
         script = match.lastgroup or ""
-        # A trailing long vowel is spelling: サーバ and サーバー are one word.
+        # A trailing long vowel is only spelling: サーバ and サーバー are the same word.
         word = match.group().rstrip("ー") if script == "katakana" else match.group()
         if word:
             yield Run(script, word, at)
@@ -189,14 +210,14 @@ def _runs(text: str) -> Iterator[Run]:
 def _cuts(run: Run) -> frozenset[int]:
     """Return the offsets within a run at which a word may begin or end."""
     inside = range(0)
-    if run.script in _SHORTEST_CUT:
-        before, after = _SHORTEST_CUT[run.script]
+    if run.script in _MIN_WORD_CHARS:
+        before, after = _MIN_WORD_CHARS[run.script]
         inside = range(before, len(run.text) - after + 1)
     return frozenset({0, len(run.text), *inside})
 
 
 def _is_stretch(said: list[Run], claimed: list[Run]) -> bool:
-    """Whether the claimed text stands in the said one, beginning and ending between words."""
+    """Return whether the claimed text occurs in the quoted one, on word boundaries."""
     text = "".join(run.text for run in said)
     wanted = "".join(run.text for run in claimed)
     edges = {run.start + cut for run in said for cut in _cuts(run)}
@@ -212,7 +233,7 @@ def _places(text: str, wanted: str) -> Iterator[int]:
 
 
 def _run_covered(said: list[Run], run: Run) -> bool:
-    """Whether a run can be laid with words of the quote in the same script, and fillers."""
+    """Return whether a run can be composed of fillers and words of the quote in the same script."""
     if run.is_filler:
         return True
     same = [other for other in said if other.script == run.script]
@@ -226,7 +247,7 @@ def _run_covered(said: list[Run], run: Run) -> bool:
 
 
 def _is_inflection(said: list[Run], before: Run | None, run: Run) -> bool:
-    """Whether a run of kana, after the kanji of `before`, ends a word of the quote in another form."""
+    """Return whether a kana run after the kanji of `before` inflects a word of the quote."""
     if before is None or (before.script, run.script) != ("han", "hiragana"):
         return False
     rest = run._replace(text=run.text[1:])
@@ -257,7 +278,7 @@ def _is_piece(same: list[Run], piece: str) -> bool:
 
 
 def _same_polarity(quote: str, value: str, content: list[Run], claimed: list[Run]) -> bool:
-    """Whether a rephrasing keeps what the quote denies; naming one thing in it denies nothing."""
+    """Return whether a rephrasing keeps the negation of the quote; a single noun has none."""
     denied, denies = (bool(re.search(_NEGATION, _spelled(text))) for text in (quote, value))
     if denied == denies:
         return True
@@ -272,7 +293,7 @@ def _spelled(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Return a Latin word without its inflection: fix, fixes, fixed and fixing are one."""
+    """Return a Latin word without its inflection: fix for fix, fixes, fixed and fixing."""
     stem = re.sub(r"(?:ing|ed|es|s|e)$", "", word)
     if len(stem) < 3:  # noqa: PLR2004 - shorter than that, the ending was the word
         return word

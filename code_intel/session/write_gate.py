@@ -1,7 +1,7 @@
-"""May this session write to that file (docs/decisions/0008).
+"""Decide whether a session may write a file (docs/decisions/0008).
 
-Only in READY, only files that were explored, by their real path; of an empty project, new files
-where they were announced. What a shell command writes, the gate cannot see.
+It may in READY only, and only explored files, by their real path; in a project without code also
+the new files that were announced. The gate does not see what a shell command writes.
 """
 
 import os
@@ -16,11 +16,14 @@ from code_intel.session.phases import LOOK, Phase
 from code_intel.session.state import Session
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
-"""Patterns of paths below the root that no agent writes, explored or not: the record of what was
-earned, what decides which files are indexed and served, and whether anybody asks here before a write. `.git` is one at any depth."""
+"""Paths below the root that no agent may write, even if explored; `.git` is one at any depth.
+
+They hold session journals and decide what is indexed and served, and whether the client asks before
+a write.
+"""
 
 WRITABLE = ".code-intel/agreements/*"
-"""What people and agents may edit of the protected folder: knowledge, reviewed in git."""
+"""The part of the protected folder that people and agents may edit; git shows the changes."""
 
 
 class WriteVerdict(NamedTuple):
@@ -31,8 +34,8 @@ class WriteVerdict(NamedTuple):
         error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
             `path_outside_root`, `protected_path`, `other_spelling`, `file_not_explored`,
             `new_files_not_allowed`, `folder_not_explored`.
-        explored_files: What may be written, relative to the root.
-        hint: What to do next, in one sentence; empty when allowed.
+        explored_files: The files that may be written, relative to the root.
+        hint: The next step; empty if allowed.
     """
 
     allowed: bool
@@ -42,7 +45,7 @@ class WriteVerdict(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A write as the disk sees it: `lexical` as written, `real` with every link resolved."""
+    """A path to write: `lexical` as given, `real` with all links resolved."""
 
     session: Session
     root: Path
@@ -52,7 +55,7 @@ class _Target(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A named reason to deny; an empty hint stands for the phase's next step."""
+    """A reason to deny; an empty hint stands for the session's next step."""
 
     error: str
     denies: Callable[[_Target], bool]
@@ -65,7 +68,7 @@ def check_write(
     """Judge one write; `file_path` is absolute or relative to `root`. Never raises for a path."""
     try:
         real_root = _real(root)
-        # Path would drop the `.` and keep the `..`; the kernel reads the text as it is.
+        # Path would normalize the text; the kernel reads it as it is.
         joined = os.path.join(real_root, file_path)  # noqa: PTH118 - see above
         target = _Target(
             session, real_root, Path(os.path.normpath(joined)), _real(joined), allow_new
@@ -81,7 +84,7 @@ def check_write(
 
 
 def _is_outside(target: _Target) -> bool:
-    # `link/../x` is one file to the reader and another to the kernel.
+    # `link/../x` is a different file for the kernel than for a reader.
     return _real(target.lexical) != target.real or target.root not in target.real.parents
 
 
@@ -91,11 +94,11 @@ def _is_protected(target: _Target) -> bool:
 
 
 def belongs_to_us(inside: Path) -> bool:
-    """Say whether a path below the root is one that no agent writes, by itself or by a program."""
+    """Return whether a path below the root is protected from agents and the programs they run."""
     parts = [part.casefold() for part in inside.parts]
     if ".git" in parts or parts == [".code-intel"]:
         return True
-    # fnmatch lets `*` cross folders: that of devrag-*.json must not.
+    # In fnmatch `*` also matches `/`; in devrag-*.json it must not.
     text = "/".join(parts)
     return any(
         fnmatchcase(text, pattern) and (len(parts) == 1 or "/" in pattern) for pattern in PROTECTED
@@ -111,8 +114,8 @@ def _is_new(target: _Target) -> bool:
 
 
 def _is_twin(target: _Target) -> bool:
-    """Whether it would be a second file beside one whose name differs in its Unicode form alone."""
-    from code_intel.spelling import spelled  # a hook has no other use for it
+    """Return whether a file exists whose name differs only in its Unicode form."""
+    from code_intel.spelling import spelled  # hooks need it for nothing else
 
     return _is_new(target) and os.path.lexists(spelled(target.lexical))
 
@@ -127,14 +130,14 @@ def _is_in_unexplored_folder(target: _Target) -> bool:
         return True
     if target.real.parent in {path.parent for path in _planned(target)}:
         return False
-    # An explored file at the top opens the top itself, not every new tree below it.
+    # An explored file at the top allows new files at the top, not new folders.
     if _real(folder) == target.root and target.real.parent != target.root:
         return True
     return _real(folder) not in {path.parent for path in _explored(target)}
 
 
 def _has_link(folder: Path, root: Path) -> bool:
-    """Whether a link lies between `root` and `folder`: its files live somewhere else."""
+    """Return whether there is a link between `root` and `folder`."""
     while _real(folder) != root:
         if folder.is_symlink() or folder == folder.parent:
             return True
@@ -143,30 +146,30 @@ def _has_link(folder: Path, root: Path) -> bool:
 
 
 def _is_explored(target: _Target) -> bool:
-    """Whether it is an explored file: the same real path, or the same file on a caseless disk."""
+    """Return whether it is explored: the same real path, or the same file on a caseless disk."""
     return not target.real.is_dir() and any(
         path == target.real or _is_same_file(path, target.real) for path in _explored(target)
     )
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    """Whether two spellings of a path are one file; a hard link of another name is not."""
+    """Return whether two spellings of a path are the same file; hard links are not."""
     alike = _caseless(one) == _caseless(other)
     return alike and one.exists() and other.exists() and one.samefile(other)
 
 
 def _explored(target: _Target) -> list[Path]:
-    """Return the real paths of the explored files that lie inside the root."""
+    """Return the real paths of the explored files inside the root."""
     return _inside(target, target.session.explored_files)
 
 
 def _planned(target: _Target) -> list[Path]:
-    """Return the real paths of the files that were announced."""
+    """Return the real paths of the announced files."""
     return _inside(target, target.session.planned_files)
 
 
 def _inside(target: _Target, files: Iterable[str]) -> list[Path]:
-    """Return where the files really are, but none that has become a link since it was looked at."""
+    """Return the real paths of files, without those that have become links."""
     paths = (Path(os.path.normpath(target.root / file)) for file in files)
     return [path for path in paths if target.root in path.parents and _real(path) == path]
 
@@ -189,15 +192,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "read_only_intent",
         lambda target: not target.session.intent.writes,
-        "This session only reads; to write, call start_session with intent IMPLEMENT, MODIFY or DELETE.",
+        "This session is read-only. To write, call start_session with intent IMPLEMENT, MODIFY "
+        "or DELETE.",
     ),
     Rule("not_ready", lambda target: target.session.phase is not Phase.READY),
     Rule("path_outside_root", _is_outside, UNUSABLE.hint),
     Rule(
         "protected_path",
         _is_protected,
-        "This belongs to git, to code-intel (its state, .mcp.json, devrag-*.json) or to its client "
-        "(.claude/settings.json), and decides what is indexed, served and asked: leave it alone, or ask the user to change it.",
+        "This file belongs to git, to code-intel (its state, .mcp.json, devrag-*.json) or to the "
+        "client (.claude/settings.json). Leave it unchanged, or ask the user to change it.",
     ),
     Rule(
         "nothing_explored",
@@ -207,8 +211,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "other_spelling",
         _is_twin,
-        "A file of this name is there in another Unicode form, and this would be a second one: write to "
-        "the path that the search tools return.",
+        "A file of this name exists in another Unicode form. Write to the path that the search "
+        "tools return.",
     ),
     Rule(
         "file_not_explored",
@@ -218,14 +222,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "new_files_not_allowed",
         lambda target: _is_new(target) and not target.allow_new,
-        "There is no such file: call check_write_target with one that exists, or with allow_new_files to "
-        "create it.",
+        "There is no such file. Call check_write_target with an existing file, or with "
+        "allow_new_files to create it.",
     ),
     Rule(
         "folder_not_explored",
         _is_in_unexplored_folder,
-        "Create new files below a folder that holds an explored file, not through a link: look at a "
-        f"file there with {LOOK}, then call add_explored_files.",
+        "Create new files in a folder that has an explored file, and not through a link. Look at "
+        f"a file there with {LOOK}, then call add_explored_files.",
     ),
 )
-"""Reasons to deny, in the order in which they are told."""
+"""Reasons to deny, in the order in which they are reported."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned.decisions import Decision
-from code_intel.records import Hit
+from code_intel.records import VERIFICATION_SCORE, Hit
 from code_intel.session.phases import Event
-from code_intel.session.short_circuit import VERIFICATION_SCORE, Verdict, explained
+from code_intel.session.short_circuit import Verdict, explained
 from code_intel.session.state import Session, Step
 
 

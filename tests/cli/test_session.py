@@ -92,7 +92,7 @@ def test_the_last_used_session_is_listed_first_without_its_secret(place: Place, 
 
 
 def test_a_project_without_sessions_says_what_begins_one(run: Run) -> None:
-    assert "an agent begins one with start_session" in run("list", code=1)
+    assert "An agent starts one with start_session" in run("list", code=1)
     said = run("show", "last", code=1)
     assert "There are no sessions yet." in said
     assert "start_session" in said
@@ -102,7 +102,7 @@ def test_only_the_newest_are_listed_unless_all_are_asked_for(place: Place, run: 
     for minutes in range(23):
         begin(place, minutes)
     assert len(run("list").splitlines()) == 21
-    assert "There are more: --all lists them." in run("list")
+    assert "There are more; --all lists them." in run("list")
     assert len(run("list", "--all").splitlines()) == 23
     assert json.loads(run("list", "--json"))["truncated"]
 
@@ -118,7 +118,7 @@ def test_expired_and_broken_sessions_are_listed_as_such(place: Place, run: Run) 
     assert (broken["state"], broken["intent"], broken["phase"]) == ("broken", None, None)
     assert "line 1" in broken["why"]
     said = run("list")
-    assert "its journal is not what was acknowledged" in said
+    assert "its journal does not match its head" in said
     assert "CODE_INTEL_STATE_DIR" in said
 
 
@@ -198,7 +198,7 @@ def test_an_expired_session_is_told_as_any_other(place: Place, run: Run) -> None
     begin(place, 60 * 24 * 3)
     text = run("show", "last")
     assert "MODIFY: ログイン機能を直して 二行目" in text
-    assert "It may write nothing any more: it is expired." in text
+    assert "It may no longer write: it is expired." in text
     assert told(run, "last")["state"] == "expired"
 
 
@@ -226,8 +226,8 @@ def test_of_a_damaged_journal_what_was_acknowledged_is_told(
     assert [line["what"] for line in found["story"]] == ["asked", *["found"] * calls]
     assert found["tool_calls"] == calls
     text = run("show", "last")
-    assert f"What follows cannot be believed: {found['broken']}" in " ".join(text.split())
-    assert "It may write nothing any more: it is broken." in text
+    assert f"The rest is not shown: {found['broken']}" in " ".join(text.split())
+    assert "It may no longer write: it is broken." in text
 
 
 @pytest.mark.parametrize("missing", ["head", "all"])
@@ -242,7 +242,7 @@ def test_of_a_journal_that_nobody_acknowledged_nothing_is_told(
     found = told(run, "last")
     assert (found["state"], found["story"]) == ("broken", [])
     assert found["broken"]
-    assert "cannot be believed" in run("show", "last")
+    assert "The rest is not shown" in run("show", "last")
 
 
 def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(place: Place, run: Run) -> None:
@@ -252,7 +252,7 @@ def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(place: Place
         calls = [steps.called("search_text", f"t{number}"), steps.called("find_references", long)]
         journal.append(place, started.handle, *calls)
     text = run("show", "last")
-    assert "… 21 more; --all tells them" in text
+    assert "… 21 more; --all shows them" in text
     assert "search_text t0:" in text
     assert "search_text t49:" in text
     assert len(text.splitlines()) < 140
@@ -309,7 +309,7 @@ def test_the_story_of_a_real_session_names_what_was_refused_and_what_may_be_writ
     assert (found["phase"], found["explored_files"]) == ("READY", [LOGIN_FILE])
     assert main(["session", "show", "last", "--project", str(shop.root)]) == 0
     text = capsys.readouterr().out
-    assert f"It may write, and create files beside them: {LOGIN_FILE}" in text
+    assert f"It may write, and create files beside: {LOGIN_FILE}" in text
     assert "partial: later" in text
 
 

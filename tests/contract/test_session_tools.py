@@ -247,7 +247,7 @@ async def test_a_status_tells_the_whole_session(shop: Path) -> None:
         <= ways.keys()
         <= set(status["allowed_tools"])
     )
-    assert ways["submit_verification"] == "settle every hypothesis with evidence"
+    assert ways["submit_verification"] == "confirm or reject each hypothesis with evidence"
     assert "submit_verification" in status["allowed_tools"]
     assert "submit_verification" in status["next_step"]
     assert [

@@ -90,7 +90,7 @@ async def success_without_a_change(call: Caller, shop: Path) -> None:
     await explore(call, FEE, FEE_FILE)
     for _ in range(3):
         outcome = await call("record_outcome", outcome="success")
-        assert "git sees no change" in outcome["note"]
+        assert "git shows no change" in outcome["note"]
 
 
 async def insistence(call: Caller, shop: Path) -> None:

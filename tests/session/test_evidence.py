@@ -32,7 +32,7 @@ PROOF = Evidence("find_definitions", "AuthService", "src/auth.py:3 にある", (
 
 
 def settle(session: Session, answers: list[Answer]) -> Verification:
-    """Submit answers where an agreement says which symbol carries out the feature."""
+    """Submit answers where an agreement says which symbol implements the feature."""
     return submit_verification(session, answers, KNOWN)
 
 
@@ -146,7 +146,7 @@ def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
         submit_verification(
             session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
         )
-    assert "nothing that it speaks of" in caught.value.details["missing_requirements"][0]
+    assert "unrelated to the hypothesis" in caught.value.details["missing_requirements"][0]
     found = steps.called("find_definitions", "sign_in", found=1, symbols=["AuthService.sign_in"])
     claim = PROOF._replace(target="sign_in")
     answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
@@ -188,9 +188,9 @@ def test_claimed_files_that_no_call_found_are_not_explored() -> None:
         ),
         ([*both("confirmed", "rejected"), Answer(FIRST, "rejected", PROOF)], "answered twice"),
         (both("maybe", "rejected"), "status"),
-        ([Answer(FIRST, "rejected", PROOF._replace(tool="repo_pack"))], "no evidence tool"),
-        ([Answer(FIRST, "rejected", PROOF._replace(result=" "))], "must say something"),
-        ([Answer(FIRST, "rejected", PROOF._replace(target=""))], "must say something"),
+        ([Answer(FIRST, "rejected", PROOF._replace(tool="repo_pack"))], "not an evidence tool"),
+        ([Answer(FIRST, "rejected", PROOF._replace(result=" "))], "must not be empty"),
+        ([Answer(FIRST, "rejected", PROOF._replace(target=""))], "must not be empty"),
         ([], "unanswered"),
     ],
 )
@@ -414,7 +414,7 @@ def test_verification_is_no_way_around_what_carries_out_the_feature(intent: Inte
     with pytest.raises(RequirementError) as caught:
         submit_verification(session, both("confirmed", "rejected"))
     assert caught.value.details["missing_requirements"] == [
-        "nl_symbol_mapping: no symbol is known to carry out 'ログイン'"
+        "nl_symbol_mapping: no known symbol implements 'ログイン'"
     ]
     assert caught.value.hint.startswith("Call confirm_symbol_relevance")
     step, *_ = confirm_symbols(session, ["AuthService"], "AuthService だ", defined=["AuthService"])
@@ -451,7 +451,7 @@ def test_where_no_symbols_are_read_a_confirmed_hypothesis_speaks_of_the_feature(
     session = proven(verifying())
     with pytest.raises(RequirementError) as caught:
         submit_verification(session, both("confirmed", "rejected"), unread)
-    assert "no confirmed hypothesis speaks of 'ログイン'" in caught.value.message
+    assert "no confirmed hypothesis mentions 'ログイン'" in caught.value.message
     said = "ログインは AuthService にある"
     session = session._replace(hypotheses=(Hypothesis(said),))
     verdict = submit_verification(session, [Answer(said, "confirmed", PROOF)], unread)
@@ -464,7 +464,7 @@ def test_every_alternative_of_an_expression_speaks_of_the_hypothesis(target: str
     claim = Evidence("search_text", target, "seen")
     with pytest.raises(RequirementError) as caught:
         settle(session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)])
-    assert "nothing that it speaks of" in caught.value.message
+    assert "unrelated to the hypothesis" in caught.value.message
 
 
 @pytest.mark.parametrize(

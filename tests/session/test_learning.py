@@ -53,8 +53,8 @@ def test_a_pair_is_learned_once() -> None:
     [
         (earned(), False, "no change"),
         (explored(low_risk()), True, "READY was not reached"),
-        (earned()._replace(ready_by="map"), True, "but by an agreement"),
-        (earned()._replace(intent=Intent.INVESTIGATE), True, "only reads"),
+        (earned()._replace(ready_by="map"), True, "by an agreement, not"),
+        (earned()._replace(intent=Intent.INVESTIGATE), True, "read-only"),
         (earned()._replace(frame=None), True, "target_feature"),
         (earned()._replace(calls=()), True, "no symbol was both confirmed"),
         (after(earned(), steps.revert()), True, "READY was not reached"),

@@ -83,7 +83,7 @@ NAMED = "AuthService は資格情報を確かめる"
         (0.5, False, NAMED, ""),
         (0.5, False, "確かめている", "names neither"),
         (None, False, NAMED, ""),
-        (None, False, "確かめている", "nothing measured"),
+        (None, False, "確かめている", "is unknown"),
         (0.1, True, NAMED, ""),
         (0.1, False, NAMED, "no call of this session has looked it up"),
         (0.1, True, "確かめている", "names neither"),
@@ -150,7 +150,7 @@ def test_what_is_proven_is_confirmed_and_what_is_not_is_told_with_its_next_step(
     assert verdict.not_found == ("Ghost",)
     (left,) = verdict.unproven
     assert (left.name, left.band) == ("LoginForm", "low")
-    assert left.then == "Look LoginForm up with find_definitions"
+    assert left.then == "Look up LoginForm with find_definitions"
 
 
 def test_without_a_frame_nothing_is_confirmed() -> None:

@@ -12,13 +12,14 @@ from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
+    consistency_errors,
+    is_confusable,
     missing,
     slot_evidenced,
     submit_understanding,
 )
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
-from code_intel.session.submission import is_confusable
 from session.sessions import (
     FACTS,
     FILES,
@@ -386,7 +387,7 @@ def test_a_file_counts_when_a_call_has_returned_it_among_few(call: Step, *, open
     if not opens:
         assert verdict.missing == (
             "files_analyzed: 1/2",
-            "files_seen: src/late.py looked at by no call",
+            "files_seen: src/late.py returned by no call",
         )
         for tool in ("find_definitions", "find_references", "search_text (path="):
             assert tool in verdict.hint
@@ -576,5 +577,26 @@ def test_signs_name_nothing(text: str) -> None:
     claim = submission()._replace(existing_patterns=(text,))
     with pytest.raises(RequirementError) as caught:
         submit_understanding(explored(low_risk()), claim, FACTS)
-    assert "too short to name anything" in caught.value.details["consistency_errors"][0]
+    assert "is too short" in caught.value.details["consistency_errors"][0]
     assert "submit_understanding again" in caught.value.details["consistency_hint"]
+
+
+ENTRY_SYMBOLS = ("AuthService.login", "Cart.total")
+
+
+def entry_errors(entry: str) -> list[str]:
+    facts = UnderstandingFacts(frozenset(ENTRY_SYMBOLS))
+    errors = consistency_errors(Submission(ENTRY_SYMBOLS, (entry,)), facts)
+    return [error for error in errors if error.startswith("entry_points")]
+
+
+@pytest.mark.parametrize("entry", ["..", "()", "::", ". .", "a.b", "s/c", "l", "t()", "o n", "#1"])
+def test_letters_that_every_name_contains_are_no_entry_point(entry: str) -> None:
+    assert entry_errors(entry)
+
+
+@pytest.mark.parametrize(
+    "entry", ["AuthService.login", "login()", "auth_service.AuthService", "Cart.total(order)"]
+)
+def test_an_entry_point_may_spell_a_symbol_in_several_ways(entry: str) -> None:
+    assert not entry_errors(entry)

@@ -167,9 +167,9 @@ def test_a_command_that_was_executed_is_not_told_as_a_search_that_found_nothing(
 @pytest.mark.parametrize(
     ("score", "told"),
     [
-        (0.95, "answers “ログイン” by ログイン機能 → AuthService (0.95)"),
-        (0.75, "answers “ログイン” by ログイン機能 → AuthService (0.75)"),
-        (0.2, "has no answer to “ログイン”, the forest may be asked"),
+        (0.95, "answers “ログイン” with ログイン機能 → AuthService (0.95)"),
+        (0.75, "answers “ログイン” with ログイン機能 → AuthService (0.75)"),
+        (0.2, "no answer to “ログイン”; search_forest is allowed"),
     ],
 )
 def test_what_the_map_said_is_told_with_its_score(score: float, told: str) -> None:
@@ -202,7 +202,7 @@ def test_a_hit_that_a_guard_held_back_says_which() -> None:
     what, text = writer.add(step).told()[2]
     assert (what, text.partition("; ")[2]) == (
         "map",
-        "held back: nobody has confirmed the agreement",
+        "not READY because the agreement is not confirmed",
     )
 
 
@@ -222,7 +222,7 @@ def test_rejections_ways_back_and_failures_are_told() -> None:
     told = writer.add(steps.outcome("failure", analysis)).told()
     assert (
         "rejected",
-        "“it is Cart” by search_text Cart: nowhere, which no call bears out",
+        "“it is Cart” by search_text Cart: nowhere, which matches no call",
     ) in told
     assert ("phase", "VERIFICATION → EXPLORATION after 1 min") in told
     assert ("reverted", "wrong track") in told
@@ -230,7 +230,7 @@ def test_rejections_ways_back_and_failures_are_told() -> None:
 
 
 def test_a_question_is_told_to_write_nothing() -> None:
-    assert ("phase", "READY from the start: it asks, and writes nothing") in Writer(
+    assert ("phase", "READY from the start: the session is read-only") in Writer(
         Intent.QUESTION
     ).told()
 
@@ -330,5 +330,5 @@ def test_a_confirmation_that_raised_the_risk_says_why() -> None:
     assert told[-2][0] == "confirmed"
     assert told[-1] == (
         "risk",
-        "MEDIUM at the least: the feature's name does not surely mean AuthService",
+        "MEDIUM: low likeness of the target feature and AuthService",
     )
