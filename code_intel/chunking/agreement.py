@@ -1,10 +1,10 @@
-"""The agreement file: its text, its card, its name. Pure; the disk is `learned`'s business.
+"""Read and write the text of an agreement file, its card and its file name. Pure functions.
 
-One Markdown file says: this term means that symbol, and here is the evidence (seed 004 §3.1, §9.2;
-docs/decisions/0007). The front matter carries identity and numbers, the body what people read and
-edit. The law is ``read(render(a)) == canonical(a)``, whatever the texts contain: front matter scalars
-are quoted, and in the body a line that could be mistaken for structure is indented under its bullet,
-with numeric character references (``&#10;``) for what Markdown would swallow.
+An agreement is one Markdown file that says that a term means a symbol, with the evidence (seed 004
+§3.1, §9.2; docs/decisions/0007). Its front matter has the key and the numbers, its body what people
+read and edit. For all texts ``read(render(a)) == canonical(a)``: strings in the front matter are
+quoted; in the body, lines that look like structure are indented under their bullet, and numeric
+character references (``&#10;``) replace what Markdown would drop.
 """
 
 import hashlib
@@ -17,27 +17,27 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from code_intel.chunking import agreement_body as md
-from code_intel.chunking import agreement_values as said
+from code_intel.chunking import agreement_values as values_of
 from code_intel.chunking import front_matter
 from code_intel.errors import CodeIntelError
 from code_intel.records import Agreement, FileReference
 from code_intel.text import hidden_character, without_hidden
 
 NAME_BYTES = 60
-"""Most UTF-8 bytes of term and of symbol in a file name, so that no file system refuses it."""
+"""UTF-8 bytes of term and of symbol in a file name, which all file systems accept."""
 
 NO_BLOCK = (
-    "It does not start with a closed front matter block. Begin it with a line `---`, then nl_term: and symbol:, "
-    "each with its text in quotes, and a line `---`."
+    "It does not start with a closed front matter block. Begin it with a line `---`, then nl_term: "
+    "and symbol:, each with its text in quotes, and a line `---`."
 )
 MOST_LINES = 20_000
-"""A page that people read has some dozens; a megabyte of empty lines would be read for seconds."""
+"""Lines of a file; agreements have a few dozen, and a megabyte of empty lines takes seconds."""
 _UNSAFE_IN_NAMES = re.compile(r'[<>:"/\\|?*\s]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.IGNORECASE)
 
 
-class AgreementProblem(CodeIntelError):  # noqa: N818 - a finding about a file, listed more often than raised
-    """Why a text is not a usable agreement: `conflict` (merge markers) or `invalid`."""
+class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raised
+    """A text is not a usable agreement: `conflict` (merge markers) or `invalid`."""
 
     code = "agreement_unreadable"
     remedy = "Correct the file by hand, or learn the agreement again."
@@ -50,10 +50,10 @@ class AgreementProblem(CodeIntelError):  # noqa: N818 - a finding about a file, 
 
 
 def canonical(agreement: Agreement) -> Agreement:
-    """Return the agreement as its file can hold it: NFC words, sorted aliases, nothing blank twice.
+    """Return the agreement as its file can store it: NFC, sorted aliases, no blank or double item.
 
-    Characters that nobody sees are dropped from what is said, and a file with one in its path is not
-    named; in term, symbol and aliases they stay, and `read` refuses them.
+    Invisible characters are removed from texts, and files with one in the path are left out. They
+    stay in term, symbol and aliases, where `read` refuses them.
     """
     term = unicodedata.normalize("NFC", md.encodable(agreement.nl_term))
     aliases = {unicodedata.normalize("NFC", md.encodable(alias)) for alias in agreement.aliases}
@@ -63,8 +63,8 @@ def canonical(agreement: Agreement) -> Agreement:
         for file in agreement.files
         if file.path and not hidden_character(file.path)
     )
-    evidence = map(_said, agreement.evidence)
-    frame = ((_said(slot), _said(value)) for slot, value in agreement.frame)
+    evidence = map(_visible, agreement.evidence)
+    frame = ((_visible(slot), _visible(value)) for slot, value in agreement.frame)
     return replace(
         agreement,
         nl_term=term,
@@ -72,11 +72,11 @@ def canonical(agreement: Agreement) -> Agreement:
         evidence=tuple(dict.fromkeys(item for item in evidence if item.strip())),
         files=tuple(dict.fromkeys(files)),
         similarity=round(min(max(similarity, 0.0), 1.0), 3),
-        intent=_said(agreement.intent),
-        session_id=_said(agreement.session_id),
+        intent=_visible(agreement.intent),
+        session_id=_visible(agreement.session_id),
         aliases=tuple(sorted(alias for alias in aliases if alias.strip())),
-        digest=_said(agreement.digest),
-        body=_said(agreement.body),
+        digest=_visible(agreement.digest),
+        body=_visible(agreement.body),
         frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
         extra=tuple((md.encodable(key), _encodable(value)) for key, value in agreement.extra),
     )
@@ -86,8 +86,8 @@ def render(agreement: Agreement, *, notes: str = "") -> str:
     """Return the file's text; equal agreements give equal text.
 
     Args:
-        agreement: What to write; `canonical` is applied.
-        notes: Sections of the old text that are not ours, as `notes_of` returned them.
+        agreement: The agreement; `canonical` is applied.
+        notes: People's own sections of the old text, from `notes_of`.
     """
     agreement = canonical(agreement)
     parts = [
@@ -102,19 +102,19 @@ def render(agreement: Agreement, *, notes: str = "") -> str:
 
 
 def read(text: str) -> Agreement:
-    """Return the agreement in `text`, in any of the three historic forms.
+    """Return the agreement in `text`, in any of the three formats so far.
 
     Raises:
-        AgreementProblem: Merge markers outside the list of aliases, or not an agreement.
+        AgreementProblem: It has merge markers outside the aliases, or is not an agreement.
     """
-    given = md.lines_of(text)
-    if len(given) > MOST_LINES:
+    raw = md.lines_of(text)
+    if len(raw) > MOST_LINES:
         raise AgreementProblem("invalid", f"It has more than {MOST_LINES} lines.")
-    lines = md.united(given)
+    lines = md.resolve_alias_conflicts(raw)
     if lines is None:
         raise AgreementProblem("conflict", "It has merge conflict markers.")
     try:
-        parts = front_matter.parse("\n".join(lines), said.load)
+        parts = front_matter.parse("\n".join(lines), values_of.load)
         found = canonical(_from_values(*parts)) if parts else None
     except ValueError as error:
         raise AgreementProblem("invalid", str(error)) from None
@@ -124,21 +124,23 @@ def read(text: str) -> Agreement:
 
 
 def notes_of(text: str) -> str:
-    """Return what a file says besides, verbatim: people's own sections, and text above ours."""
+    """Return the text of a file that is not part of the format, verbatim."""
     lines = md.lines_of(text)
-    parts = front_matter.parse("\n".join(md.united(lines) or lines), said.load)
+    parts = front_matter.parse(
+        "\n".join(md.resolve_alias_conflicts(lines) or lines), values_of.load
+    )
     return md.notes(parts[1]) if parts else ""
 
 
 def card(agreement: Agreement) -> str:
-    """Return what is embedded for the agreement: ``term → split symbol. evidence``."""
+    """Return the text to embed for the agreement: ``term → split symbol. evidence``."""
     evidence = " ".join(" ".join(item.split()) for item in agreement.evidence)
     term = " ".join(agreement.nl_term.split())
     return f"{term} → {split_symbol(agreement.symbol)}. {evidence}".strip()
 
 
 def card_of(text: str) -> str | None:
-    """Return the card of an agreement's text, None for any other text."""
+    """Return the card of an agreement's text, None for another text."""
     try:
         return card(read(text))
     except AgreementProblem:
@@ -153,7 +155,7 @@ def split_symbol(symbol: str) -> str:
 
 
 def file_name(nl_term: str, symbol: str) -> str:
-    """Return the name of a new agreement's file: readable, unique, legal on every file system."""
+    """Return the name of a new agreement's file: readable, unique, valid on all file systems."""
     term = unicodedata.normalize("NFC", md.encodable(nl_term))
     symbol = md.encodable(symbol)
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
@@ -169,14 +171,14 @@ def _encodable(value: object) -> object:
     return md.encodable(value) if isinstance(value, str) else value
 
 
-def _said(text: str) -> str:
+def _visible(text: str) -> str:
     return without_hidden(md.encodable(text))
 
 
 def _metadata(agreement: Agreement) -> dict[str, object]:
     values: dict[str, object] = {
         "doc_type": "agreement",
-        "schema": said.SCHEMA,
+        "schema": values_of.SCHEMA,
         "nl_term": agreement.nl_term,
         "symbol": agreement.symbol,
         "symbol_normalized": split_symbol(agreement.symbol),
@@ -188,30 +190,34 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
         **({"symbol_body": agreement.body} if agreement.body else {}),
         "confirmed": agreement.confirmed,
     }
-    values |= {key: value for key, value in agreement.extra if said.our_name(key) not in said.KNOWN}
-    # Last, with unchanging lines around it: two branches that add aliases conflict here alone.
+    values |= {
+        key: value
+        for key, value in agreement.extra
+        if values_of.our_name(key) not in values_of.KNOWN
+    }
+    # Aliases come last, between constant lines, so that merges conflict only in this list.
     return values | {"aliases": agreement.aliases}
 
 
 def _from_values(values: dict[str, Any], body: str) -> Agreement:
-    said.check_kind(values)
+    values_of.check_kind(values)
     parts = md.parts(body)
     intent, frame = md.session([*parts["session"], *parts["frame"]])
     return Agreement(
-        nl_term=said.required(values, "nl_term"),
-        symbol=said.required(values, "symbol"),
+        nl_term=values_of.required(values, "nl_term"),
+        symbol=values_of.required(values, "symbol"),
         evidence=tuple(md.items(parts["evidence"])),
         files=tuple(md.files(parts["files"])),
-        similarity=said.similarity(values),
-        intent=said.word(values, "intent") or intent,
-        session_id=said.word(values, "session_id"),
-        learned_at=said.learned_at(values),
-        confirmed=said.confirmed(values),
-        aliases=said.aliases(values),
-        digest=said.word(values, "symbol_digest"),
-        body=said.word(values, "symbol_body"),
+        similarity=values_of.similarity(values),
+        intent=values_of.word(values, "intent") or intent,
+        session_id=values_of.word(values, "session_id"),
+        learned_at=values_of.learned_at(values),
+        confirmed=values_of.confirmed(values),
+        aliases=values_of.aliases(values),
+        digest=values_of.word(values, "symbol_digest"),
+        body=values_of.word(values, "symbol_body"),
         frame=frame,
-        extra=said.further(values),
+        extra=values_of.further(values),
     )
 
 

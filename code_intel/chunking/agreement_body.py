@@ -1,8 +1,9 @@
-"""The Markdown body of an agreement: bullets that hold any text, and the sections around them.
+"""Read and write the Markdown body of an agreement: its sections and their bullets.
 
-A bullet's further lines are indented by two spaces, so nothing inside can be a heading, a fence or a
-merge marker of the file itself. What Markdown or an editor would swallow (control characters, white
-space at the ends of a line) is a numeric character reference; a literal ``&#`` is one too.
+A bullet may hold any text. Its further lines are indented by two spaces, so that none can be a
+heading, a fence or a merge marker of the file. Numeric character references replace what Markdown
+or an editor would drop (control characters, white space at the ends of a line), and a literal
+``&#``.
 """
 
 import re
@@ -24,29 +25,29 @@ _TITLES = tuple(
         ("frame", "queryframe"),
     )
 )
-"""Headings of ours, whole: 「セッション情報の扱い」 is somebody's own."""
+"""Whole headings of the format; 「セッション情報の扱い」 is a section that a person added."""
 _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,2}[.)])(?:[ \t]+|$)|・[ \t　]*")
 _HEADING = re.compile(r"##(?:\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _SLOT = re.compile(r"\A(?:\*\*)?([^:：*\n]++)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]?(.*)\Z", re.DOTALL)
 _LOCATION = re.compile(r"\A(.*)[:：]([0-9]{1,9})(?:-[0-9]+)?\Z", re.DOTALL)
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]+)\)\Z")
-_NOTHING = frozenset({"（根拠なし）", "（なし）", "---"})
-"""What a program before this one wrote where it had nothing to say, and a rule across the page."""
+_PLACEHOLDERS = frozenset({"（根拠なし）", "（なし）", "---"})
+"""Texts that an earlier program wrote in empty sections, and a horizontal rule."""
 _REFERENCE = re.compile(r"&#([0-9]{1,7});")
 _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
-"""Seven characters; more where git merges a file under two names, and inside a common ancestor."""
+"""Seven characters; more if git merges a file under two names, or in a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
 _NO_ALIASES = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a file, whatever ended them, without a byte order mark."""
+    """Return the lines of a file without line ends and byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def encodable(text: str) -> str:
-    """Return `text` with lone surrogates, which no file can hold, replaced."""
+    """Return `text` with lone surrogates replaced, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
@@ -56,7 +57,7 @@ def heading(text: str) -> str:
 
 
 def bullet(text: str, indent: str = "") -> str:
-    """Return a list item that `items` reads back as exactly `text`."""
+    """Return a list item from which `items` reads exactly `text`."""
     core = text.strip("\n")
     front, back = text[: len(text) - len(text.lstrip("\n"))], text[len(text.rstrip("\n")) :]
     if not core:
@@ -69,7 +70,7 @@ def bullet(text: str, indent: str = "") -> str:
 
 
 def location(file: FileReference) -> str:
-    """Return ``path:line``, or the path alone when the line is not known."""
+    """Return ``path:line``, or the path alone if the line is unknown."""
     path = _encode_line(file.path, first=True).replace("`", "&#96;").replace("\n", "&#10;")
     if file.line:
         return f"{path}:{file.line}"
@@ -84,10 +85,10 @@ def slot(name: str, value: str, indent: str = "") -> str:
 
 
 def parts(body: str) -> dict[str, list[str]]:
-    """Return the lines of each section that is ours, by name; those of one name together.
+    """Return the lines of each section of the format, by name.
 
-    Without a section of evidence, what stands above the sections is the evidence: the shortest file that people
-    write is a block and a sentence.
+    Without a section of evidence, the text above the sections is the evidence: a block and a
+    sentence are the shortest valid file.
     """
     found: dict[str, list[str]] = {name: [] for name, _ in _TITLES}
     everything = _sections(body)
@@ -100,12 +101,14 @@ def parts(body: str) -> dict[str, list[str]]:
 
 
 def notes(body: str) -> str:
-    """Return what `parts` leaves: people's own sections, verbatim, and under メモ their words among ours."""
+    """Return all other text: people's own sections verbatim, and under メモ other text of ours."""
     everything = _sections(body)
-    ours = parts(body)
-    files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(ours["files"]))
-    slots = _slots(ours["session"] + ours["frame"])
-    stray = [_again(item, bulleted) for item, bulleted, read in chain(files, slots) if not read]
+    known = parts(body)
+    files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(known["files"]))
+    slots = _slots(known["session"] + known["frame"])
+    stray = [
+        _as_written(item, bulleted) for item, bulleted, read in chain(files, slots) if not read
+    ]
     if any(name == "evidence" for name, _ in everything):
         stray.insert(0, "\n".join(_preamble(body)))
     kept = "\n\n".join(filter(str.strip, stray)).strip("\n")
@@ -114,7 +117,7 @@ def notes(body: str) -> str:
 
 
 def _sections(body: str) -> Sections:
-    """Return (name, lines with the heading) for each second-level section; name empty if not ours."""
+    """Return (name, lines with the heading) for each second-level section; name "" if unknown."""
     found: Sections = []
     for line, fenced in _fenced(lines_of(body)):
         if _HEADING.match(line) and not fenced:
@@ -128,7 +131,7 @@ def _sections(body: str) -> Sections:
 
 
 def _preamble(body: str) -> list[str]:
-    """Return what people wrote between our heading and the first section."""
+    """Return the text between the heading of the file and the first section."""
     above = takewhile(lambda each: each[1] or not _HEADING.match(each[0]), _fenced(lines_of(body)))
     lines = [line for line, _ in above if not line.startswith("**シンボル（分解）**")]
     title = next((number for number, line in enumerate(lines) if line.strip()), 0)
@@ -138,7 +141,7 @@ def _preamble(body: str) -> list[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether a fence above it makes it code; a fence that nothing closes makes none."""
+    """Yield each line, and whether it is in a code block; an unclosed fence opens none."""
     lines = list(lines)
     left = Counter(line.rstrip() for line in lines if line[:3] in {"```", "~~~"})
     if not left:
@@ -155,30 +158,30 @@ def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def items(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the texts of a list at the margin; a paragraph outside it is an item too."""
+    """Yield the items of a top-level list; a paragraph outside it is an item as well."""
     for item, bulleted in _raw_items(lines):
         text = _decode(item)
-        if text.strip() and (bulleted or text not in _NOTHING):
+        if text.strip() and (bulleted or text not in _PLACEHOLDERS):
             yield text
 
 
 def files(lines: Iterable[str]) -> Iterator[FileReference]:
-    """Yield the files of a list of ``path:line``; without code quotes a path has no white space."""
+    """Yield the files of a list of ``path:line``; an unquoted path has no white space."""
     return (file for item, bulleted in _raw_items(lines) if bulleted and (file := _file(item)))
 
 
 def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return intent and query frame from the list under either historic heading."""
+    """Return intent and query frame from the list under either heading so far."""
     pairs = [pair for _, _, pair in _slots(lines) if pair]
     intents = [value for name, value in pairs if name.lower() == "intent"]
     return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
 
 
-def united(lines: list[str]) -> list[str] | None:
-    """Return the lines with merge conflicts resolved that touch nothing but the list of aliases.
+def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
+    """Return the lines with merge conflicts within the aliases resolved; None for other conflicts.
 
-    None if there is any other conflict. Both sides of such a conflict are kept; a common ancestor,
-    as `merge.conflictStyle=diff3` shows it, is not.
+    Both sides of such a conflict are kept, the common ancestor of `merge.conflictStyle=diff3` is
+    not.
     """
     if not any(map(_MARKER.match, lines)):
         return lines
@@ -200,7 +203,7 @@ def united(lines: list[str]) -> list[str] | None:
 
 
 def _sides(marker: str, rest: Iterator[str]) -> list[str] | None:
-    """Return the lines of ours and theirs, the key of the list at most once and first."""
+    """Return the lines of both sides of a conflict, with the key of the list once and first."""
     width = len(marker) - len(marker.lstrip("<"))
     base, middle, end = (re.compile(rf"{mark}{{{width}}}(?: |$)") for mark in (r"\|", "=", ">"))
     kept: list[str] = []
@@ -226,7 +229,7 @@ def _all_aliases(lines: list[str], *, within: bool) -> bool:
 
 
 def _raw_items(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield items still encoded, lines unindented and joined by newlines, and whether a bullet began each."""
+    """Yield (encoded item without indentation, whether it is a bullet)."""
     item: list[str] = []
     bulleted = False
     for line, fenced in _fenced(lines):
@@ -258,7 +261,7 @@ def _file(item: str) -> FileReference | None:
 
 
 def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | None]]:
-    """Yield each item as `_raw_items` does, and the slot it is; those of a list below `QueryFrame:` like others."""
+    """Yield (item, whether it is a bullet, its slot); also for a list below `QueryFrame:`."""
     for item, bulleted in _raw_items(lines):
         head, _, rest = item.partition("\n")
         if head.replace(" ", "").rstrip(":：").endswith("QueryFrame"):
@@ -274,9 +277,9 @@ def _slot(item: str) -> tuple[str, str] | None:
     return (name, value) if name.strip() and value.strip() else None
 
 
-def _again(item: str, bulleted: bool) -> str:  # noqa: FBT001 - as `_raw_items` says it
-    """Return an item as it stood in its list, at the margin; what there was nothing to say with is nothing."""
-    if item in _NOTHING and not bulleted:
+def _as_written(item: str, bulleted: bool) -> str:  # noqa: FBT001 - from `_raw_items`
+    """Return an item as it was written, without indentation; a placeholder gives ""."""
+    if item in _PLACEHOLDERS and not bulleted:
         return ""
     return "- " + item.replace("\n", "\n  ") if bulleted else item
 
@@ -289,7 +292,7 @@ def _encode(text: str) -> str:
 
 
 def _encode_line(line: str, *, first: bool) -> str:
-    """Encode one line so that white space at its ends survives; indentation inside is left alone."""
+    """Encode one line so that white space at its ends is preserved."""
     text = _encode(line)
     if not text:
         return text
@@ -304,6 +307,6 @@ def _decode(text: str) -> str:
     def char(found: re.Match[str]) -> str:
         code = int(found[1])
         surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004 - Unicode's own bounds
-        return found[0] if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004 - the last one
+        return found[0] if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004 - the last code point
 
     return _REFERENCE.sub(char, text)

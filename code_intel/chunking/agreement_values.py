@@ -1,8 +1,8 @@
-"""The front matter of an agreement as people and earlier programs wrote it: what is clear is read as it is meant.
+"""Read the front matter of an agreement, including what people write that is not strict YAML.
 
-What is not clear is refused in a sentence that names the key, its value and how to write it
-(docs/decisions/0007). A program before this one wrote its values as they came, so that
-``nl_term: 認証: ログイン`` is no YAML; people do the same, write `：` for `:`, a list with commas, 85%, 2025年1月12日.
+Clear values are accepted: `nl_term: 認証: ログイン` (which earlier programs also wrote), `：` for
+`:`, a list with commas, 85%, 2025年1月12日. Other values are refused in a sentence that names the
+key, its value and the right form (docs/decisions/0007).
 """
 
 import math
@@ -26,17 +26,17 @@ KNOWN = frozenset({
 HOW: Mapping[str, str] = MappingProxyType(
     {
         "doc_type": "agreement, or leave it out",
-        "nl_term": 'the words people use, in quotes, such as nl_term: "ログイン機能"',
-        "symbol": 'one name as the code has it, in quotes, such as symbol: "AuthService.login"',
+        "nl_term": 'the term that people use, in quotes, such as nl_term: "ログイン機能"',
+        "symbol": 'one name as in the code, in quotes, such as symbol: "AuthService.login"',
         "similarity": "a number from 0 to 1, such as 0.85, or leave it out",
         "learned_at": "a time such as 2025-01-12T14:35:00+09:00, or leave it out",
         "confirmed": "true or false, or leave it out",
-        "aliases": "words, one a line after a hyphen, or leave it out",
+        "aliases": "terms, one per line after a hyphen, or leave it out",
     }
 )
-"""How a value is written, for whoever wrote another."""
+"""The right form of a value, for messages."""
 
-_SHOWN = 40
+_MAX_SHOWN_CHARS = 40
 _ERAS = MappingProxyType({"令和": 2018, "平成": 1988})
 _DATE = re.compile(
     r"(?:([0-9]{4})|(令和|平成)([0-9]{1,2}|元))[-/.年] ?([0-9]{1,2})[-/.月] ?([0-9]{1,2})日?"
@@ -53,14 +53,14 @@ _BY_PROGRAM = re.compile(
     r"\s*doc_type: agreement\nnl_term: .*\nsymbol: .*\nsymbol_normalized: .*\nsimilarity: [0-9.]+\n"
     r"session_id: .*\nintent: .*\nlearned_at: \S+\s*"
 )
-"""A block of the program before this one: its lines are texts, not YAML."""
+"""A block of an earlier program, whose values are plain text, not YAML."""
 
 
 def load(block: str) -> dict[str, Any]:
-    """Return the mapping in a block, keys of ours by our names; texts without quotes are taken as they are.
+    """Return the mapping in a block, with known keys in their standard spelling.
 
     Raises:
-        ValueError: Why it cannot be used, as a sentence.
+        ValueError: The block cannot be used; the message is a sentence.
     """
     if _BY_PROGRAM.fullmatch(block):
         return front_matter.load(_quoted(block))
@@ -74,16 +74,16 @@ def load(block: str) -> dict[str, Any]:
 
 
 def check_kind(values: Mapping[str, Any]) -> None:
-    """Raise a ValueError for a file that is none of ours to read."""
+    """Raise a ValueError for another kind of file, or for a newer version."""
     if word(values, "doc_type") not in {"agreement", ""}:
         raise refused(values, "doc_type")
     schema = getattr(values.get("schema"), "value", None)
     if isinstance(schema, int) and schema > SCHEMA:
-        raise ValueError(f"schema {schema} was written by a newer version: update code-intel.")
+        raise ValueError(f"schema {schema} is from a newer version. Update code-intel.")
 
 
 def word(values: Mapping[str, Any], key: str) -> str:
-    """Return a text, empty when it is not there.
+    """Return a text, empty if it is missing.
 
     Raises:
         ValueError: It is a list or a mapping.
@@ -95,7 +95,7 @@ def word(values: Mapping[str, Any], key: str) -> str:
 
 
 def required(values: Mapping[str, Any], key: str) -> str:
-    """Return a name that must be there, and be what it looks like."""
+    """Return a required text without hidden characters."""
     value = word(values, key)
     if not value.strip():
         raise ValueError(f"{key} is missing. Write {HOW[key]}.")
@@ -103,7 +103,7 @@ def required(values: Mapping[str, Any], key: str) -> str:
 
 
 def similarity(values: Mapping[str, Any]) -> float:
-    """Return a number from 0 to 1, also of `85%` and `0,85`; 0 when it is not there."""
+    """Return a number from 0 to 1, also from `85%` and `0,85`; 0 if it is missing."""
     text = unicodedata.normalize("NFKC", word(values, "similarity")).strip()
     number = math.nan
     if _NUMBER.fullmatch(text):
@@ -118,7 +118,7 @@ def similarity(values: Mapping[str, Any]) -> float:
 
 
 def learned_at(values: Mapping[str, Any]) -> str:
-    """Return a time with an offset; one without is taken as UTC, the same on every machine."""
+    """Return a time with an offset; without one it is UTC, so that all machines agree."""
     written = word(values, "learned_at")
     text = unicodedata.normalize("NFKC", written).strip()
     if not text:
@@ -132,7 +132,7 @@ def learned_at(values: Mapping[str, Any]) -> str:
 
 
 def confirmed(values: Mapping[str, Any]) -> bool:
-    """Return what the file claims."""
+    """Return the value of `confirmed` in the file."""
     value = getattr(values.get("confirmed"), "value", values.get("confirmed"))
     if value is None or isinstance(value, bool):
         return bool(value)
@@ -140,7 +140,7 @@ def confirmed(values: Mapping[str, Any]) -> bool:
 
 
 def aliases(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return other words: the items of a list, or the parts of one text between commas."""
+    """Return the aliases: items of a list, or parts of a text between commas."""
     given = values.get("aliases")
     items = given if isinstance(given, list) else _COMMAS.split(word(values, "aliases"))
     if not all(isinstance(item, str) for item in items):
@@ -152,7 +152,7 @@ def aliases(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def further(values: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
-    """Return the keys that are not ours, as YAML takes them."""
+    """Return the unknown keys with their YAML values."""
     return tuple(
         (key, _plain(value)) for key, value in values.items() if our_name(key) not in KNOWN
     )
@@ -160,15 +160,15 @@ def further(values: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
 
 @lru_cache(maxsize=256)  # every file has the same keys
 def our_name(key: str) -> str:
-    """Return a key as ours are spelled: `NL-Term` is `nl_term`."""
+    """Return a key in the spelling of known keys: `NL-Term` is `nl_term`."""
     return re.sub(r"[- ]", "_", key.strip().lower())
 
 
 def refused(values: Mapping[str, Any], key: str) -> ValueError:
-    """Return what is said of a value that cannot be meant."""
+    """Return the error for an invalid value."""
     value = values.get(key)
     kind = "a list" if isinstance(value, list) else "a mapping"
-    shown = f"“{visible(str(value))[:_SHOWN]}”" if isinstance(value, str) else kind
+    shown = f"“{visible(str(value))[:_MAX_SHOWN_CHARS]}”" if isinstance(value, str) else kind
     return ValueError(f"{key} is {shown}. Write {HOW.get(key, 'one piece of text')}.")
 
 
@@ -177,13 +177,13 @@ def _by_our_names(values: dict[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         name = our_name(key) if our_name(key) in KNOWN else key
         if name in found:
-            raise ValueError(f"The front matter gives {name} twice. Keep one of them.")
+            raise ValueError(f"The front matter has {name} twice. Keep one of them.")
         found[name] = value
     return found
 
 
 def _quoted(block: str) -> str:
-    """Return a block with the texts that stand behind our words in quotes."""
+    """Return a block with the values of text keys in quotes."""
     return "\n".join(map(_quoted_line, block.split("\n")))
 
 
@@ -195,11 +195,9 @@ def _quoted_line(line: str) -> str:
 
 
 def _readable(key: str, written: str) -> str:
-    """Return a word that is served as a name, so everybody must see what it is."""
+    """Return a text that is shown as a name, so all of its characters must be visible."""
     if hidden := hidden_character(written):
-        raise ValueError(
-            f"{key} has a character that cannot be seen, {code_point(hidden)}. Write it without."
-        )
+        raise ValueError(f"{key} has an invisible character, {code_point(hidden)}. Remove it.")
     return written
 
 

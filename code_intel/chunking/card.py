@@ -1,8 +1,8 @@
-"""The card of a chunk: the short text that is embedded for it.
+"""Make the card of a chunk: the short text that is embedded in place of the chunk.
 
-A card ranks better than the body and costs a third (docs/decisions/0010). It depends on its file
-alone: a weight taken from the whole corpus would change every card, and so every cached vector,
-whenever any file changes.
+A card ranks better than the whole text and costs a third (docs/decisions/0010). It depends only on
+its file. Weights of the whole corpus would change all cards, and so all cached vectors, with every
+edit.
 """
 
 import re
@@ -14,22 +14,23 @@ from pathlib import PurePosixPath
 from code_intel.chunking.words import STOP_WORDS, split_identifier
 from code_intel.records import Symbol
 
-TOKENS = 96
-"""Tokens a card may have, as the model counts them, roughly."""
-SALIENT = 10
-"""Identifiers of the chunk that are named beside its symbols."""
-PATH_PARTS = 3
-SYMBOLS = 6
+MAX_CARD_TOKENS = 96
+"""Approximate tokens of the model."""
+MAX_IDENTIFIERS = 10
+"""Identifiers of the chunk beside its symbols."""
+MAX_PATH_PARTS = 3
+MAX_SYMBOLS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,47}")
-_ORDINARY = frozenset(  # in no sense salient
+_ORDINARY = frozenset(  # never salient
     """abstract and any args array assert async await bool boolean break byte case catch chan char
     class const continue def default defer delete dict elif else enum err error except export
     extends fallthrough false final finally float for from func function global goto got
     implements import instanceof int interface isinstance kwargs lambda len let list map match
     module namespace never new nil none nonlocal not null number object optional override package
-    param params pass private property protected public raise range readonly require return returns select self set
-    static str string struct super switch symbol then this throw true try tuple type typeof typing
+    param params pass private property protected public raise range readonly require return
+    returns select self set static str string struct super switch symbol then this throw true try
+    tuple type typeof typing
     undefined union unknown use value var void while with yield""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
 
@@ -40,13 +41,13 @@ def code_card(
     """Return the card of a piece of code.
 
     Args:
-        path: The file's name relative to the project.
+        path: The file's path relative to the project.
         text: The chunk.
-        symbols: What is defined in it.
-        inside: The symbol whose definition goes on in it, when none begins there.
-        about: What the file says of itself; for its first chunk.
+        symbols: The symbols that begin in it.
+        inside: The symbol that contains it, if none begins in it.
+        about: The first sentence of the file's documentation, for its first chunk.
     """
-    names = [symbol.qualified for symbol in symbols[:SYMBOLS]] or [inside]
+    names = [symbol.qualified for symbol in symbols[:MAX_SYMBOLS]] or [inside]
     doc = next((symbol.doc for symbol in symbols if symbol.doc), "")
     known = {name.lower() for symbol in symbols for name in (symbol.name, symbol.qualified)}
     parts = [
@@ -61,14 +62,14 @@ def code_card(
 
 
 def text_card(headings: str, text: str) -> str:
-    """Return the card of a piece of prose: the headings it stands under, and how it begins."""
+    """Return the card of a piece of prose: the headings above it, and its beginning."""
     return _cut(". ".join(part for part in (headings, " ".join(text.split())) if part))
 
 
-@lru_cache(maxsize=64)  # a file's chunks are made in a row
+@lru_cache(maxsize=64)  # the chunks of a file follow each other
 def path_words(path: str) -> str:
-    """Return the last parts of a path as words: `src/auth/user_store.py` is `src auth user store`."""
-    parts = PurePosixPath(path.replace("\\", "/")).parts[-PATH_PARTS:]
+    """Return the last parts of a path as words: `src/user_store.py` gives `src user store`."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts[-MAX_PATH_PARTS:]
     return (
         " ".join(split_identifier(part) for part in [*parts[:-1], PurePosixPath(parts[-1]).stem])
         if parts
@@ -77,12 +78,12 @@ def path_words(path: str) -> str:
 
 
 def salient(text: str, known: Iterable[str]) -> list[str]:
-    """Return the identifiers a chunk uses most, compound ones first among equals."""
-    without = {*_ORDINARY, *STOP_WORDS, *known}
+    """Return the most frequent identifiers of a chunk; compound ones count one and a half times."""
+    excluded = {*_ORDINARY, *STOP_WORDS, *known}
     every = Counter(_IDENTIFIER.findall(text))
-    counts = {name: uses for name, uses in every.items() if name.lower() not in without}
+    counts = {name: uses for name, uses in every.items() if name.lower() not in excluded}
     ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _compound(name) else 1.0))
-    return ranked[:SALIENT]
+    return ranked[:MAX_IDENTIFIERS]
 
 
 def _compound(name: str) -> bool:
@@ -90,15 +91,15 @@ def _compound(name: str) -> bool:
 
 
 def _cut(card: str) -> str:
-    """Cut a card to about TOKENS: four Latin letters, or two characters of another script, each."""
+    """Cut a card to about `MAX_CARD_TOKENS`: four ASCII letters or two other characters each."""
     kept: list[str] = []
     cost = 0.0
     for word in card.split():
         ascii_letters = len(word) if word.isascii() else sum(map(str.isascii, word))
         cost += max(1.0, 0.5 * len(word) - 0.25 * ascii_letters)
-        if cost > TOKENS:
-            # Scripts without spaces: one word may be the whole text.
-            kept += [word[: 2 * TOKENS]] if not kept else []
+        if cost > MAX_CARD_TOKENS:
+            # In a script without spaces one word may be the whole text.
+            kept += [word[: 2 * MAX_CARD_TOKENS]] if not kept else []
             break
         kept.append(word)
     return " ".join(kept)

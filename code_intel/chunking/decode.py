@@ -1,4 +1,4 @@
-"""Bytes to text, or the verdict that they are none; from here on no text holds a secret's value."""
+"""Decode the bytes of a file and mask the secrets in it."""
 
 import codecs
 import re
@@ -13,25 +13,25 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_SNIFF = 8192
+_BINARY_CHECK_BYTES = 8192
 _HALF_WIDTH = re.compile("[｡-ﾟ]")
-# Western 8-bit text can be legal cp932, but gives lone ideographs between letters.
+# Western 8-bit text may be valid cp932, but then has single ideographs between letters.
 _JAPANESE = re.compile("[぀-ヿ一-鿿]{2}")
 
 
 def decode(data: bytes) -> str | None:
-    """Return a file's text with its line ends as they are, or None when it is binary.
+    """Return the text of a file with its own line ends, or None for a binary file.
 
-    A byte order mark decides and is dropped; a NUL in the first 8 KiB without one means binary;
-    then UTF-8; then Shift_JIS (cp932) or EUC-JP, if the result really reads as Japanese. Secret
-    values are masked, at their length (docs/decisions/0020).
+    A byte order mark decides and is removed. Without one a NUL in the first 8 KiB means a binary
+    file. Else UTF-8 is tried, then Shift_JIS (cp932) and EUC-JP if the result has Japanese text.
+    Secret values are masked (docs/decisions/0020).
     """
     found = decode_counting(data)
     return None if found is None else found[0]
 
 
 def decode_counting(data: bytes) -> tuple[str, int] | None:
-    """Return what `decode` returns, and how many secret values were masked in it."""
+    """Return the text of `decode` and the number of masked secrets."""
     text = _text(data)
     return None if text is None else mask(text)
 
@@ -40,16 +40,16 @@ def _text(data: bytes) -> str | None:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _strict(data[len(mark) :], encoding)
-    if b"\0" in data[:_SNIFF]:
+    if b"\0" in data[:_BINARY_CHECK_BYTES]:
         return None
     text = _strict(data, "utf-8")
     return text if text is not None else _japanese(data)
 
 
 def _japanese(data: bytes) -> str | None:
-    """Decode as cp932 or EUC-JP, whichever gives fewer half-width katakana.
+    """Decode as cp932 or EUC-JP, choosing the text with fewer half-width katakana.
 
-    EUC-JP bytes are nearly always legal cp932 too, and come out as half-width katakana.
+    EUC-JP bytes are nearly always valid cp932 as well, and decode to half-width katakana.
     """
     readings = [
         text

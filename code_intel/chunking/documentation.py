@@ -1,4 +1,4 @@
-"""What comments and docstrings say: their text without its marks, and its first sentence."""
+"""Extract the text of comments and docstrings, and its first sentence."""
 
 import re
 
@@ -14,8 +14,7 @@ _PRAGMA = re.compile(
     r"|phpcs|luacheck|yaml-language-server",
     re.IGNORECASE,
 )
-SENTENCE = 200
-"""Most characters of a first sentence."""
+MAX_SENTENCE_CHARS = 200
 
 
 def comment_text(comment: str) -> str:
@@ -26,26 +25,26 @@ def comment_text(comment: str) -> str:
 
 
 def string_text(literal: str) -> str:
-    """Return what stands between the quotes of a literal."""
+    """Return the text between the quotes of a literal."""
     match = _STRING.match(literal)
     return match[2] if match else ""
 
 
 def is_legal(comment: str) -> bool:
-    """Whether a comment speaks to lawyers or to tools rather than to readers."""
+    """Return whether a comment is a licence or an instruction for a tool."""
     return bool(_LEGAL.search(comment) or _PRAGMA.search(comment))
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a documentation text on one line."""
+    """Return the first sentence of a documentation text, on one line."""
     paragraph: list[str] = []
     for line in text.strip().splitlines():
         stripped = line.strip()
         if stripped and not any(map(str.isalnum, stripped)):
-            paragraph.clear()  # what stands above an underline is a title
+            paragraph.clear()  # an underline: the lines above are a title
         elif paragraph and (not stripped or stripped.startswith("@")):
             break
         elif not stripped.startswith("@"):
             paragraph.append(stripped)
     match = _SENTENCE.match(" ".join(paragraph))
-    return match[0].strip()[:SENTENCE] if match else ""
+    return match[0].strip()[:MAX_SENTENCE_CHARS] if match else ""

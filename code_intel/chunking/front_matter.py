@@ -1,8 +1,8 @@
-"""YAML front matter from files that anyone may have written: read safely, written deterministically.
+"""Read YAML front matter of untrusted files safely, and write it deterministically.
 
 Tags, anchors, aliases, deep nesting and duplicate keys are refused, so that a file can neither run
-code nor grow in memory. Every scalar that we write is a quoted one-line string, so that no text can
-end the block (docs/decisions/0007). `front_matter_in_place` changes a block that people wrote.
+code nor grow in memory. Each string is written quoted and on one line, so that no text can end the
+block (docs/decisions/0007). `front_matter_in_place` changes the blocks of other files.
 """
 
 import re
@@ -17,30 +17,30 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN_TYPES = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _BOUNDARY = re.compile(r"^(?:-{3,}|\.{3})[ \t]*$", re.MULTILINE)
-"""What begins and ends a block; YAML itself, and so Pandoc, ends it with dots, too."""
+"""Begins and ends a block; YAML, and so Pandoc, also ends it with dots."""
 _NULL = "tag:yaml.org,2002:null"
 
 
 Loader = Callable[[str], dict[str, Any]]
-"""Returns the values of a block, or raises a ValueError that says why it cannot be used."""
+"""Returns the values of a block, or raises a ValueError with the reason."""
 
 
 class Scalar(str):
-    """A scalar as it was written; `value` is what YAML takes it for, strings and dates verbatim."""
+    """A scalar as written; `value` is its YAML value, with strings and dates verbatim."""
 
     __slots__ = ("value",)
     value: object
 
 
 class NotYaml(ValueError):  # noqa: N818 - a finding, not an error of the program
-    """A block that the YAML parser refuses; one that is YAML and not allowed is a plain ValueError."""
+    """A block that is not YAML; YAML that is not allowed is a plain ValueError."""
 
 
 def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
-    """Return the values of the front matter and the body, None when `text` starts with no closed block.
+    """Return the values of the front matter and the body, None if there is no closed block.
 
     Raises:
-        ValueError: What `load` says of the block.
+        ValueError: `load` refused the block.
     """
     import frontmatter
 
@@ -62,7 +62,7 @@ def load(block: str) -> dict[str, Any]:
     """Return the mapping in `block`: values are `Scalar`, list or dict.
 
     Raises:
-        ValueError: Why it cannot be used, as a sentence.
+        ValueError: The block cannot be used; the message is a sentence.
     """
     import yaml
 
@@ -81,28 +81,28 @@ def load(block: str) -> dict[str, Any]:
 
 
 def dump(values: Mapping[str, object]) -> str:
-    """Return `values` as YAML lines; a non-empty tuple takes a line an item, an empty one its key."""
+    """Return `values` as YAML lines; a tuple has one line per item."""
     return "".join(_entry(key, value) for key, value in values.items())
 
 
 def quote(text: str) -> str:
-    """Return `text` as a double-quoted scalar on one line, everything invisible escaped."""
+    """Return `text` as a double-quoted scalar on one line, with invisible characters escaped."""
     plain = text.isprintable() and "\\" not in text and '"' not in text
     return f'"{text}"' if plain else '"' + "".join(_escaped(char) for char in text) + '"'
 
 
 def visible(char: str) -> bool:
-    """Say whether a reader can see `char` for what it is; the ideographic space counts."""
+    """Return whether `char` is visible; the ideographic space counts as visible."""
     return char.isprintable() or char == "\u3000"
 
 
 @cache
 def _handler() -> Any:
-    """Return python-frontmatter's handler with our rules; made late, as YAML takes time to import."""
+    """Return the handler for python-frontmatter; defined late, because YAML imports slowly."""
     from frontmatter.default_handlers import YAMLHandler
 
     class Handler(YAMLHandler):
-        """Safe both ways: `load` composes without constructing anything, `export` quotes every text."""
+        """Composes without constructing objects, and quotes every string."""
 
         FM_BOUNDARY = _BOUNDARY
 
@@ -112,7 +112,7 @@ def _handler() -> Any:
             self.closed = False
 
         def split(self, text: str) -> tuple[str, str]:  # type: ignore[explicit-override]  # typing.override needs 3.12
-            if not text.startswith("---"):  # the library would look for a block further down
+            if not text.startswith("---"):  # the library would search the whole text
                 raise ValueError(text[:3])
             return super().split(text)
 
@@ -127,17 +127,19 @@ def _handler() -> Any:
 
 
 def _refuse_tricks(events: Any) -> None:
-    """Walk the event stream, which is flat, before anything recursive looks at it."""
+    """Check the flat event stream before a recursive function reads it."""
     depth = 0
     for event in events:
         kind = type(event).__name__
         if kind == "AliasEvent" or getattr(event, "anchor", None):
             raise ValueError(
-                "The front matter uses YAML anchors, which are not allowed; put a text that begins with & or * in quotes."
+                "The front matter uses YAML anchors, which are not allowed. "
+                "Put a text that begins with & or * in quotes."
             )
         if getattr(event, "tag", None):
             raise ValueError(
-                "The front matter uses YAML tags, which are not allowed; put a text that begins with ! in quotes."
+                "The front matter uses YAML tags, which are not allowed. "
+                "Put a text that begins with ! in quotes."
             )
         depth += kind.endswith("StartEvent") and kind[0] in "MS" and kind != "StreamStartEvent"
         depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
@@ -146,7 +148,7 @@ def _refuse_tricks(events: Any) -> None:
 
 
 def _why(error: Any) -> str:
-    """Return the YAML parser's complaint as a sentence, with the file's line and what helps most often."""
+    """Return the parser's error as a sentence, with the line in the file and a remedy."""
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark = getattr(error, "problem_mark", None)
     place = f"line {mark.line + 2}: " if mark else ""
@@ -173,7 +175,7 @@ def _value(node: Any) -> Any:
 
 
 def _typed(node: Any) -> object:
-    """Return number, truth value or None where YAML sees one, else the text."""
+    """Return the number, boolean or None that YAML reads, else the text."""
     import yaml
 
     if node.tag == _NULL:
@@ -208,7 +210,7 @@ def _flow(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a float as YAML 1.1 reads it back: with a point in the mantissa."""
+    """Return a float in the form of YAML 1.1: with a point in the mantissa."""
     special = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
     text = repr(value)
     return special.get(text) or (text.replace("e", ".0e") if "." not in text else text)

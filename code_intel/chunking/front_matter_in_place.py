@@ -1,4 +1,4 @@
-"""Front matter that people wrote is changed in place: only the values that are given anew, every other byte stays."""
+"""Change values in existing front matter; every other byte stays."""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ _STRING = "tag:yaml.org,2002:str"
 
 
 def has_block(text: str) -> bool:
-    """Say whether a text starts with a closed block, whatever is in it."""
+    """Return whether a text starts with a closed block."""
     return _place(text) is not None
 
 
 def inserted(text: str, values: Mapping[str, object]) -> str:
-    """Return `text` with a new block in front of it; texts and lists of texts."""
+    """Return `text` after a new block; values are strings or lists of strings."""
     line = "\r\n" if "\r\n" in text.partition("\n")[0] + "\n" else "\n"
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     rows = [f"{key}: {_written(value)}" for key, value in values.items()]
@@ -26,12 +26,12 @@ def inserted(text: str, values: Mapping[str, object]) -> str:
 
 
 def merged(text: str, values: Mapping[str, object]) -> str:
-    """Return `text` with these values in its block, in a new one if it has none.
+    """Return `text` with these values in its block, or in a new block.
 
-    Other keys, their order, and comments stay as they are.
+    Other keys, their order and comments stay.
 
     Raises:
-        ValueError: Why the block cannot be changed, as a sentence.
+        ValueError: The block cannot be changed; the message is a sentence.
     """
     place = _place(text)
     if place is None:
@@ -48,27 +48,27 @@ def merged(text: str, values: Mapping[str, object]) -> str:
 
 
 def _place(text: str) -> tuple[int, int] | None:
-    """Return where the content of the block begins and ends; None when there is no closed block."""
+    """Return start and end of the content of the block; None if there is no closed block."""
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     return (opening.end(), closing.start()) if opening and closing else None
 
 
 def _loaded(block: str) -> dict[str, Any]:
-    """Return the values of a block, in which there may be nothing but comments."""
+    """Return the values of a block, which may have only comments."""
     lines = (line.strip() for line in block.splitlines())
     return load(block) if any(line and not line.startswith("#") for line in lines) else {}
 
 
 def _with(block: str, key: str, value: str, line: str) -> str:
-    """Return a sound block with the value of one key replaced, or the key appended."""
+    """Return a valid block with the value of one key replaced, or with the key appended."""
     import yaml
 
-    # The loader in Python: its marks count characters.
+    # The loader in Python, because its marks count characters.
     node = yaml.compose(block, Loader=yaml.SafeLoader)
     pairs = node.value if isinstance(node, yaml.MappingNode) else []
     if isinstance(node, yaml.MappingNode) and node.flow_style:
-        raise ValueError("The front matter stands in braces; write it as lines.")
+        raise ValueError("The front matter is written in braces. Write it as lines.")
     for name, old in pairs:
         if name.value != key:
             continue
@@ -82,7 +82,7 @@ def _with(block: str, key: str, value: str, line: str) -> str:
 
 
 def _end(node: Any, block: str) -> int:
-    """Return where a value ends; the mark of a block collection is where the next token begins."""
+    """Return the end of a value; the end mark of a block collection is the next token."""
     children = getattr(node, "value", None)
     if isinstance(children, list) and children and not node.flow_style:
         last = children[-1]
@@ -92,7 +92,7 @@ def _end(node: Any, block: str) -> int:
 
 
 def _written(value: object) -> str:
-    """Return a text, or a list of texts, as people write it: plain where YAML reads the same back."""
+    """Return a string or a list of strings as YAML, unquoted where the value stays the same."""
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_written, value)) + "]"
     text = str(value)

@@ -1,8 +1,7 @@
-"""What a file imports, as its text says it: one target a name.
+"""List the imports of a file, one target per imported name.
 
-A target that stands for several is spread: `from a import b, c` is `a.b` and `a.c`, `use a::{b, c}` is
-`a::b` and `a::c`. Whether `a.b` is a file or a name inside `a` only the whole project knows
-(docs/decisions/0022).
+`from a import b, c` gives `a.b` and `a.c`, `use a::{b, c}` gives `a::b` and `a::c`. Only the whole
+project shows whether `a.b` is a file or a name in `a` (docs/decisions/0022).
 """
 
 import re
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from code_intel.chunking.tree import Captures
 
 REEXPORT = "export:"
-"""What a target begins with that the file passes on to those who import it."""
-MOST = 2000
-"""Targets of a file; more are a table of data."""
-LONGEST = 1000
-"""Characters of a target; longer ones name no file."""
-DEEPEST = 64
-"""Braces within braces; what is deeper nobody wrote by hand."""
-MODULES = 200
-"""Modules within a file whose bounds are remembered."""
+"""Prefix of a target that the file re-exports."""
+MAX_TARGETS = 2000
+"""A file with more imports is a table of data."""
+MAX_TARGET_CHARS = 1000
+"""Longer targets are not file names."""
+MAX_BRACE_DEPTH = 64
+"""Code written by hand is not nested deeper."""
+MAX_MODULES = 200
+"""How many modules within a file are considered."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _KEYWORD = re.compile(r"^(?:(?:import|use|function|const) )+")
@@ -41,26 +40,30 @@ def targets(
     """Return the targets in order of appearance, each once.
 
     Args:
-        matches: What the row's query found.
-        text_of: A node's text.
-        language: The row.
+        matches: The matches of the query of `language`.
+        text_of: Returns the text of a node.
+        language: The row of the language.
     """
     found: dict[int, tuple[str, bool]] = {}
     for match in matches:
         for kind in ("import", "relative", "reexport"):
             for node in match.get(kind, ()):
-                _, passed = found.get(node.start_byte, ("", False))
+                _, reexported = found.get(node.start_byte, ("", False))
                 text = _written(text_of(node), kind)
                 if "within" in match:
                     text = _joined(text_of(match["within"][0]), text)
-                found[node.start_byte] = text, passed or kind == "reexport"
-    modules = _modules(matches) if language.joint == "::" else ()
+                found[node.start_byte] = text, reexported or kind == "reexport"
+    modules = _modules(matches) if language.import_separator == "::" else ()
     each: dict[str, None] = {}
-    for start, (text, passed) in found.items():
-        for target in _spread(text, language.joint) if language.joint else (text.strip("\"'` "),):
-            said = _inside(target, start, modules)
-            if 0 < len(said) <= LONGEST and len(each) < MOST:
-                each[f"{REEXPORT}{said}" if passed else said] = None
+    for start, (text, reexported) in found.items():
+        for target in (
+            _spread(text, language.import_separator)
+            if language.import_separator
+            else (text.strip("\"'` "),)
+        ):
+            seen = _inside(target, start, modules)
+            if 0 < len(seen) <= MAX_TARGET_CHARS and len(each) < MAX_TARGETS:
+                each[f"{REEXPORT}{seen}" if reexported else seen] = None
     return tuple(each)
 
 
@@ -70,16 +73,16 @@ def _written(text: str, kind: str) -> str:
 
 
 def _joined(module: str, name: str) -> str:
-    """Return the path of a name that is imported from a module: `.` and `a` are `.a`."""
+    """Return the path of a name in a module: `.` and `a` give `.a`."""
     plain = "".join(module.split())
     return f"{plain}{name}" if plain.endswith(".") else f"{plain}.{name}"
 
 
 def _spread(text: str, joint: str) -> Iterator[str]:
-    """Yield the single targets of `a.{b, c as d, e.{f, _}}`; what names everything is left out."""
+    """Yield the single targets of `a.{b, c as d, e.{f, _}}`; wildcards are left out."""
     before, piece = [""], ""
     for part in (*_PART.findall(_COMMENT.sub("", text)), ","):
-        if len(before) > DEEPEST:
+        if len(before) > MAX_BRACE_DEPTH:
             return
         if part == "{":
             before.append(before[-1] + piece)
@@ -96,7 +99,7 @@ def _spread(text: str, joint: str) -> Iterator[str]:
 
 
 def _whole(path: str, joint: str) -> str:
-    """Return a path up to where it names everything below."""
+    """Return a path without a wildcard at its end."""
     outer, _, last = path.rpartition(joint)
     return "".join((outer if outer and last in _EVERYTHING else path).split())
 
@@ -104,11 +107,11 @@ def _whole(path: str, joint: str) -> str:
 def _modules(matches: "Sequence[Captures]") -> Sequence[tuple[int, int]]:
     nodes = (node for match in matches for node in match.get("package", ()))
     spans = sorted({(node.start_byte, node.end_byte) for node in nodes})
-    return spans[:MODULES]
+    return spans[:MAX_MODULES]
 
 
 def _inside(target: str, start: int, modules: Sequence[tuple[int, int]]) -> str:
-    """Return a target as seen from its file: in `mod tests { use super::x; }` that is the file itself."""
+    """Return a target relative to its file: `mod tests { use super::x; }` means the file itself."""
     if not modules or not target.startswith(("super", "self")):
         return target
     opened = modules[: bisect_right(modules, (start, start))]

@@ -1,8 +1,8 @@
-"""The page that a query plan writes of what it found: its text, its name, and the files it speaks of. Pure.
+"""Read and write the Markdown page of a query plan's findings. Pure functions.
 
-Front matter says what people and the forest need to judge it: the goal, what came of it, and each file with the
-digest it had, so that a page can be told to be out of date from the index alone. The findings follow, a heading
-each; excerpts are fenced by more backticks than they contain, so that no text of a file is structure here
+The front matter has the goal, the result, and the digest of each file, so that the index alone
+shows whether a page is out of date. Each finding has a heading. Excerpts are fenced by more
+backticks than they contain, so that text of a file cannot be structure of the page
 (docs/decisions/0041).
 """
 
@@ -18,14 +18,14 @@ from code_intel.redaction import masked
 from code_intel.text import visible
 
 MOST_BYTES = 8000
-LONGEST_GOAL = 500
-SLUG_BYTES = 80
-EXCERPT_LINES, EXCERPT_CHARACTERS = 8, 480
+MAX_GOAL_CHARS = 500
+MAX_SLUG_BYTES = 80
+MAX_EXCERPT_LINES, MAX_EXCERPT_CHARS = 8, 480
 DIGITS = 16
-"""Hex digits of a file's SHA-256 that a page keeps."""
+"""Hex digits of a file's SHA-256 in a page."""
 
 NAME = re.compile(r"[^/\\\x00-\x1f]{1,90}-[0-9a-f]{8}(?:[0-9a-f]{8})?\.md")
-"""What pages are called, in whatever folder."""
+"""The file name of a page."""
 _NO_LETTER = re.compile(r"[\W_]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
@@ -34,7 +34,7 @@ _PLACE = re.compile(r"(.+)@([0-9a-f]{16})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place that a plan found; `reason` says in a line why it is one, `text` is shown in part."""
+    """A place that a plan found, with the reason in one line; `text` is shown in part."""
 
     path: str
     start_line: int
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What a page's front matter says; `files` are (path, first digits of its SHA-256 or empty)."""
+    """The front matter of a page; `files` are (path, first digits of its SHA-256 or empty)."""
 
     goal: str
     plan_id: str
@@ -59,12 +59,12 @@ class Front:
 
 
 def render(front: Front, findings: Sequence[Finding], words: Sequence[str]) -> str:
-    """Return a page of at most `MOST_BYTES`: equal arguments give equal text, secrets are masked.
+    """Return a page of at most `MOST_BYTES`, with secrets masked; the result is deterministic.
 
     Args:
-        front: Its front matter; files of findings that have no room are left out.
-        findings: Best first; as many as there is room for.
-        words: What the excerpts should show.
+        front: Its front matter, without the files of findings that do not fit.
+        findings: Best first; those that do not fit are left out.
+        words: Words that the excerpts should show.
     """
     sections: list[str] = []
     text = _page(front, findings[:0], sections)
@@ -79,7 +79,7 @@ def render(front: Front, findings: Sequence[Finding], words: Sequence[str]) -> s
 
 
 def read(text: str) -> Front | None:
-    """Return what a page says of itself, None for any other text."""
+    """Return the front matter of a page, None for another text."""
     try:
         parts = front_matter.parse(text, front_matter.load)
     except ValueError:
@@ -107,23 +107,23 @@ def read(text: str) -> Front | None:
 
 
 def name_of(goal: str, digits: int = 8) -> str:
-    """Return the file of a goal's page: readable in any script, legal on every system, no two goals alike."""
+    """Return the file name of a goal's page: readable, unique, valid on all systems."""
     goal = same(goal)
     key = hashlib.sha256(goal.encode()).hexdigest()[:digits]
-    slug = _NO_LETTER.sub("-", goal).strip("-").encode()[:SLUG_BYTES].decode(errors="ignore")
+    slug = _NO_LETTER.sub("-", goal).strip("-").encode()[:MAX_SLUG_BYTES].decode(errors="ignore")
     slug = unicodedata.normalize("NFC", slug.casefold()).strip("-") or "goal"
     return f"{'_' if _RESERVED.match(slug) else ''}{slug}-{key}.md"
 
 
 def same(goal: str) -> str:
-    """Return a goal as it is compared with others: NFC, white space folded, secrets masked."""
-    said = goal.encode("utf-8", "replace").decode()
-    return masked(unicodedata.normalize("NFC", " ".join(said.split())))
+    """Return a goal for comparison: NFC, white space folded, secrets masked."""
+    text = goal.encode("utf-8", "replace").decode()
+    return masked(unicodedata.normalize("NFC", " ".join(text.split())))
 
 
 def shown(goal: str) -> str:
-    """Return a goal as its page has it."""
-    return visible(same(goal))[:LONGEST_GOAL]
+    """Return a goal as in its page."""
+    return visible(same(goal))[:MAX_GOAL_CHARS]
 
 
 def _page(front: Front, findings: Iterable[Finding], sections: Sequence[str]) -> str:
@@ -150,16 +150,17 @@ def _section(finding: Finding, words: Sequence[str]) -> str:
     symbol = f" {_code(finding.symbol)}" if finding.symbol else ""
     excerpt = _excerpt(finding.text, words)
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(excerpt)), default=0))
-    return f"## {_code(path + lines)}{symbol}\n\n{_line(finding.reason)}\n\n{fence}\n{excerpt}\n{fence}\n"
+    heading = f"## {_code(path + lines)}{symbol}"
+    return f"{heading}\n\n{_line(finding.reason)}\n\n{fence}\n{excerpt}\n{fence}\n"
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """Return some lines, from the one before the first that has any of the words."""
+    """Return some lines, beginning before the first one with any of the words."""
     folded = [word.casefold() for word in words]
     lines = visible(masked(text), "\n\t").split("\n")
     hits = (at for at, line in enumerate(lines) if any(word in line.casefold() for word in folded))
     first = max(0, next(hits, 0) - 1)
-    return "\n".join(lines[first : first + EXCERPT_LINES])[:EXCERPT_CHARACTERS].rstrip()
+    return "\n".join(lines[first : first + MAX_EXCERPT_LINES])[:MAX_EXCERPT_CHARS].rstrip()
 
 
 def _line(text: str) -> str:

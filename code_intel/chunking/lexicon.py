@@ -1,9 +1,9 @@
-"""What a Japanese question is in the English that code is written in.
+"""Translate the terms of a Japanese question to the English words of code.
 
-A small model knows that 認証 is authentication, but puts a Japanese sentence near everything; words of
-Japanese are in no English file at all. So each term that the dictionary knows (`japanese.tsv`: a
-surface, then what code calls it, most usual first) is read as those words too, the longest term first
-(docs/decisions/0025).
+A small model knows that 認証 is authentication, but places whole Japanese sentences near
+everything, and English files contain no Japanese words. So each term in the dictionary also stands
+for its English words; longer terms come first (docs/decisions/0025). `japanese.tsv` has a term per
+line, then its English words, the most usual first.
 """
 
 import re
@@ -13,11 +13,10 @@ from functools import cache
 from importlib import resources
 
 ALTERNATIVES = 3
-"""Words that one term is looked up as; a dictionary cannot know which of them a project says."""
-LONGEST = 16
-"""Characters of a term."""
-SHORTEST_PART = 4
-"""Characters of a loan word that counts within a longer one not known: レンジ is no part of チャレンジ."""
+"""How many English words one term is searched as, since projects use different ones."""
+MAX_TERM_CHARS = 16
+MIN_PART_CHARS = 4
+"""Shortest loan word that is recognised within an unknown one: レンジ is not part of チャレンジ."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_.]*")
@@ -27,15 +26,15 @@ _KANJI = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 def english(query: str) -> list[tuple[str, ...]]:
-    """Return the terms of a Japanese question in order, each as the words that code may use for it.
+    """Return the terms of a Japanese question in order, each as its English words.
 
-    Names and English words stand for themselves. Empty for a question without Japanese.
+    Names and English words stay as they are. Empty for a question without Japanese.
     """
     return [words for _, words in terms(query)]
 
 
 def terms(query: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the same words, each with the term of the question that they are for."""
+    """Return (term, its English words) for the terms of a Japanese question, in order."""
     text = unicodedata.normalize("NFKC", query)
     if not _JAPANESE.search(text):
         return []
@@ -44,7 +43,7 @@ def terms(query: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def unread(query: str) -> list[str]:
-    """Return what the dictionary does not know of a Japanese text: its runs of kanji and loan words."""
+    """Return the runs of kanji and the loan words that the dictionary does not have."""
     text = unicodedata.normalize("NFKC", query)
     left, at, after = "", 0, 0
     while at < len(text):
@@ -57,10 +56,10 @@ def unread(query: str) -> list[str]:
 
 @cache
 def dictionary() -> Mapping[str, tuple[str, ...]]:
-    """Return what code calls a term; nothing, for terms that say nothing. Read at the first question."""
+    """Return the English words of each term; none for terms without a meaning in code."""
     lines = resources.files(__package__).joinpath("japanese.tsv").read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines)
-    return {term: tuple(words.replace("_", " ") for words in said.split()) for term, said in rows}
+    return {term: tuple(each.replace("_", " ") for each in words.split()) for term, words in rows}
 
 
 def _terms(text: str) -> Iterator[str]:
@@ -73,7 +72,7 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _next(text: str, at: int, after: int) -> tuple[list[str], int]:
-    """Return the terms that begin at `at`, and where to go on; terms are known up to `after`."""
+    """Return the terms that begin at `at`, and the next position; terms are known up to `after`."""
     if name := _NAME.match(text, at):
         return [name[0]], name.end()
     loan = _KATAKANA.match(text, at)
@@ -86,9 +85,12 @@ def _next(text: str, at: int, after: int) -> tuple[list[str], int]:
 
 
 def _longest(text: str, at: int, least: int) -> int:
-    """Return the size of the longest known term up to `least` or further that cuts no run of katakana."""
+    """Return the size of the longest known term that ends at `least` or later, or 0.
+
+    It must not end within a run of katakana.
+    """
     known = dictionary()
-    for end in range(min(at + LONGEST, len(text)), least - 1, -1):
+    for end in range(min(at + MAX_TERM_CHARS, len(text)), least - 1, -1):
         if text[at:end] in known and not (
             _KATAKANA.match(text, end) and _KATAKANA.match(text, end - 1)
         ):
@@ -97,20 +99,20 @@ def _longest(text: str, at: int, least: int) -> int:
 
 
 def _stands_alone(text: str, at: int, after: int) -> bool:
-    """Tell whether no unknown kanji touches the character at `at`; terms are known up to `after`."""
+    """Return whether no unknown kanji touches the one at `at`; terms are known up to `after`."""
     before = at > after and _KANJI.match(text, at - 1)
     behind = _KANJI.match(text, at + 1) and _longest(text, at + 1, at + 3) == 0
     return not (_KANJI.match(text, at) and (before or behind))
 
 
 def _loan_words(run: str) -> list[str]:
-    """Return the known words that a run of katakana is made of; only long ones, if some of it is unknown."""
+    """Return the known words of a run of katakana; only long ones if a part is unknown."""
     known = dictionary()
-    # Of the first n characters: how many are known, less for each word, where the last word begins.
+    # For the first n characters: known characters, minus the words, start of the last word.
     best = [(0, 0, 0)]
     for end in range(1, len(run) + 1):
-        choices = [(*best[-1][:2], end)]  # leaves out the last character
-        for start in range(max(0, end - LONGEST), end - 1):
+        choices = [(*best[-1][:2], end)]  # without the last character
+        for start in range(max(0, end - MAX_TERM_CHARS), end - 1):
             if run[start:end] in known:
                 covered, fewer, _ = best[start]
                 choices.append((covered + end - start, fewer - 1, start))
@@ -121,5 +123,5 @@ def _loan_words(run: str) -> list[str]:
         start = best[end][2]
         words += [run[start:end]] if start < end else []
         end = min(start, end - 1)
-    least = 0 if best[-1][0] == len(run) else SHORTEST_PART
+    least = 0 if best[-1][0] == len(run) else MIN_PART_CHARS
     return [word for word in reversed(words) if len(word) >= least]

@@ -1,8 +1,8 @@
-"""Markdown by devrag's rule, so that positions agree with a database it made.
+"""Split Markdown by devrag's rule, so that positions match those in devrag's databases.
 
-Text of at most `size` characters is one chunk. Longer text is split at blank lines and paragraphs
-are packed while they fit; a paragraph that does not fit alone is cut after a sentence end in its
-second half, else at `size`. Chunks are trimmed verbatim substrings, so they do not rejoin.
+Text of at most `size` characters is one chunk. Longer text is split at blank lines, and paragraphs
+are joined while they fit. A longer paragraph is split after the last sentence end in its second
+half, else at `size`. Chunks are substrings without outer white space, so they do not rejoin.
 """
 
 import re
@@ -18,7 +18,7 @@ _LINE = re.compile(r"[^\r\n]+")
 
 
 def split(text: str, size: int) -> list[Span]:
-    """Return the chunks' spans in order, each at most `size` characters; none for blank text."""
+    """Return the spans of the chunks, each at most `size` characters; none for blank text."""
     whole = _trim(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
@@ -28,7 +28,7 @@ def split(text: str, size: int) -> list[Span]:
 
 
 def heading_path(text: str) -> list[tuple[int, str]]:
-    """Return (offset, `Title > Section > Part`) where each path begins, code blocks left out."""
+    """Return (offset, `Title > Section > Part`) of each heading outside code blocks."""
     titles: list[tuple[int, str]] = []
     paths: list[tuple[int, str]] = []
     fence = ""
@@ -44,7 +44,7 @@ def heading_path(text: str) -> list[tuple[int, str]]:
 
 
 def _pack(text: str, size: int) -> Iterator[Span]:
-    """Join neighbouring paragraphs while the stretch that holds them is at most `size`."""
+    """Join neighbouring paragraphs while their span is at most `size`."""
     current: Span | None = None
     for start, end in _paragraphs(text):
         if current and end - current[0] <= size:

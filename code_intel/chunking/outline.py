@@ -1,4 +1,4 @@
-"""What is known of one file: its symbols with the lines that belong to them, and its imports."""
+"""The outline of a file: its symbols with their lines, and its imports."""
 
 import hashlib
 import re
@@ -8,17 +8,17 @@ from typing import NamedTuple
 from code_intel.chunking.spans import Span
 from code_intel.records import Symbol
 
-LEAST_WORDS = 8
-"""Different words a definition has besides its name, for an equal one to be the same under another name."""
+MIN_BODY_WORDS = 8
+"""Distinct words that a definition needs for its body to identify it after a rename."""
 
 NAMELESS = "\0"
-"""Stands for the name; no text that is indexed has it."""
+"""Replaces the name; no indexed text contains it."""
 
 _WORD = re.compile(r"\w+")
 
 
 class Block(NamedTuple):
-    """Lines that belong together, and how many blocks are around them."""
+    """Lines that belong together, and the number of blocks around them."""
 
     depth: int
     first: int
@@ -26,20 +26,20 @@ class Block(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A symbol and the lines that belong with it: comments, decorators, `export`."""
+    """A symbol and its lines, with comments, decorators and `export`."""
 
     symbol: Symbol
     block: Block
 
 
-class Outline(NamedTuple):
-    """What a reader knows about a file.
+class FileOutline(NamedTuple):
+    """The outline of a file.
 
     Attributes:
         units: The symbols, in order of appearance.
         imports: Targets; see `chunking.imports`.
-        about: The first sentence the file says of itself.
-        owners: Blocks that are no symbols and are kept together: Rust's `impl`.
+        about: The first sentence of the file's own documentation.
+        owners: Blocks that are not symbols but stay together, such as Rust's `impl`.
     """
 
     units: tuple[Unit, ...] = ()
@@ -48,30 +48,30 @@ class Outline(NamedTuple):
     owners: tuple[Block, ...] = ()
 
     def blocks(self) -> list[Block]:
-        """Return where code may be cut."""
+        """Return the blocks at whose borders code may be split."""
         return [*(unit.block for unit in self.units), *self.owners]
 
 
 def digest(definition: str) -> str:
-    """Return what tells two versions of a definition apart, whatever git does to line ends."""
+    """Return a digest of a definition that does not depend on line ends."""
     unified = definition.replace("\r\n", "\n").replace("\r", "\n")
     return hashlib.sha256(unified.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def body_digest(text: str, span: Span, names: Iterable[Span], kind: str) -> str:
-    """Return what tells a definition from others whatever it is called (docs/decisions/0026).
+    """Return a digest of a definition without its name (docs/decisions/0026).
 
-    A routine's name is left out where it is declared, not where it speaks of itself or of others of
-    that name: two wrappers, each around what it is named after, stay two.
+    A routine's name is removed from its declaration only. Calls of a function of that name stay, so
+    that wrappers of different functions have different digests.
 
     Args:
         text: The file.
         span: The definition in it.
-        names: Where it says what it is called.
-        kind: Of the symbol; equal texts of two kinds are two things.
+        names: The places of its own name.
+        kind: The kind of the symbol, part of the digest.
 
     Returns:
-        16 hex digits; empty where so little is left that being equal would mean nothing.
+        16 hex digits; empty if the rest is too short to identify the definition.
     """
     pieces, done = [], span[0]
     for start, end in sorted(
@@ -81,16 +81,16 @@ def body_digest(text: str, span: Span, names: Iterable[Span], kind: str) -> str:
             pieces += [text[done:start], NAMELESS]
             done = end
     body = "".join([*pieces, text[done : span[1]]])
-    if not pieces or len(_distinct_words(body)) < LEAST_WORDS:
+    if not pieces or len(_distinct_words(body)) < MIN_BODY_WORDS:
         return ""
     return digest(f"{kind}{NAMELESS}{body}")
 
 
 def _distinct_words(text: str) -> set[str]:
-    """Return the first different words of a text, as many as decide."""
+    """Return the first distinct words of a text, at most `MIN_BODY_WORDS`."""
     found: set[str] = set()
     for word in _WORD.finditer(text):
         found.add(word[0])
-        if len(found) == LEAST_WORDS:
+        if len(found) == MIN_BODY_WORDS:
             break
     return found

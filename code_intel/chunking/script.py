@@ -1,10 +1,10 @@
-"""Components whose code stands in `<script>` elements: Vue, Svelte."""
+"""Outline components with code in `<script>` elements: Vue, Svelte."""
 
 import re
 from collections.abc import Iterator
 
 from code_intel.chunking.languages import TYPESCRIPT, Language
-from code_intel.chunking.outline import Outline
+from code_intel.chunking.outline import FileOutline
 from code_intel.chunking.spans import Lines
 from code_intel.chunking.symbols import outline as code_outline
 
@@ -12,24 +12,24 @@ _TAG = re.compile(r"<(/?)script\b[^<>]*>", re.IGNORECASE)
 _SHOWN = re.compile(r"[^\r\n]")
 
 
-def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: ARG001 - what every reader is handed
-    """Read the scripts as TypeScript, which JavaScript is part of; all else is left blank.
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - every reader has it
+    """Parse the scripts as TypeScript, a superset of JavaScript; the rest becomes blanks.
 
     Raises:
         ImportError: The grammar is not installed.
-        ValueError: The parser could make nothing of the scripts.
+        ValueError: The parser failed.
     """
     code = code_of(text)
-    return code_outline(code, lines, TYPESCRIPT) if code.strip() else Outline()
+    return code_outline(code, lines, TYPESCRIPT) if code.strip() else FileOutline()
 
 
 def code_of(text: str) -> str:
-    """Return a component with blanks for all that is no script, line ends aside."""
+    """Return a component with blanks in place of everything but scripts and line ends."""
     return "".join(_code(text))
 
 
 def _code(text: str) -> Iterator[str]:
-    """Yield the text in pieces, of the same length, with blanks for what is no script."""
+    """Yield the text in pieces of the same length, with blanks outside scripts."""
     done, inside = 0, False
     for tag in _TAG.finditer(text):
         piece = text[done : tag.start()]

@@ -1,7 +1,7 @@
-"""The top-level sections of YAML, read off its lines.
+"""Outline YAML by the keys in the first column, without a grammar.
 
-Its grammar does not survive deep indentation: a file nested four hundred levels deep ends the process
-(docs/decisions/0005). The keys in the first column need no grammar.
+The tree-sitter grammar of YAML crashes the process on a file nested four hundred levels deep
+(docs/decisions/0005).
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from code_intel.chunking.documentation import comment_text, first_sentence, is_legal
 from code_intel.chunking.languages import Language
-from code_intel.chunking.outline import Block, Outline, Unit, digest
+from code_intel.chunking.outline import Block, FileOutline, Unit, digest
 from code_intel.chunking.spans import Lines
 from code_intel.records import Symbol
 
@@ -19,16 +19,16 @@ _KEY = re.compile(
 _OPENS = re.compile(r"\s*(?:[&!]\S*\s*)*(?:#.*)?$")
 
 
-def outline(text: str, lines: Lines, language: Language) -> Outline:
-    """Return the keys whose value is a mapping, a list or a block below them; never fails."""
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:
+    """Return the keys whose value is a mapping, a list or a block; never fails."""
     content = [text[slice(*lines.span(n, n))].rstrip() for n in range(1, len(lines) + 1)]
     units = [
         _unit(text, lines, content, first, last, key) for first, last, key in _sections(content)
     ]
     comments = (line for line in content[:8] if line and not is_legal(line))
     about = next(comments, "")
-    return Outline(
-        tuple(units) if len(units) <= language.most else (),
+    return FileOutline(
+        tuple(units) if len(units) <= language.max_symbols else (),
         about=first_sentence(comment_text(about)) if about.startswith("#") else "",
     )
 

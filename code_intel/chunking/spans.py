@@ -1,7 +1,7 @@
-r"""Character offsets, byte offsets and line numbers of one text.
+r"""Convert between character offsets, byte offsets and line numbers of a text.
 
-Parsers count bytes and only know `\n`; editors count `\n`, `\r\n` and `\r`, and people count
-characters. Everything here speaks (start, end) character offsets, end excluded.
+Parsers count bytes and know only `\n`. Editors also end a line at `\r\n` and `\r`. All spans here
+are (start, end) character offsets, end excluded.
 """
 
 import re
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 Span = tuple[int, int]
 
 MAX_CHARS = 8000
-"""No chunk is longer: about 70 lines of code at their widest; longer lines are cut."""
+"""Longest chunk, about 70 wide lines of code; longer lines are split."""
 
 _FIRST_BYTE = -64
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Lines:
-    """Where the lines of a text begin; numbers are 1-based, as editors show them."""
+    """The line starts of a text; line numbers are 1-based, as in editors."""
 
     def __init__(self, text: str) -> None:
         self.length = len(text)
@@ -31,15 +31,15 @@ class Lines:
         return len(self.starts)
 
     def number(self, offset: int) -> int:
-        """Return the line that the character at `offset` is on."""
+        """Return the line of the character at `offset`."""
         return bisect_right(self.starts, offset)
 
     def start(self, number: int) -> int:
-        """Return the offset at which line `number` begins; the text's end past the last line."""
+        """Return the offset where line `number` begins; after the last line the text's end."""
         return self.starts[number - 1] if number <= len(self.starts) else self.length
 
     def blank(self, number: int) -> bool:
-        """Tell whether a line holds nothing but white space."""
+        """Return whether a line has only white space."""
         return not self._text[slice(*self.span(number, number))].strip()
 
     def after_blank(self, number: int) -> int:
@@ -49,29 +49,29 @@ class Lines:
         return number
 
     def span(self, first: int, last: int) -> Span:
-        """Return the characters of lines `first` to `last`, line ends included."""
+        """Return the span of lines `first` to `last`, with line ends."""
         return self.start(first), self.start(last + 1)
 
 
 class Offsets:
-    """Byte offsets in the UTF-8 form of a text, as character offsets."""
+    """Convert byte offsets in the UTF-8 form of a text to character offsets."""
 
     def __init__(self, text: str, encoded: bytes) -> None:
         self._characters: list[int] | None = None
         if len(encoded) != len(text):
             import numpy as np
 
-            # The bytes 10xxxxxx (signed: below -64) continue a character; every other byte begins one.
+            # Bytes 10xxxxxx (signed: below -64) continue a character; all others begin one.
             begins = np.frombuffer(encoded, dtype=np.int8) >= _FIRST_BYTE
             self._characters = [0, *np.cumsum(begins).tolist()]
 
     def character(self, byte: int) -> int:
-        """Return the character offset of a byte that begins a character, or of the end."""
+        """Return the character offset of a byte that begins a character, or of the text's end."""
         return byte if self._characters is None else self._characters[byte]
 
 
 def within(spans: Iterable[Span], limit: int = MAX_CHARS) -> Iterator[Span]:
-    """Cut spans that are longer than `limit` into pieces that are not."""
+    """Split spans that are longer than `limit`."""
     for start, end in spans:
         for piece in range(start, max(end, start + 1), limit):
             yield piece, min(piece + limit, end)

@@ -1,8 +1,8 @@
-"""What SQL creates, in any dialect, read off its words.
+"""Outline SQL of any dialect by its `CREATE` statements, without a grammar.
 
-A grammar for one dialect takes the others' procedures for errors, and none reads them all
-(docs/decisions/0005). What defines a name begins the same everywhere: `CREATE`, some words, a kind, a
-name; where it ends is told by `;`, `BEGIN` and `END`, and by the lines that separate batches.
+A grammar for one dialect fails on the procedures of the others (docs/decisions/0005). In all
+dialects a definition begins with `CREATE`, some words, a kind and a name. It ends at `;`, at the
+`END` of its `BEGIN`, or at a line that separates batches.
 """
 
 import re
@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from code_intel.chunking.documentation import comment_text, first_sentence, is_legal
 from code_intel.chunking.languages import Language
-from code_intel.chunking.outline import Block, Outline, Unit, body_digest, digest
+from code_intel.chunking.outline import Block, FileOutline, Unit, body_digest, digest
 from code_intel.chunking.spans import Lines, Span
 from code_intel.records import Symbol
 
-SIGNATURE = 200
-"""Characters of a signature that are kept."""
+MAX_SIGNATURE_CHARS = 200
 
 KINDS = {
     "table": "table",
@@ -32,7 +31,7 @@ KINDS = {
     "domain": "type",
     "sequence": "variable",
 }
-"""What is created, and the kind of symbol it is."""
+"""The kind of symbol for each kind of object."""
 _ROUTINES = frozenset({"function", "trigger", "module"})
 _NAME = r'(?:"[^"\n]+"|`[^`\n]+`|\[[^\]\n]+\]|[^\W\d][\w$#]*|\#+\w+)'
 _CREATE = re.compile(
@@ -59,7 +58,7 @@ class _Token(NamedTuple):
 
 
 class _Created(NamedTuple):
-    """A definition: where it begins and ends, its kind and its name as written."""
+    """A definition: its start and end, its kind, its name as written and the name's span."""
 
     start: int
     end: int
@@ -68,8 +67,8 @@ class _Created(NamedTuple):
     named: Span
 
 
-def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: ARG001 - what every reader is handed
-    """Return what the text creates; never fails."""
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - every reader has it
+    """Return the definitions of the text; never fails."""
     tokens = list(_tokens(text))
     comments = {
         lines.number(token.end - 1): token
@@ -83,11 +82,11 @@ def outline(text: str, lines: Lines, language: Language) -> Outline:  # noqa: AR
         units.setdefault((unit.symbol.kind, unit.symbol.qualified), unit)
     first = next((t for t in tokens if t.kind != "comment" or not is_legal(t.text)), None)
     opening = first_sentence(comment_text(first.text)) if first and first.kind == "comment" else ""
-    return Outline(tuple(units.values()), about=opening)
+    return FileOutline(tuple(units.values()), about=opening)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yield what matters; a delimiter of MySQL's client divides as `GO` does."""
+    """Yield the relevant tokens; a delimiter of MySQL's client separates batches as `GO` does."""
     own = {re.escape(mark) for mark in _DELIMITER.findall(text)} - {";"}
     pattern = _TOKENS.replace("{delimiters}", "".join(f"|{mark}" for mark in sorted(own)[:4]))
     flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE | re.DOTALL
@@ -96,7 +95,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
-    """Yield the definitions; what stands inside another belongs to it."""
+    """Yield the definitions; one inside another is part of it."""
     done = 0
     batches = any(token.kind == "break" for token in tokens)
     for i, token in enumerate(tokens):
@@ -118,13 +117,13 @@ def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
 
 
 def _batch_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
-    """Return where the batch ends that a definition is in: before `GO`, `/` or `DELIMITER`."""
+    """Return the end of the batch of a definition: before `GO`, `/` or `DELIMITER`."""
     ends = (token.start for token in tokens[begin:] if token.kind == "break")
     return len(text[: next(ends, len(text))].rstrip())
 
 
 def _statement_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
-    """Return where a statement ends: at the first `;` outside of brackets and of `BEGIN ... END`."""
+    """Return the end of a statement: the first `;` outside brackets and `BEGIN ... END`."""
     depth = 0
     for i in range(begin, len(tokens)):
         kind, word = tokens[i].kind, tokens[i].text.lower()
@@ -144,16 +143,16 @@ def _at_line_start(text: str, token: _Token) -> bool:
 
 
 def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Created) -> Unit:
-    start, end, kind, spelled, _ = created
-    parts = [part.strip('"`[] ') for part in re.findall(_NAME, spelled, re.IGNORECASE)]
+    start, end, kind, name, _ = created
+    parts = [part.strip('"`[] ') for part in re.findall(_NAME, name, re.IGNORECASE)]
     first, last = lines.number(start), lines.number(max(end - 1, start))
-    above, said = first, list[str]()
+    above, comment_texts = first, list[str]()
     while comment := comments.get(above - 1):
-        said.append(comment_text(comment.text))
+        comment_texts.append(comment_text(comment.text))
         above = lines.number(comment.start)
     head = re.split(
         r"\b(?:AS|IS|BEGIN)\b|\(\s*\n|\n\s*\n",
-        text[start : start + 4 * SIGNATURE],
+        text[start : start + 4 * MAX_SIGNATURE_CHARS],
         maxsplit=1,
         flags=re.IGNORECASE,
     )[0]
@@ -164,8 +163,8 @@ def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Create
         kind=kind,
         start_line=first,
         end_line=last,
-        signature=" ".join(head.split()).rstrip(" (;")[:SIGNATURE],
-        doc=first_sentence("\n".join(reversed(said))),
+        signature=" ".join(head.split()).rstrip(" (;")[:MAX_SIGNATURE_CHARS],
+        doc=first_sentence("\n".join(reversed(comment_texts))),
         digest=digest(text[start:end]),
         body=body_digest(text, (start, end), [created.named], kind),
     )

@@ -1,6 +1,6 @@
-"""What a file's symbols alone do not say: the parameters of its functions, and what it exports.
+"""Find the parameters of functions, and the exports of a file, in its syntax tree.
 
-Read off the syntax tree within the bounds of `chunking.tree`; where there is none, nothing is known.
+The limits of `chunking.tree` apply. Without a syntax tree the result is empty.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,22 +17,21 @@ from code_intel.records import Symbol
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST = 100
-"""Parameters of a function that are told."""
-LONGEST = 200
-"""Characters of a parameter."""
+MAX_PARAMETERS = 100
+MAX_PARAMETER_CHARS = 200
 ROUTINES = ("function", "method", "macro")
 """Kinds that may have parameters."""
 
-_LISTS = frozenset({
-    "parameters", "formal_parameters", "parameter_list", "function_value_parameters", "method_parameters",
+_PARAMETER_LISTS = frozenset({
+    "parameters", "formal_parameters", "parameter_list", "function_value_parameters",
+    "method_parameters",
 })  # fmt: skip
 _DEFAULTS = frozenset({"number_literal", "string_literal", "call_expression", "null_literal"})
-"""What Kotlin's grammar puts between the parameters: the value that one has by default."""
-_WAYS = ("declarator", "value", "right", "definition")
-"""Fields that lead from a definition to the function it is: `const f = (a) => …`, C's declarators."""
-_DEEPEST = 8
-_NOTHING = frozenset({"void", "(void)"})
+"""Default values, which Kotlin's grammar puts between the parameters."""
+_FUNCTION_FIELDS = ("declarator", "value", "right", "definition")
+"""Fields from a definition to its function: `const f = (a) => …`, declarators of C."""
+_MAX_STEPS = 8
+_NO_PARAMETERS = frozenset({"void", "(void)"})
 
 _ECMASCRIPT = """
 (export_statement declaration: (_ name: (_) @name))
@@ -55,30 +54,30 @@ _EXPORTS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("javascript", "typescript", "tsx"), _ECMASCRIPT),
     }
 )
-"""Language -> query whose `@name` is a name that a file hands out."""
+"""Language -> query whose `@name` is an exported name."""
 
 
-def _says(*words: str) -> Callable[[Symbol], bool]:
+def _starts_with(*words: str) -> Callable[[Symbol], bool]:
     return lambda symbol: any(symbol.signature.startswith(word) for word in words)
 
 
 _PUBLIC: Mapping[str, Callable[[Symbol], bool]] = MappingProxyType(
     {
         "go": lambda symbol: symbol.name[:1].isupper(),
-        "rust": _says("pub ", "pub("),
-        "java": _says("public "),
-        "csharp": _says("public "),
+        "rust": _starts_with("pub ", "pub("),
+        "java": _starts_with("public "),
+        "csharp": _starts_with("public "),
     }
 )
-"""Languages in which a definition says by itself whether others see it."""
+"""Languages in which a definition itself shows whether it is public."""
 
 
 class Structure(NamedTuple):
-    """What is known beside the symbols.
+    """The parameters and exports of a file.
 
     Attributes:
-        parameters: (bare name, last line) of a function -> its parameters as they are written.
-        exports: Names that the file hands out, each once; targets that it passes on.
+        parameters: (bare name, last line) of a function -> its parameters as written.
+        exports: Exported names, each once, and re-exported targets.
     """
 
     parameters: Mapping[tuple[str, int], tuple[str, ...]]
@@ -92,33 +91,33 @@ class Structure(NamedTuple):
 def structure(
     text: str, language: Language, symbols: Sequence[Symbol], imports: Sequence[str] = ()
 ) -> Structure:
-    """Read the parameters of those symbols that are functions, and what the file exports; never fails.
+    """Return the parameters of the functions among `symbols`, and the exports; never fails.
 
     Args:
         text: The file.
         language: Its row.
-        symbols: What it defines, as `chunking.parse_file` says.
-        imports: Its imports, likewise.
+        symbols: Its symbols, from `chunking.parse_file`.
+        imports: Its imports, from `chunking.parse_file`.
     """
     if language.reader == "script":
         text, language = code_of(text), TYPESCRIPT
     passed = [name.removeprefix(REEXPORT) for name in imports if name.startswith(REEXPORT)]
     parameters: dict[tuple[str, int], tuple[str, ...]] = {}
     exports: list[str] = []
-    if symbols and language.grammar and not language.most:
+    if symbols and language.grammar and not language.max_symbols:
         source = _Source(text, language)
         try:
             parameters = dict(source.parameters(symbols))
             exports = [*source.exports()]
         except (ImportError, ValueError):
-            pass  # it takes too long, or the grammar is not installed: the symbols are known all the same
+            pass  # parsing takes too long, or the grammar is not installed
     public = _PUBLIC.get(language.name)
     exports += [symbol.qualified for symbol in symbols if public is not None and public(symbol)]
     return Structure(parameters, tuple(dict.fromkeys([*exports, *passed])))
 
 
 class _Source:
-    """One text and its row, asked several things."""
+    """One text and its language."""
 
     def __init__(self, text: str, language: Language) -> None:
         self._text = text
@@ -128,13 +127,13 @@ class _Source:
         self._language = language
 
     def exports(self) -> Iterator[str]:
-        """Yield the names that the row's query finds."""
+        """Yield the exported names."""
         query = _EXPORTS.get(self._language.name)
         if query:
             _, matches = parse(self._encoded, self._language._replace(symbols=query))
             nodes = [match["name"][0] for match in matches if "name" in match]
             for node in sorted(nodes, key=lambda node: node.start_byte):
-                yield self._of(node).strip("\"'`")
+                yield self._text_of(node).strip("\"'`")
 
     def parameters(
         self, symbols: Sequence[Symbol]
@@ -149,33 +148,35 @@ class _Source:
             kind = next((kind for kind in ROUTINES if kind in match), None)
             if kind is None or "name" not in match:
                 continue
-            node, said = match[kind][0], self._of(match["name"][0])
+            node, written = match[kind][0], self._text_of(match["name"][0])
             last = self._lines.number(max(self._offsets.character(node.end_byte) - 1, 0))
             for name in wanted.get(last, ()):
-                if said.strip(self._language.quotes).endswith(name):
-                    yield (name, last), tuple(self._told(node))
+                if written.strip(self._language.quotes).endswith(name):
+                    yield (name, last), tuple(self._written(node))
 
-    def _told(self, node: "Node") -> Iterator[str]:
-        for each in _parameters(node)[:MOST]:
+    def _written(self, node: "Node") -> Iterator[str]:
+        for each in _parameters(node)[:MAX_PARAMETERS]:
             if not each.is_extra and "comment" not in each.type:
-                text = " ".join(self._of(each).split())[:LONGEST]
-                if text not in _NOTHING:
+                text = " ".join(self._text_of(each).split())[:MAX_PARAMETER_CHARS]
+                if text not in _NO_PARAMETERS:
                     yield text
 
-    def _of(self, node: "Node") -> str:
+    def _text_of(self, node: "Node") -> str:
         first, end = (self._offsets.character(at) for at in (node.start_byte, node.end_byte))
         return self._text[first:end]
 
 
 def _parameters(node: "Node") -> "list[Node]":
-    """Return the nodes of a function's parameters, wherever its grammar keeps them."""
+    """Return the nodes of a function's parameters, in any grammar."""
     waiting = [node]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_STEPS):
         if not waiting:
             break
         here = waiting.pop(0)
         lists = here.children_by_field_name("parameters")
-        lists = lists or [child for child in here.named_children if child.type in _LISTS][:1]
+        lists = (
+            lists or [child for child in here.named_children if child.type in _PARAMETER_LISTS][:1]
+        )
         if lists:
             inner = [child for each in lists for child in each.named_children]
             return [child for child in inner if child.type not in _DEFAULTS]
@@ -183,6 +184,6 @@ def _parameters(node: "Node") -> "list[Node]":
         alone = alone or [child for child in here.named_children if child.type == "parameter"]
         if alone:
             return alone
-        found = (here.child_by_field_name(way) for way in _WAYS)
+        found = (here.child_by_field_name(name) for name in _FUNCTION_FIELDS)
         waiting += [inner for inner in found if inner is not None]
     return []

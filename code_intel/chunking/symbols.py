@@ -1,14 +1,13 @@
-"""Symbols and imports of one file, read off its syntax tree.
+"""Find the symbols and imports of a file in its syntax tree.
 
-The tree is only ever asked through a query and through parents, never walked by recursion, so a file
-nested a hundred thousand levels deep costs memory and nothing else.
+The tree is searched by a query and through parents, never by recursion. A deeply nested file costs
+memory, but cannot exhaust the stack.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.chunking import naming
 from code_intel.chunking.documentation import (
     comment_text,
     first_sentence,
@@ -17,7 +16,7 @@ from code_intel.chunking.documentation import (
 )
 from code_intel.chunking.imports import targets
 from code_intel.chunking.languages import KINDS, SCOPES, Language
-from code_intel.chunking.outline import Block, Outline, Unit, body_digest, digest
+from code_intel.chunking.outline import Block, FileOutline, Unit, body_digest, digest
 from code_intel.chunking.spans import Lines, Offsets, Span
 from code_intel.chunking.tree import parse
 from code_intel.records import Symbol
@@ -27,24 +26,25 @@ if TYPE_CHECKING:
 
     from code_intel.chunking.tree import Captures
 
-SIGNATURE = 200
-"""Characters of a signature that are kept."""
-
-DEEPEST = 8
-"""Symbols within symbols; what is deeper has no name that anyone would ask for."""
-
-PREFIX = 200
-"""Characters before a definition on its line that may be its modifiers."""
+MAX_SIGNATURE_CHARS = 200
+MAX_DEPTH = 8
+"""Deepest nesting of symbols; deeper ones are left out."""
+MAX_MODIFIER_CHARS = 200
+"""Modifiers before a definition on its line."""
 
 _NO_MEMBER = r"(?<![\w.>:])"
 _MODIFIERS = re.compile(r"[\w\s]*")
 _TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
 _VALUES = frozenset({"constant", "variable", "selector"})
 _ROUTINES = frozenset({"function", "method"})
+_NO_SCOPE = frozenset({"exports", "module", "prototype", "this", "window", "globalThis"})
+_SCOPE = re.compile(r"[\w.$*\[\]<>?, ]+")
+_SCOPE_PART = re.compile(r"[\w$]+")
+_TEMPLATE_ARGUMENTS = re.compile(r"(?<=\w)<[^<>]*>")
 
 
 class _Found(NamedTuple):
-    """One match of a row's query that names a symbol; `owner` is where it spells its scope."""
+    """One match of a query that names a symbol; `owner` is the node of its scope."""
 
     node: "Node"
     name: "Node"
@@ -56,42 +56,42 @@ class _Found(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """What a symbol is called, alone and with its scopes."""
+    """The name of a symbol, alone and with its scopes."""
 
     name: str
     qualified: str
 
 
 class _Scope(NamedTuple):
-    """A definition that is not over yet: where it ends, what it is called, what it is."""
+    """A definition that contains the current place: its end, name and kind."""
 
     end: int
     name: str
     kind: str
 
 
-def outline(text: str, lines: Lines, language: Language) -> Outline:
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:
     """Parse a text and return its symbols in order of appearance, and its imports.
 
     Raises:
         ImportError: The grammar is not installed.
-        ValueError: The parser could make nothing of the text.
+        ValueError: The parser failed.
     """
-    # A lone surrogate becomes one `?`, one byte for one character, so offsets still agree.
+    # A lone surrogate becomes one `?`: one byte for one character, so offsets still match.
     encoded = text.encode("utf-8", "replace")
     root, matches = parse(encoded, language)
     source = _Source(text, lines, Offsets(text, encoded), language, matches)
     units, owners = source.units()
     if root.has_error and not units and language.complete:
         raise ValueError("the text does not follow the grammar")
-    if language.most and len(units) > language.most:
+    if language.max_symbols and len(units) > language.max_symbols:
         units = ()
     imports = targets(matches, source.text, language)
-    return Outline(units, imports, source.about(root), owners)
+    return FileOutline(units, imports, source.about(root), owners)
 
 
 class _Source:
-    """One text while its outline is being made."""
+    """The state of one text while its outline is made."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Source:
         }
 
     def span(self, node: "Node") -> Span:
-        """Return a node's characters."""
+        """Return the characters of a node."""
         return self._offsets.character(node.start_byte), self._offsets.character(node.end_byte)
 
     def text(self, node: "Node") -> str:
@@ -122,7 +122,7 @@ class _Source:
         return self._text[slice(*self.span(node))]
 
     def units(self) -> tuple[tuple[Unit, ...], tuple[Block, ...]]:
-        """Return the symbols with their scopes, and the blocks that only own symbols."""
+        """Return the symbols with their scopes, and the blocks that only contain symbols."""
         units: list[tuple[Unit, bool]] = []
         owners: list[Block] = []
         assigned: set[str] = set()
@@ -133,16 +133,16 @@ class _Source:
                 opened.pop()
             inside = opened[-1].kind if opened else ""
             local = inside in _ROUTINES and (found.declared or found.kind in _VALUES)
-            if len(opened) >= DEEPEST or local:
+            if len(opened) >= MAX_DEPTH or local:
                 continue
-            *outer, name = self._spelled(found)
+            *outer, name = self._name_parts(found)
             qualified = ".".join([*self._scopes(opened, found.kind), *outer, name])
-            spelled = found.scope or self._language.separator == "::"
-            attached = outer[-1] if outer and spelled else ""
+            attaches = found.scope or self._language.separator == "::"
+            attached = outer[-1] if outer and attaches else ""
             kind = _kind(found, inside, attached, name)
             if kind in _VALUES:
                 if qualified in assigned:
-                    continue  # the first assignment defines it
+                    continue  # the first assignment is the definition
                 assigned.add(qualified)
             depth = sum(scope.kind != "package" for scope in opened)
             if kind not in SCOPES:
@@ -156,7 +156,7 @@ class _Source:
         return _defined(units), tuple(owners)
 
     def about(self, root: "Node") -> str:
-        """Return the first sentence of the docstring or comment a file opens with."""
+        """Return the first sentence of the docstring or comment at the top of a file."""
         for match in self._matches:
             if "about" in match:
                 return first_sentence(self.text(match["about"][0]))
@@ -169,48 +169,48 @@ class _Source:
         return ""
 
     def _by_place(self) -> list[_Found]:
-        """Return the symbols, outer before inner; a name matched twice is of its first kind in KINDS."""
+        """Return the symbols, outer before inner; of two kinds of a name the first in KINDS."""
         best: dict[int, _Found] = {}
         for match in self._matches:
             kind = next((kind for kind in KINDS if kind in match), None)
             if kind is None or not match["name"][0].text:
-                continue  # nothing, or a name the parser found missing
+                continue  # no symbol, or a name that the parser inserted
             node, name = match[kind][0], match["name"][0]
             known = best.get(name.start_byte)
             if known is None or KINDS.index(kind) < KINDS.index(known.kind):
                 owner = match["scope"][0] if "scope" in match else None
-                scope = naming.scope(self.text(owner)) if owner else ""
+                scope = _scope_name(self.text(owner)) if owner else ""
                 body = match["body"][0] if "body" in match else None
                 declared = "declared" in match
                 best[name.start_byte] = _Found(node, name, kind, scope, body, declared, owner)
             elif "scope" in match and not known.scope:
                 owner = match["scope"][0]
-                scope = naming.scope(self.text(owner))
+                scope = _scope_name(self.text(owner))
                 best[name.start_byte] = known._replace(scope=scope, owner=owner)
         return sorted(best.values(), key=lambda f: (f.node.start_byte, -f.node.end_byte))
 
-    def _spelled(self, found: _Found) -> list[str]:
-        """Return the scopes a name spells out, and itself."""
+    def _name_parts(self, found: _Found) -> list[str]:
+        """Return the scopes that a name contains, and the name."""
         row = self._language
         text = self.text(found.name)
-        if row.spelled:
-            return [row.spelled.format(text.strip(row.quotes))]
+        if row.name_format:
+            return [row.name_format.format(text.strip(row.quotes))]
         if row.separator == "::":
-            text = naming.plain(text)
+            text = _without_template_arguments(text)
         parts = re.split(row.separator, text) if row.separator else [text]
         names = [" ".join(part.split()).strip(row.quotes) for part in parts]
         return [name for name in (found.scope, *names) if name] or [text]
 
     def _scopes(self, opened: Sequence[_Scope], kind: str) -> list[str]:
-        """Return the names that a definition is qualified with; data and markup know none."""
-        if self._language.most:
+        """Return the names that qualify a definition; data and markup have none."""
+        if self._language.max_symbols:
             return []
-        # In `typedef struct node {} node_t` neither belongs to the other.
-        apart = kind in _TYPES
-        return [scope.name for scope in opened if not (apart and scope.kind == "type")]
+        # In `typedef struct node {} node_t` neither name qualifies the other.
+        is_type = kind in _TYPES
+        return [scope.name for scope in opened if not (is_type and scope.kind == "type")]
 
     def _marks(self, found: _Found) -> list[Span]:
-        """Return where a definition says what it is called: its name, its scope; a type all through."""
+        """Return the places of a definition's own name and scope; of a type every occurrence."""
         marks = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
         if found.kind in _TYPES:
             own = re.compile(_NO_MEMBER + re.escape(self.text(found.name).strip()) + r"(?!\w)")
@@ -234,13 +234,13 @@ class _Source:
             doc=docstring or comment,
             digest=digest(self._text[start:end]),
             body=""
-            if self._language.most
+            if self._language.max_symbols
             else body_digest(self._text, (start, end), self._marks(found), kind),
         )
         return Unit(symbol, block)
 
     def _start(self, node: "Node") -> int:
-        """Return where a definition begins, annotations left out."""
+        """Return the start of a definition without its annotations."""
         attributes = self._language.attributes
         for child in node.children if attributes else ():
             if child.type == "modifiers" and child.children:
@@ -252,9 +252,9 @@ class _Source:
         return self.span(node)[0]
 
     def _end(self, node: "Node") -> int:
-        """Return where a definition ends; a section of data does not own what stands above the next."""
+        """Return the end of a definition; a section of data ends before the next one's comments."""
         start, end = self.span(node)
-        if not self._language.most:
+        if not self._language.max_symbols:
             return end
         last = self._lines.number(max(end - 1, start))
         while last > self._lines.number(start) and (
@@ -264,7 +264,7 @@ class _Source:
         return start + len(self._text[start : min(end, self._lines.start(last + 1))].rstrip())
 
     def _block(self, node: "Node", depth: int) -> tuple[Block, str]:
-        """Return the lines that belong with a definition, and what the comments above it say."""
+        """Return the lines of a definition with its comments, and the sentence of the comments."""
         start = self.span(node)[0]
         outer = node
         while (parent := outer.parent) and parent.type in self._language.wrappers:
@@ -283,19 +283,19 @@ class _Source:
         elif found.kind not in _ROUTINES:
             end = min(end, self._lines.start(self._lines.number(start) + 1))
         line = self._lines.start(self._lines.number(start))
-        if start - line <= PREFIX and _MODIFIERS.fullmatch(self._text, line, start):
+        if start - line <= MAX_MODIFIER_CHARS and _MODIFIERS.fullmatch(self._text, line, start):
             start = line
-        return " ".join(self._text[start:end].split()).rstrip(" :{(=")[:SIGNATURE]
+        return " ".join(self._text[start:end].split()).rstrip(" :{(=")[:MAX_SIGNATURE_CHARS]
 
     def _docstring(self, node: "Node") -> str:
-        """Return the first sentence of a string that stands alone as a statement."""
+        """Return the first sentence of a string that is a statement."""
         child = node.named_children[0] if node.named_child_count == 1 else None
         if not (self._language.docstrings and child and child.type == "string"):
             return ""
         return first_sentence(string_text(self.text(child)))
 
     def _own_lines(self, kind: str) -> Iterator[tuple[int, Span]]:
-        """Yield (last line, span) of the comments or attributes that have their lines to themselves."""
+        """Yield (last line, span) of the comments or attributes that are alone on their lines."""
         for match in self._matches:
             for node in match.get(kind, ()):
                 start, end = self.span(node)
@@ -306,7 +306,7 @@ class _Source:
                     yield last, (start, end)
 
     def _leading_comment(self, first: int) -> tuple[int, str]:
-        """Return the first line of the comments right above line `first`, and their sentence."""
+        """Return the first line of the comments directly above line `first`, and their sentence."""
         texts: list[str] = []
         while True:
             if span := self._comments.get(first - 1):
@@ -317,7 +317,7 @@ class _Source:
 
 
 def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
-    """Leave out declarations of what the file defines as well."""
+    """Return the units without declarations of symbols that the file also defines."""
     known = {unit.symbol.qualified for unit, declared in units if not declared}
     return tuple(
         unit for unit, declared in units if not declared or unit.symbol.qualified not in known
@@ -325,7 +325,7 @@ def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
 
 
 def _kind(found: _Found, inside: str, attached: str, name: str) -> str:
-    """Return a symbol's kind, as its place and its name say."""
+    """Return the kind of a symbol, judging by its place and its name."""
     if found.kind == "function" and (inside in _TYPES or attached[:1].isupper()):
         return "method"
     return "constant" if found.kind == "variable" and name.isupper() else found.kind
@@ -340,3 +340,19 @@ def _body(node: "Node") -> "Node | None":
             return value.child_by_field_name("body")
     last = node.named_children[-1] if node.named_child_count else None
     return last if last and last.type.endswith("_body") else None
+
+
+def _scope_name(text: str) -> str:
+    """Return the scope of a name: `Foo` for `Foo.prototype`, `Server` for `*Server[T]`."""
+    if not _SCOPE.fullmatch(text):
+        return ""
+    parts = _SCOPE_PART.findall(re.split(r"[\[<]", text, maxsplit=1)[0])
+    return ".".join(part for part in parts if part not in _NO_SCOPE)
+
+
+def _without_template_arguments(name: str) -> str:
+    """Return a C++ name without template arguments and without a type that a macro adds."""
+    bare, *operator = re.split(r"(?=\boperator\b)", name, maxsplit=1)
+    while (shorter := _TEMPLATE_ARGUMENTS.sub("", bare)) != bare:
+        bare = shorter
+    return "".join([*bare.split()[-1:], *operator])

@@ -1,7 +1,7 @@
-"""Code cut where its symbols begin and end.
+"""Split code at its symbols, or into windows of lines if there is no grammar.
 
-Top-level symbols (with their comments and decorators) make the pieces; a piece too long is cut at the
-symbols inside it, then at blank lines; small neighbours are joined. Sizes are those that ranked best
+Each top-level symbol, with its comments and decorators, is a piece. Long pieces are split at the
+symbols inside them, then at blank lines; small neighbours are joined. These sizes ranked best
 (docs/decisions/0010). The pieces rejoin to the text.
 """
 
@@ -12,12 +12,12 @@ from itertools import pairwise
 from code_intel.chunking.outline import Block
 from code_intel.chunking.spans import Lines, Span, within
 
-SMALL = 8
-"""Lines below which a piece is joined to its neighbour."""
-JOINED = 40
-"""Most lines that joining may give."""
-LONG = 70
-"""Most lines of a chunk."""
+MIN_CHUNK_LINES = 8
+"""A shorter piece is joined to its neighbour."""
+MAX_JOINED_LINES = 40
+MAX_CHUNK_LINES = 70
+WINDOW_LINES = 50
+"""Lines of a window; such windows rank as well as the chunks of a parser."""
 
 
 def split(lines: Lines, blocks: Sequence[Block]) -> list[Span]:
@@ -35,11 +35,17 @@ def split(lines: Lines, blocks: Sequence[Block]) -> list[Span]:
     return list(within(lines.span(first, end - 1) for first, end in joined))
 
 
+def windows(text: str, lines: Lines) -> list[Span]:
+    """Return contiguous windows that rejoin to the text; none for the empty text."""
+    firsts = range(1, len(lines) + 1, WINDOW_LINES) if text else ()
+    return list(within(lines.span(first, first + WINDOW_LINES - 1) for first in firsts))
+
+
 def _at(pieces: Iterable[Span], cuts: Sequence[int], *, always: bool) -> Iterator[Span]:
-    """Cut pieces (first line, line after the last) that are too long, or all of them."""
+    """Split the pieces (first line, line after the last) that are too long, or all of them."""
     for first, end in pieces:
         inside: Sequence[int] = ()
-        if always or end - first > LONG:
+        if always or end - first > MAX_CHUNK_LINES:
             inside = cuts[bisect_right(cuts, first) : bisect_left(cuts, end)]
         yield from pairwise([first, *inside, end])
 
@@ -47,9 +53,9 @@ def _at(pieces: Iterable[Span], cuts: Sequence[int], *, always: bool) -> Iterato
 def _at_blank_lines(pieces: Iterable[Span], lines: Lines) -> Iterator[Span]:
     for piece_first, end in pieces:
         first = piece_first
-        while end - first > LONG:
-            stop = first + LONG
-            quiet = (n for n in range(stop, first + LONG // 2, -1) if lines.blank(n - 1))
+        while end - first > MAX_CHUNK_LINES:
+            stop = first + MAX_CHUNK_LINES
+            quiet = (n for n in range(stop, first + MAX_CHUNK_LINES // 2, -1) if lines.blank(n - 1))
             stop = next(quiet, stop)
             yield first, stop
             first = stop
@@ -59,8 +65,8 @@ def _at_blank_lines(pieces: Iterable[Span], lines: Lines) -> Iterator[Span]:
 def _join(pieces: Iterable[Span]) -> list[Span]:
     joined: list[Span] = []
     for first, end in pieces:
-        small = joined and min(end - first, joined[-1][1] - joined[-1][0]) < SMALL
-        if small and end - joined[-1][0] <= JOINED:
+        small = joined and min(end - first, joined[-1][1] - joined[-1][0]) < MIN_CHUNK_LINES
+        if small and end - joined[-1][0] <= MAX_JOINED_LINES:
             joined[-1] = joined[-1][0], end
         else:
             joined.append((first, end))

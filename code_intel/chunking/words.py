@@ -1,8 +1,8 @@
-"""The words of a text: one rule for code, prose and questions, so that they meet.
+"""Split texts into index tokens, by one rule for code, prose and questions.
 
-Identifiers count whole (`getUserById` is `getuserbyid`) and in parts (`get`, `user`, `id`), English
-is stemmed lightly, and runs of Chinese, Japanese and Korean become overlapping pairs. A token holds
-letters, digits and `_` only: texts go to the full-text index as tokens joined by spaces.
+Identifiers give the whole word (`getUserById` is `getuserbyid`) and its parts (`get`, `user`,
+`id`). English is stemmed lightly. Runs of Chinese, Japanese and Korean give overlapping pairs. A
+token has only letters, digits and `_`: texts go to the full-text index as tokens joined by spaces.
 """
 
 import re
@@ -11,18 +11,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 LONGEST = 64
-"""Characters; longer words are hashes, encoded data or minified code, which nobody asks for."""
+"""Characters of a word; longer ones are hashes, encoded data or minified code."""
 
-_CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:-[^\W\d_{_CJK}][^\W{_CJK}]+)*")
-# Particles and endings; what a Japanese question is about is hardly ever in hiragana alone.
+# Particles and endings; words with a subject are rarely written in hiragana alone.
 _GRAMMAR = re.compile("[\u3041-\u3096ー]+$")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _NO_WORD = re.compile(r"\W")
 _ASCII_VOWEL = re.compile("[aeiouy]")
 
-# (suffix, what replaces it, letters that must remain before it); the first that fits is applied.
+# (suffix, replacement, minimum of letters before it); the first match is applied.
 _PLURALS = (
     ("sses", "ss", 1),
     ("ies", "i", 2),
@@ -40,8 +43,8 @@ _SUFFIXES = (
     ("tion", "t", 3), ("sion", "s", 3), ("ly", "", 4), ("y", "i", 2),
     ("e", "", 3),
 )  # fmt: skip
-SHORTEST = 3
-"""Letters a stem has at least before a doubled consonant is undone: `runn`, but `add`."""
+MIN_STEM_LETTERS = 3
+"""Only in longer stems a doubled consonant is undone: `runn`, but not `add`."""
 _DOUBLED = frozenset("bdfgmnprt")
 
 STOP_WORDS = frozenset(
@@ -53,22 +56,22 @@ STOP_WORDS = frozenset(
     using via was we were what when where which while who whom why will with within without would
     you your""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
-"""English words that carry no subject; they are left out of questions, never of the index."""
+"""English words without a subject; removed from questions, never from the index."""
 
 
 @lru_cache(maxsize=1 << 16)
 def split_identifier(name: str) -> str:
-    """Return an identifier's parts, spaced: `HTTPServer_config2` is `HTTP Server config 2`."""
+    """Return the parts of an identifier: `HTTPServer_config2` gives `HTTP Server config 2`."""
     return " ".join(_parts(_unified(name)))
 
 
 def words(text: str) -> list[str]:
-    """Return the index tokens of code or prose, in order, repeats kept."""
+    """Return the index tokens of code or prose in order, with repetitions."""
     return [token for run in _RUN.findall(_unified(text)) for token, _ in _tokens(run)]
 
 
 def query_words(query: str) -> list[str]:
-    """Return a question's tokens, each once, stop words left out unless nothing else is there."""
+    """Return the distinct tokens of a question, without stop words if there are other words."""
     runs = _RUN.findall(_unified(query))
     tokens = [pair for run in runs for pair in _tokens(run)]
     kept = [token for token, word in tokens if word not in STOP_WORDS and not _GRAMMAR.match(word)]
@@ -77,9 +80,9 @@ def query_words(query: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
-    """Strip English endings from a folded word; words in other alphabets stay as they are.
+    """Return a folded word without English endings; words in other alphabets are unchanged.
 
-    The result need not be a word: it only has to be the same for `validate` and `validation`.
+    The result need not be a word. It must only be equal for `validate` and `validation`.
     """
     if not word.isascii() or not word.isalpha():
         return word
@@ -97,7 +100,7 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
             continue
         if (
             not replacement
-            and len(root) > SHORTEST
+            and len(root) > MIN_STEM_LETTERS
             and root[-1] == root[-2]
             and root[-1] in _DOUBLED
         ):
@@ -108,20 +111,20 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _tokens(run: str) -> tuple[tuple[str, str], ...]:
-    """Return (token, folded word it came from) of a run of letters; code repeats its names."""
+    """Return (token, its folded word) for a run of letters; cached because code repeats names."""
     if not run.isascii() and _IS_CJK.match(run):
         return tuple((pair, pair) for pair in _pairs(run))
     return tuple(_identifier_tokens(run).items())
 
 
 def _pairs(run: str) -> list[str]:
-    """Return overlapping pairs of characters; a single character is itself."""
+    """Return overlapping pairs of characters; a single character as it is."""
     run = _NO_WORD.sub("", run)
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run] * len(run)
 
 
 def _identifier_tokens(run: str) -> dict[str, str]:
-    """Return the tokens of one identifier: itself, its runs of letters, and its camelCase parts."""
+    """Return the tokens of an identifier: the whole, its runs of letters, its camelCase parts."""
     found: dict[str, str] = {}
     pieces = _PIECE.findall(run)
     whole = _fold(run.strip("_"))
@@ -131,7 +134,7 @@ def _identifier_tokens(run: str) -> dict[str, str]:
         folded = _fold(piece)
         parts = [_fold(part) for part in _camel(piece)]
         for word in dict.fromkeys([folded, *parts]):
-            # A letter or digit that an identifier was split into says nothing: `v4`, `OAuth`.
+            # Single letters and digits in an identifier have no meaning: `v4`, `OAuth`.
             if 0 < len(word) <= LONGEST and (len(word) > 1 or word == whole):
                 found.setdefault(stem(word) if word.isascii() else word, word)
     return found
@@ -142,14 +145,14 @@ def _parts(name: str) -> list[str]:
 
 
 def _camel(piece: str) -> list[str]:
-    """Split letters where a capital begins a word: `HTTPServer` is `HTTP`, `Server`."""
+    """Split letters where a capital begins a word: `HTTPServer` gives `HTTP`, `Server`."""
     if piece[1:].islower() or (piece.isascii() and (piece.islower() or piece.isupper())):
-        return [piece]  # most are
+        return [piece]  # the usual case
     parts: list[str] = []
     start = 0
     for i in range(1, len(piece)):
         rises = piece[i].isupper() and not piece[i - 1].isupper()
-        # The s of `URLs` begins no word.
+        # The s of `URLs` does not begin a word.
         word_begins = (
             piece[i].isupper() and piece[i + 1 :] != "s" and piece[i + 1 : i + 2].islower()
         )
@@ -161,12 +164,12 @@ def _camel(piece: str) -> list[str]:
 
 
 def _unified(text: str) -> str:
-    """Return the text with one spelling for what looks alike; ASCII has no other."""
+    """Return the text in Unicode form NFKC."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _fold(word: str) -> str:
-    """Fold case and keep letters, digits and underscores (`-` joins as `_` does)."""
+    """Fold case and keep letters, digits and underscores; `-` becomes `_`."""
     if word.isascii() and word.isalnum():
         return word.lower()
     return _NO_WORD.sub("", word.replace("-", "_").casefold())

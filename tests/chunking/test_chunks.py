@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import language_of, parse_file
-from code_intel.chunking.card import TOKENS
+from code_intel.chunking.card import MAX_CARD_TOKENS
 from code_intel.chunking.languages import LANGUAGES
-from code_intel.chunking.lines import WINDOW
 from code_intel.chunking.spans import MAX_CHARS
-from code_intel.chunking.syntax import LONG
+from code_intel.chunking.syntax import MAX_CHUNK_LINES, WINDOW_LINES
 
 PATHS = st.sampled_from(
     ["a.py", "b.ts", "c.tsx", "d.jsx", "e.go", "f.rs", "h.zig", "g.unknown", "Makefile"]
@@ -88,7 +87,7 @@ def test_a_long_function_is_cut_at_a_blank_line() -> None:
     lines = ["def f():", *["    x = 1"] * 150]
     lines[50] = ""
     assert spans("\n".join(lines)) == [(1, 51), (52, 121), (122, 151)]
-    assert all(last - first < LONG for first, last in spans("\n".join(lines)))
+    assert all(last - first < MAX_CHUNK_LINES for first, last in spans("\n".join(lines)))
 
 
 def test_a_long_class_is_cut_at_its_methods() -> None:
@@ -104,7 +103,7 @@ def test_comments_and_decorators_stay_with_their_definition() -> None:
 
 
 def test_text_without_a_grammar_is_cut_into_windows() -> None:
-    text = "line\n" * (2 * WINDOW + 1)
+    text = "line\n" * (2 * WINDOW_LINES + 1)
     chunks = parse_file("a.zig", text).chunks
     assert [(c.start_line, c.end_line) for c in chunks] == [(1, 50), (51, 100), (101, 101)]
 
@@ -171,8 +170,8 @@ def test_a_chunk_inside_a_long_function_is_carded_under_its_name() -> None:
 @settings(deadline=None)  # the first of a language loads its grammar
 def test_a_card_is_short(path: str, text: str) -> None:
     for chunk in parse_file(path, text).chunks:
-        assert len(chunk.card) <= 4 * 2 * TOKENS
-        assert len(chunk.card.split()) <= TOKENS
+        assert len(chunk.card) <= 4 * 2 * MAX_CARD_TOKENS
+        assert len(chunk.card.split()) <= MAX_CARD_TOKENS
 
 
 def test_a_card_depends_on_its_own_chunk_and_path() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import lexicon
-from code_intel.chunking.lexicon import ALTERNATIVES, LONGEST, dictionary, english
+from code_intel.chunking.lexicon import ALTERNATIVES, MAX_TERM_CHARS, dictionary, english
 from code_intel.chunking.words import STOP_WORDS
 from code_intel.forest.question import read
 
@@ -201,7 +201,7 @@ def test_the_dictionary_is_sorted_and_says_each_term_once() -> None:
 def test_terms_are_spelled_as_questions_are_read() -> None:
     terms = dictionary()
     assert [term for term in terms if unicodedata.normalize("NFKC", term) != term] == []
-    assert max(map(len, terms)) <= LONGEST
+    assert max(map(len, terms)) <= MAX_TERM_CHARS
 
 
 def test_a_term_says_no_word_twice_and_no_more_than_are_looked_up() -> None:

@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from code_intel.chunking import parse_file
-from code_intel.chunking.imports import MOST
+from code_intel.chunking.imports import MAX_TARGETS
 from code_intel.records import Symbol
 
 PYTHON = '''\
@@ -358,7 +358,7 @@ def test_an_import_of_any_length_is_read_in_the_time_of_its_length() -> None:
     assert len(parse_file("a.rs", deep + "use z;\n").imports) <= 2
     assert parse_file("a.js", f"require('./{'a/' * 600}')\nrequire('./b')\n").imports == ("./b",)
     many = "from a import " + ", \\\n".join(f"b{n}" for n in range(5000))
-    assert len(parse_file("a.py", many).imports) == MOST
+    assert len(parse_file("a.py", many).imports) == MAX_TARGETS
 
 
 BODY = """

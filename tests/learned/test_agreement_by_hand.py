@@ -122,14 +122,14 @@ def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
         ("learned_at: 12.01.2025\n", "learned_at is “12.01.2025”. Write a time"),
         ("confirmed: はい\n", "confirmed is “はい”. Write true or false"),
         ("confirmed: 1\n", "confirmed is “1”. Write true or false"),
-        ("aliases: {a: b}\n", "aliases is a mapping. Write words, one a line"),
-        ("aliases: [[a]]\n", "aliases is a list. Write words"),
+        ("aliases: {a: b}\n", "aliases is a mapping. Write terms, one per line"),
+        ("aliases: [[a]]\n", "aliases is a list. Write terms"),
         ("doc_type: note\n", "doc_type is “note”. Write agreement, or leave it out"),
         ("intent: [a]\n", "intent is a list. Write one piece of text"),
-        ("schema: 2\n", "update code-intel"),
+        ("schema: 2\n", "Update code-intel"),
         ("Symbol: B\n", "symbol twice. Keep one"),
         ("x: 'a\n", "line 6: found unexpected end of stream. Put texts in quotes"),
-        ("x: *a\n", "put a text that begins with & or * in quotes"),
+        ("x: *a\n", "Put a text that begins with & or * in quotes"),
     ],
 )
 def test_what_is_not_clear_is_named_with_its_value_and_how_to_write_it(

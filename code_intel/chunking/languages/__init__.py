@@ -1,7 +1,8 @@
-"""The one table of languages: what a file is, and how to find its symbols; one module a family.
+"""The table of languages: their file names and how to find their symbols.
 
-Grammars are single-language wheels (docs/decisions/0005), imported when first used. Rows without a
-grammar or a reader are chunked by lines.
+There is one module for each family of languages. Grammars are single-language wheels
+(docs/decisions/0005) and are imported on first use. Languages without a grammar or a reader are
+chunked by lines.
 """
 
 import importlib
@@ -60,29 +61,30 @@ _HEADERS = (
     (re.compile(r"^[ \t]*@(?:interface|protocol|class|import)\b", re.MULTILINE), "objective-c"),
     (
         re.compile(
-            r"^[ \t]*(?:class\s+\w[^;]*\{|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:"
+            r"^[ \t]*(?:class\s+\w[^;]*\{|namespace\b|template\s*<|using\s+\w"
+            r"|(?:public|private|protected)\s*:"
             r"|enum\s+class\b|constexpr\b|extern\s+\"C\+\+\")",
             re.MULTILINE,
         ),
         "cpp",
     ),
 )
-"""What a `.h` says when it is not C."""
+"""Content of a `.h` file that is not C."""
 
 
 def language_of(path: str) -> str:
-    """Return the language's name of a file by its name alone; `text` when it is not known."""
+    """Return the language of a file by its name; `text` if it is unknown."""
     return row_of(path).name
 
 
 def row_of(path: str) -> Language:
-    """Return the row of a file: by its whole name, else by its extension."""
+    """Return the row of a file by its whole name, else by its extension."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     return _BY_FILE.get(name) or _BY_FILE.get(PurePosixPath(f"x{name}").suffix, PLAIN)
 
 
 def row_of_text(path: str, text: str) -> Language:
-    """Return the row of a file whose name leaves it open: a C header, a script without extension."""
+    """Return the row of a file by name and content: C headers, scripts without extension."""
     language = row_of(path)
     if language is PLAIN and (match := _PROGRAM.match(text)):
         return _BY_PROGRAM.get(match[1], PLAIN)
@@ -94,7 +96,7 @@ def row_of_text(path: str, text: str) -> Language:
 
 @cache
 def grammar_of(language: Language) -> "tuple[Grammar, Query]":
-    """Load a row's grammar and compile its query, once a process.
+    """Load the grammar of a language and compile its query, once per process.
 
     Raises:
         ImportError: The wheel is not installed.

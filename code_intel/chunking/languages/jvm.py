@@ -81,7 +81,8 @@ _CSHARP = """
 (local_function_statement name: (identifier) @name) @function
 (property_declaration name: (identifier) @name) @property
 (event_declaration name: (identifier) @name) @property
-(event_field_declaration (variable_declaration (variable_declarator name: (identifier) @name))) @property
+(event_field_declaration
+  (variable_declaration (variable_declarator name: (identifier) @name))) @property
 ((field_declaration (modifier) @value
   (variable_declaration (variable_declarator name: (identifier) @name) @constant))
   (#match? @value "^(const|readonly)$"))
@@ -114,7 +115,7 @@ ROWS = (
         (".scala", ".sc", ".sbt"),
         "tree_sitter_scala:language",
         _SCALA,
-        joint=".",
+        import_separator=".",
         attributes=frozenset({"annotation"}),
         quotes="`",
     ),

@@ -1,7 +1,7 @@
 """Markup and data: HTML, CSS, YAML, TOML, JSON.
 
-What has a name in them is rarely what a question about code means, so names keep the sign that no code
-has (`#login`, `.button`, `--brand`), and of data only the sections are symbols, never the values.
+Questions about code rarely mean the names in them. So names keep signs that names of code do not
+have (`#login`, `.button`, `--brand`), and the symbols of data are its sections, not its values.
 """
 
 from code_intel.chunking.languages.row import Language
@@ -12,7 +12,8 @@ _HTML = """
   (#eq? @value "id")) @element
 ((script_element (start_tag (attribute (attribute_name) @value (quoted_attribute_value) @import)))
   (#eq? @value "src"))
-((element (start_tag (tag_name) @value (attribute (attribute_name) @where (quoted_attribute_value) @import)))
+((element (start_tag (tag_name) @value
+   (attribute (attribute_name) @where (quoted_attribute_value) @import)))
   (#eq? @value "link") (#eq? @where "href"))
 ((element (start_tag (tag_name) @value) (text) @about) (#eq? @value "title"))
 (comment) @comment
@@ -40,10 +41,10 @@ _JSON = """
 (comment) @comment
 """
 
-SECTIONS = 100
-"""Top-level sections a configuration may have."""
-NAMES = 1000
-"""Names a page or a style sheet may have that people have written."""
+MAX_SECTIONS = 100
+"""A configuration with more top-level sections is generated."""
+MAX_NAMES = 1000
+"""A page or a style sheet with more names is generated."""
 
 ROWS = (
     Language(
@@ -52,26 +53,26 @@ ROWS = (
         "tree_sitter_html:language",
         _HTML,
         quotes="\"'",
-        spelled="#{}",
-        most=NAMES,
+        name_format="#{}",
+        max_symbols=MAX_NAMES,
     ),
-    Language("css", (".css",), "tree_sitter_css:language", _CSS, quotes="", most=NAMES),
-    Language("yaml", (".yaml", ".yml"), most=SECTIONS, reader="sections"),
+    Language("css", (".css",), "tree_sitter_css:language", _CSS, quotes="", max_symbols=MAX_NAMES),
+    Language("yaml", (".yaml", ".yml"), max_symbols=MAX_SECTIONS, reader="sections"),
     Language(
         "toml",
         (".toml", "pipfile"),
         "tree_sitter_toml:language",
         _TOML,
         quotes="",
-        spelled="[{}]",
-        most=SECTIONS,
+        name_format="[{}]",
+        max_symbols=MAX_SECTIONS,
     ),
     Language(
         "json",
         (".json", ".jsonc"),
         "tree_sitter_json:language",
         _JSON,
-        spelled='"{}":',
-        most=SECTIONS,
+        name_format='"{}":',
+        max_symbols=MAX_SECTIONS,
     ),
 )

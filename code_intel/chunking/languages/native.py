@@ -158,7 +158,7 @@ ROWS = (
         _GO,
         frozenset({"type_declaration", "const_declaration", "var_declaration"}),
     ),
-    Language("rust", (".rs",), "tree_sitter_rust:language", _RUST, joint="::"),
+    Language("rust", (".rs",), "tree_sitter_rust:language", _RUST, import_separator="::"),
     Language("c", (".c", ".h"), "tree_sitter_c:language", _C, quotes=""),
     Language(
         "cpp",

@@ -23,7 +23,7 @@ ROWS = (
         _SYMBOLS,
         frozenset({"decorated_definition", "expression_statement"}),
         docstrings=True,
-        joint=".",
+        import_separator=".",
         interpreters=("python",),
     ),
 )

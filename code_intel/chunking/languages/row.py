@@ -1,31 +1,36 @@
-"""What a row of the table of languages says, and the captures its query may use."""
+"""The columns of the table of languages, and the captures that its queries may use."""
 
 from typing import NamedTuple
 
 
 class Language(NamedTuple):
-    """One row.
+    """One row of the table of languages.
 
     Attributes:
-        name: What the index and answers call it.
+        name: Its name in the index and in answers.
         files: Extensions (with the dot) and whole file names, all in lower case.
         grammar: `module:function` of the tree-sitter wheel, or empty.
-        symbols: Tree-sitter query, or empty. Captures are KINDS, `@name`, `@scope` (what a name belongs
-            to when its place in the text does not say so), `@body` (when the grammar has no such field),
-            `@declared` (beside a kind: counts only where the file does not define the name), `@import`
-            (with `@within`: a name of that module), `@relative` (an import that means the file's own folder
-            without saying so), `@reexport` (an import that is passed on), `@comment`, `@attribute` (stands
-            above a definition and belongs to it) and `@about`.
-        wrappers: Node types around a definition that belong to it: decorators, `export`.
-        docstrings: A string that opens a body documents it.
-        attributes: Node types a definition may begin with that are not its first line: annotations.
-        separator: Regular expression between the scopes that a name spells out, `::` of `Foo::bar`.
-        joint: What joins the parts of an import's target, where one import may name several: `::`.
+        symbols: Tree-sitter query, or empty. Its captures are:
+            one of KINDS: a definition;
+            `@name`: its name;
+            `@scope`: its scope, if its place in the text does not show it;
+            `@body`: its body, if the grammar has no such field;
+            `@declared`: only a declaration, ignored if the file also defines the name;
+            `@import`: an import; with `@within` a name in that module;
+            `@relative`: an import from the file's own folder, written without `./`;
+            `@reexport`: an import that the file exports again;
+            `@comment`; `@attribute`: an attribute above a definition;
+            `@about`: the description of the file.
+        wrappers: Node types around a definition that are part of it: decorators, `export`.
+        docstrings: Whether a string at the start of a body documents it.
+        attributes: Node types at the start of a definition that are skipped: annotations.
+        separator: Regular expression between the scopes in a name, `::` in `Foo::bar`.
+        import_separator: Separates the parts of a target if one import may have several: `::`.
         quotes: Characters around a name that are not part of it.
-        spelled: How a name is written where no code is, such as `[{}]`; makes it unlike any name of code.
-        most: For data and markup: a file with more symbols than this is a table of data and has none.
-        reader: What reads it instead of a grammar: `sql`, `sections` (YAML), `script` (code in `<script>`).
-        interpreters: Programs that a first line `#!` names.
+        name_format: Format of names in data and markup, such as `[{}]`, unlike names of code.
+        max_symbols: For data and markup: a file with more symbols is a table of data and has none.
+        reader: Reads it without a grammar: `sql`, `sections` (YAML), `script` (`<script>`).
+        interpreters: Programs in a first line `#!`.
     """
 
     name: str
@@ -36,17 +41,17 @@ class Language(NamedTuple):
     docstrings: bool = False
     attributes: frozenset[str] = frozenset()
     separator: str = ""
-    joint: str = ""
+    import_separator: str = ""
     quotes: str = "\"'#"
-    spelled: str = ""
-    most: int = 0
+    name_format: str = ""
+    max_symbols: int = 0
     reader: str = ""
     interpreters: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether a name that its symbols lack is not defined there; of data only sections are read."""
-        return bool(self.grammar or self.reader) and not self.most
+        """Whether a file's symbols are all of its definitions; data and markup have only some."""
+        return bool(self.grammar or self.reader) and not self.max_symbols
 
 
 KINDS = (
@@ -72,8 +77,11 @@ KINDS = (
     "namespace",
     "package",
 )
-"""Captures that make a symbol; a name captured twice is what comes first here."""
+"""Captures that define a symbol; a name that is captured twice has the first kind here."""
 
 SCOPES = frozenset({"owner", "namespace", "package"})
-"""Kinds that only give their name to what is inside: `owner` has methods (Rust's `impl`), `package`
-may last to the end of its file (PHP's `namespace App;`) and divides no chunks."""
+"""Kinds that qualify the names inside them but are not symbols.
+
+An `owner` has methods (Rust's `impl`). A `package` may last to the end of the file (PHP's
+`namespace App;`), and code is not split at it.
+"""

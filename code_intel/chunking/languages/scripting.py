@@ -69,7 +69,8 @@ _BASH = """
 (function_definition name: (word) @name) @function
 (program (variable_assignment name: (variable_name) @name) @variable)
 (program (declaration_command (variable_assignment name: (variable_name) @name)) @variable)
-(program (declaration_command "readonly" (variable_assignment name: (variable_name) @name)) @constant)
+(program (declaration_command "readonly"
+  (variable_assignment name: (variable_name) @name)) @constant)
 ((command name: (command_name) @value argument: (concatenation . (word) @name)) @function
   (#eq? @value "alias"))
 ((command name: (command_name) @value . argument: (_) @import) (#match? @value "^(source|[.])$"))
@@ -106,7 +107,7 @@ ROWS = (
         frozenset({"const_declaration", "expression_statement"}),
         attributes=frozenset({"attribute_list"}),
         separator=r"\\",
-        joint="\\",
+        import_separator="\\",
         interpreters=("php",),
     ),
     Language(
