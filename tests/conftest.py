@@ -29,6 +29,12 @@ def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio, as the servers do."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Index the words of one shop. Tests copy it."""
     from served import make_shop  # most tests need no server

@@ -1,4 +1,4 @@
-"""Programs of the tests: what forks, or must begin anew, is run by itself, in a folder where waiting for the disk costs nothing."""
+"""Run git, and test programs that fork or need an interpreter of their own."""
 
 import os
 import subprocess
@@ -37,3 +37,23 @@ def output_of(program: Path, *words: str) -> str:
         )
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     return ran.stdout
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git as somebody without configuration; return what it printed."""
+    who = (
+        "-c",
+        "user.name=Test",
+        "-c",
+        "user.email=test@example.invalid",
+        "-c",
+        "core.autocrlf=false",
+    )
+    done = subprocess.run(
+        ["git", "-C", str(folder), *who, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout.strip()

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from contract.manifest import faults_of_answer, faults_of_error
+from programs import git
 from sampling import sampled
 
 SHOP = Path(__file__).resolve().parent / "repos" / "shop"
@@ -58,14 +59,7 @@ class Project:
         )
 
     def git(self, *arguments: str) -> None:
-        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
-        subprocess.run(
-            ["git", *identity, *arguments],
-            cwd=self.root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-        )
+        git(self.root, *arguments)
 
     @asynccontextmanager
     async def connect(

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from code_intel.index.indexer import WAY_SECONDS, Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
 from code_intel.tools.shelf import open_project
+from programs import git
 from projects import ERAS, SHOP, Caller
 
 LONGEST = 240
@@ -41,17 +41,6 @@ def make_project(root: Path) -> Path:
         shelf.index.complete(words_only=True)
         shelf.index.close()
     return root
-
-
-def git(root: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
-    subprocess.run(
-        ["git", *identity, *arguments],
-        cwd=root,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-    )
 
 
 def settings_of(root: Path, embedding: str = "off") -> Settings:

@@ -23,11 +23,6 @@ ALONE = Cost(1, 100, 2.0, found=True)
 ALONE_READY = Cost(5, 200, 8.0)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 

@@ -22,6 +22,7 @@ from code_intel.cli.main import main
 from code_intel.config.locating import locate_config
 from code_intel.errors import BusyError
 from code_intel.tools.table import GATEWAY_TOOLS
+from programs import git
 from projects import BIN
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -383,13 +384,6 @@ def test_each_entry_starts_its_server_from_anywhere_with_next_to_no_environment(
         found = pool.map(lambda one: answered(BY_NAME[one[0]], root, one[1], elsewhere), tried)
         assert {answer["serverInfo"]["name"] for answer in found} == set(clients.SERVERS)
     assert list(elsewhere.iterdir()) == []
-
-
-def git(root: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        encoding="utf-8", check=True,
-    ).stdout  # fmt: skip
 
 
 def test_two_projects_of_one_repository_are_set_up_each_by_itself(

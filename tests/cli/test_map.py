@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from code_intel.cli.main import main
+from programs import git
 from projects import Project
-from served import git
 
 TERM, SYMBOL = "送料計算", "shipping_fee"
 SOURCE = "src/cart/shipping.py"

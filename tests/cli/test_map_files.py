@@ -12,8 +12,9 @@ import pytest
 from code_intel.cli.main import main
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement
+from programs import git
 from projects import BIN, Project
-from served import git, settings_of
+from served import settings_of
 
 TERM, SYMBOL = "送料計算", "shipping_fee"
 

@@ -10,7 +10,8 @@ from code_intel.index.facade import Index
 from code_intel.learned.agreements import write
 from code_intel.records import Agreement, FileReference
 from contract.journeys import LOGIN, SERVICE, agree, begin, framed
-from served import gateway, git, index_server, settings_of
+from programs import git
+from served import gateway, index_server, settings_of
 from upstreams import command, point
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,6 @@ import pytest
 from projects import BIN, SHOP, Project
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Share one vector cache, so that the cards of the shop are embedded once."""

@@ -22,11 +22,6 @@ pytestmark = [
 Gateway = subprocess.Popen[bytes]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_shop(tmp_path_factory.mktemp("indexed") / "shop")

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     files = {

@@ -15,11 +15,6 @@ BLOCK = KINDS["private key"].text
 TOKEN, (VALUE,) = KINDS["GitHub classic"]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.parametrize("program", ["", "/nowhere/rg"], ids=["ripgrep", "without it"])
 async def test_what_matched_is_shown_as_it_is_masked(tmp_path: Path, program: str) -> None:
     (tmp_path / "a.py").write_text(f'é = "é"; token = "{TOKEN}"; end = 1\n', encoding="utf-8")

@@ -16,11 +16,6 @@ NAMES = ("a.py", "sub/b.ts", "sub/deep/c.py", "sub/-o", "日本語/名前.py", "
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     for name in (*NAMES, ".hidden/d.py", "ignored.log", "build/e.py", "sub/.env", "sub/id_rsa"):

@@ -46,11 +46,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_shop(tmp_path_factory.mktemp("hostile") / "shop")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def shelf(shop: Path) -> Iterator[Shelf]:
     _, forest = open_project(settings_of(shop), readonly=True)

@@ -38,11 +38,6 @@ FAULTS = {
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     (root / "sub").mkdir(parents=True)

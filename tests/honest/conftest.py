@@ -7,7 +7,8 @@ import pytest
 
 from code_intel.cli.init import apply, setup
 from code_intel.tools.shelf import open_project
-from served import git, settings_of
+from programs import git
+from served import settings_of
 
 COBOL = """       IDENTIFICATION DIVISION.
        PROGRAM-ID. TAX.
@@ -20,11 +21,6 @@ COBOL = """       IDENTIFICATION DIVISION.
            PERFORM CALC-TAX.
            DISPLAY RESULT-AMOUNT.
 """
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(scope="session")

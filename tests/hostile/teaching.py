@@ -9,7 +9,8 @@ from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
 from hostile.agent import LOGIN, QUERY, SERVICE, SLOTS, Agent
 from hostile.attempts import Agreed, Attempt, Prize, Ready, Script, Write
-from served import AGREEMENTS, git
+from programs import git
+from served import AGREEMENTS
 from upstreams import command, point
 
 THEME, THEME_FILE = "toggleTheme", "web/src/theme.js"

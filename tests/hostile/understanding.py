@@ -5,7 +5,7 @@ from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
 from hostile.attempts import Attempt, Prize, Ready, Script, Write
-from served import git
+from programs import git
 
 
 def claiming(**claims: Any) -> Script:

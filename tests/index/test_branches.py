@@ -1,6 +1,5 @@
 """Git changes hundreds of files at once: checkout, stash, rebase, bisect."""
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +10,11 @@ from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 from doubles import HashEmbedder
+from programs import git
 
 FILES = 1000
 CHANGED = range(100, 400)
 GONE = range(400, 450)
-
-
-def git(root: Path, *arguments: str) -> str:
-    identity = (
-        "-c",
-        "user.name=T",
-        "-c",
-        "user.email=t@example.invalid",
-        "-c",
-        "core.autocrlf=false",
-    )
-    command = ["git", *identity, "-C", str(root), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit(root: Path, message: str) -> None:

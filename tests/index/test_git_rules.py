@@ -14,7 +14,8 @@ from code_intel.forest.matches import Question
 from code_intel.index import walk
 from code_intel.index.corpus import EXCLUDED_FOLDERS
 from code_intel.index.ignore import walk_folder
-from index.test_walk import PART, PATH, RULES, config, git, names, write
+from index.test_walk import PART, PATH, RULES, config, names, write
+from programs import git
 
 LOCAL = ("-c", "protocol.file.allow=always")
 

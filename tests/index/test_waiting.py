@@ -17,11 +17,6 @@ LONG = """WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x
   SELECT count(*) FROM n"""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connection_is_free(
     tmp_path: Path,
 ) -> None:

@@ -1,5 +1,4 @@
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.index import walk
 from code_intel.index.ignore import walk_folder
 from code_intel.records import Corpus
+from programs import git
 
 
 def config(folder: Path, *patterns: str, corpus: Corpus = "forest") -> IndexConfig:
@@ -27,13 +27,6 @@ def write(folder: Path, *names: str) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}\n", encoding="utf-8")
-
-
-def git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments],
-        check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-    ).stdout  # fmt: skip
 
 
 def names(config: IndexConfig) -> list[str]:

@@ -28,11 +28,6 @@ TEXT = (
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def shop(indexed_shop: Path, tmp_path: Path) -> Path:
     """The shop with agreements all of whose texts want to be lines of ours."""
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))

@@ -14,7 +14,8 @@ from code_intel.learned.state import open_state
 from code_intel.learned.validity import is_confirmed, lookalike
 from code_intel.records import Agreement
 from code_intel.text import mixed_word
-from served import git, settings_of
+from programs import git
+from served import settings_of
 
 LOGIN = Agreement("ログイン", "login", evidence=("e",), confirmed=True)
 SPOOFED = replace(LOGIN, nl_term="\u0430uth")  # a Cyrillic a

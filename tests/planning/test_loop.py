@@ -24,11 +24,6 @@ POOR = (Result("src/till.py", "def total(receipt): ...", 0.1),)
 EXPECTED = Expected(("cart", "checkout"), min_matches=1)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def a_plan(*waiting: str, expected: Expected = EXPECTED) -> Plan:
     return Plan("7c9e6679-7425-40de-944b-e07fc1f90ae7", "cart total", expected, waiting=waiting)
 

@@ -8,12 +8,6 @@ from registry.executing import project
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    """The event loop of servers."""
-    return "asyncio"
-
-
-@pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with a prompt, and something to give to it."""
     return project(tmp_path)

@@ -7,11 +7,6 @@ import pytest
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def shop(indexed_shop: Path, tmp_path: Path) -> Path:
     """A project of its own, words indexed."""
     return Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))

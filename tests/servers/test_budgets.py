@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from code_intel.tools.answers import tokens
+from programs import git
 from projects import Caller, both_eras
-from served import AGREEMENTS, gateway, git, index_server
+from served import AGREEMENTS, gateway, index_server
 
 pytestmark = pytest.mark.anyio
 CAP = 10_000

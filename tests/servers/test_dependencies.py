@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from code_intel.tools.answers import CAP, tokens
+from programs import git
 from projects import both_eras
-from served import gateway, git
+from served import gateway
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,9 @@ from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
 from privileges import without_root
+from programs import git
 from projects import Caller
-from served import AGREEMENTS, gateway, git, settings_of
+from served import AGREEMENTS, gateway, settings_of
 from servers.lessons import FEE, LOGIN, LOGIN_FILE, ask, claim, start, succeed, verify
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]

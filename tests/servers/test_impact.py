@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from programs import git
 from projects import both_eras
-from served import gateway, git
+from served import gateway
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from code_intel.tools.shelf import open_project
 from code_intel.tools.suspicion import INSTRUCTION, NOTE, PHRASES, is_instruction
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from programs import git
 from projects import Caller
 from registry_files import document, written
-from served import AGREEMENTS, gateway, git, index_server, settings_of
+from served import AGREEMENTS, gateway, index_server, settings_of
 from servers.command_projects import command_server, prompted
 from upstreams import command, point
 

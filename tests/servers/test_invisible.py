@@ -9,9 +9,10 @@ import pytest
 from code_intel.text import hidden_character
 from code_intel.tools.shelf import open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from programs import git
 from projects import Caller
 from registry_files import document, written
-from served import AGREEMENTS, gateway, git, index_server, settings_of
+from served import AGREEMENTS, gateway, index_server, settings_of
 from servers.command_projects import command_server, prompted
 from servers.test_injection import CALLS, COMMAND, SHELF_CALLS
 

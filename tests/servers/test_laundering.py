@@ -15,8 +15,9 @@ from code_intel.learned.feedback import note
 from code_intel.learned.learn import confirm
 from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
+from programs import git
 from projects import Caller
-from served import AGREEMENTS, gateway, git, settings_of
+from served import AGREEMENTS, gateway, settings_of
 from servers.lessons import (
     FEE,
     FEE_FILE,

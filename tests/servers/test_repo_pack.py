@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from code_intel.tools.answers import tokens
 from code_intel.tools.pack_formats import WRITERS, Piece
+from programs import git
 from projects import Caller, both_eras
-from served import gateway, git
+from served import gateway
 
 pytestmark = pytest.mark.anyio
 

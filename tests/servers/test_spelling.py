@@ -11,8 +11,9 @@ from code_intel.session.phases import Phase
 from code_intel.session.write_gate import check_write
 from code_intel.spelling import spelled
 from code_intel.tools.shelf import open_project
+from programs import git
 from projects import Caller
-from served import AGREEMENTS, gateway, git, index_server, settings_of
+from served import AGREEMENTS, gateway, index_server, settings_of
 from session.sessions import started
 
 pytestmark = [

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from served import gateway, git
+from programs import git
+from served import gateway
 from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
 
 pytestmark = pytest.mark.anyio

@@ -26,11 +26,6 @@ pytestmark = [
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with the one file that the fake server names."""
     file = tmp_path / "project" / "src" / "auth" / "service.py"

@@ -18,11 +18,6 @@ FILE = "token_file"
 GOOD = "a-token-of-some-length"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def pointed(root: Path, team: Team, **more: object) -> Path:
     """Point at the team, with limits that only a test of theirs makes short."""
     return point(root, forest={"url": team.url, **more})

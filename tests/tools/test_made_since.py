@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.git import changed_from, head
-from served import git
+from programs import git
 
 FILES = ("old.py", "ログイン.py", "new.py", "gone.py")
 

@@ -12,7 +12,7 @@ from code_intel.session.heads import place_of
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
 from code_intel.tools.project_files import baseline, changed_in, written_since
-from served import git
+from programs import git
 
 FILE, OTHER = "door.py", "window.py"
 

@@ -1,8 +1,0 @@
-"""Attempts run on asyncio."""
-
-import pytest
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
