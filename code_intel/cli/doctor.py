@@ -17,6 +17,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
+from code_intel.learned.generated import notice
 from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.planning import place
@@ -114,7 +115,7 @@ def _project(
 
 def _agreements(settings: Settings) -> list[Finding]:
     with Index(settings.forest, readonly=True) as forest:
-        found = standings(settings, forest, repair=False)
+        found = standings(settings, forest)
     findings = [
         Finding(
             "warning",
@@ -125,6 +126,8 @@ def _agreements(settings: Settings) -> list[Finding]:
         if (advice := ADVICE.get(s.validity))
     ]
     findings += [Finding("warning", *each) for each in misshared(settings)]
+    if note := notice(settings):
+        findings.append(Finding("warning", note))
     return findings or [Finding("info", f"{counted(len(found), 'agreement')} can be read.")]
 
 

@@ -4,9 +4,12 @@ One word a task, each with options of its own: `code-intel map WORD --help`.
 """
 
 import argparse
+import sys
 
 from code_intel.cli.main import Command
+from code_intel.cli.project import project_of
 from code_intel.cli.subcommands import add_subcommands
+from code_intel.learned.generated import notice
 
 SUBCOMMANDS = (
     Command("list", "code_intel.cli.map_list", "list agreements with their status"),
@@ -19,8 +22,10 @@ SUBCOMMANDS = (
     Command("reject", "code_intel.cli.map_reject", "say that one is wrong, or for which words"),
     Command("stats", "code_intel.cli.map_stats", "show what the map was good for"),
     Command("check", "code_intel.cli.map_check", "fail when one is broken, for CI"),
-    Command("sync", "code_intel.cli.map_sync", "bring files, pairs and the map's index together"),
-    Command("rebuild", "code_intel.cli.map_rebuild", "make one side anew from the other"),
+    Command("sync", "code_intel.cli.map_sync", "generate learned_pairs.json, index the map"),
+    Command(
+        "rebuild", "code_intel.cli.map_rebuild", "replace learned_pairs.json, or take its edits in"
+    ),
     Command("prune", "code_intel.cli.map_prune", "move what has had its time to the trash"),
     Command("trash", "code_intel.cli.map_trash", "list the trash, put one back, empty it"),
     Command("export", "code_intel.cli.map_export", "write agreements for another project"),
@@ -34,5 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen word."""
-    return int(args.subcommand_module.run(args))
+    """Run the chosen word, and say on stderr when learned_pairs.json was edited by hand."""
+    code = int(args.subcommand_module.run(args))
+    if note := notice(project_of(args)):
+        print(note, file=sys.stderr, flush=True)
+    return code

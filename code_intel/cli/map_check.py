@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(desk: Desk, *, strict: bool) -> Answer:
-    found = standings(desk.settings, desk.forest, repair=False)
+    found = standings(desk.settings, desk.forest)
     counts = dict(Counter(standing.validity for standing in found))
     failing = FAILING | {"changed"} if strict else FAILING
     rows = [_row(s, fails=s.validity in failing) for s in found if s.validity in REMEDIES]

@@ -18,7 +18,7 @@ from code_intel.cli.map_context import find_standing, run_in_project, run_on_cur
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.agreements import existing
+from code_intel.learned.agreements import existing, look
 from code_intel.learned.learn import confirm
 from code_intel.learned.merged import is_carried
 from code_intel.tools.declaration import Answer
@@ -88,7 +88,7 @@ def _all(args: argparse.Namespace) -> Answer:
 
 async def _confirm(desk: Desk, term: str, symbol: str, *, dry: bool) -> Answer:
     """Confirm an agreement; its symbol must be defined."""
-    entry, agreement = await thread(existing, desk.settings.agreements, (term, symbol))
+    entry, agreement = existing(await thread(look, desk.settings.agreements), (term, symbol))
     known = await find_standing(desk, term, symbol)
     if known and known.heir:
         raise NotFoundError(

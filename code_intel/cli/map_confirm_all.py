@@ -14,7 +14,7 @@ from code_intel.tools.freshen import DRY_RUN, NOTHING_WRITTEN
 
 async def confirm_everything(desk: Desk, problem: str, *, dry: bool) -> Answer:
     """Confirm what nobody has confirmed and the index defines; say each, and why another is left out."""
-    found = await thread(_candidates, desk, repair=not dry)
+    found = await thread(_candidates, desk)
     rows = [_row(item) for item in found]
     count = sum(row["confirmed"] for row in rows)
     map_sync = DRY_RUN if dry else NOTHING_WRITTEN
@@ -40,8 +40,8 @@ async def confirm_everything(desk: Desk, problem: str, *, dry: bool) -> Answer:
     return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
 
 
-def _candidates(desk: Desk, *, repair: bool) -> list[Candidate]:
-    return candidates(standings(desk.settings, desk.forest, repair=repair), desk.forest)
+def _candidates(desk: Desk) -> list[Candidate]:
+    return candidates(standings(desk.settings, desk.forest), desk.forest)
 
 
 def _row(item: Candidate) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answe
 async def find_standing(desk: Desk, term: str, symbol: str) -> Standing | None:
     """Return what an agreement is worth, without writing anything; None where there is none."""
     key = make_key(term, symbol)
-    found = await thread(partial(standings, desk.settings, desk.forest, repair=False))
+    found = await thread(standings, desk.settings, desk.forest)
     return next((known for known in found if known.entry.key == key), None)
 
 

@@ -1,7 +1,9 @@
-"""Make learned_pairs.json anew from the agreements, or the agreements that are missing from its pairs.
+"""Generate learned_pairs.json again, or take what was edited in it by hand into the agreements.
 
-Keys and items of learned_pairs.json that are not ours stay, and so does every pair whose agreement cannot be read
-just now. A pair that is replaced or has no agreement any more goes to the trash.
+Agreements are the truth, and learned_pairs.json is generated from them. With `--from agreements` it is
+written again; an edited file is kept beside it. With `--from pairs` each pair that says something else
+than its agreement updates it, and a pair without an agreement becomes one, unconfirmed. Agreements
+without a pair stay. Unknown keys and items of the file stay.
 
 --json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`, `dry_run`, `map_sync`.
 """
@@ -12,16 +14,17 @@ from typing import Any, get_args
 from code_intel.cli.map_context import refresh_whole_map, run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.learned.rebuilding import Rebuilt, Source, rebuild
+from code_intel.learned.rebuilding import Rebuilt, Source, Step, rebuild
 from code_intel.tools.declaration import Answer
 from code_intel.tools.desk import Desk, thread
 from code_intel.tools.freshen import DRY_RUN
 
-STEPS = {
+STEPS: dict[Step, str] = {
     "write_pair": "pair added",
-    "replace_pair": "pair replaced, the old one in the trash",
-    "trash_pair": "pair to the trash: it has no agreement",
+    "replace_pair": "pair updated",
+    "remove_pair": "pair removed: it has no agreement",
     "write_agreement": "agreement written, unconfirmed",
+    "update_agreement": "agreement updated from its pair",
 }
 
 
@@ -32,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="source",
         choices=get_args(Source),
         default="agreements",
-        help="the side that is right (default: agreements)",
+        help="what is right (default: agreements)",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
     add_project(parser)
@@ -68,7 +71,7 @@ async def _rebuild(desk: Desk, source: Source, *, dry: bool) -> Answer:
     }
     lines = [f"{row['nl_term']} → {row['symbol']}: {STEPS[row['step']]}" for row in steps]
     lines += [
-        f"{row['nl_term']} → {row['symbol']}: waits, no file of it can be read or written"
+        f"{row['nl_term']} → {row['symbol']}: not taken in, its file cannot be read or written"
         for row in waiting
     ]
     head = "To be written" if dry else "Written"

@@ -10,7 +10,7 @@ import shlex
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
-from code_intel.learned.agreements import existing
+from code_intel.learned.agreements import existing, look
 from code_intel.learned.feedback import note
 from code_intel.text import counted
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     settings, words = project_of(args), args.query
     if words is not None:
         _check(words)
-    existing(settings.agreements, (args.term, args.symbol))
+    existing(look(settings.agreements), (args.term, args.symbol))
     if not args.dry_run:
         note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
     what = (

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(desk: Desk, term: str, symbol: str) -> Answer:
-    found = _found(standings(desk.settings, desk.forest, repair=False), term, symbol)
+    found = _found(standings(desk.settings, desk.forest), term, symbol)
     data = standing_data(found) | {"path": encodable(str(found.entry.path))}
     agreement = found.entry.agreement
     if agreement is not None:

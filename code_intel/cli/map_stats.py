@@ -39,7 +39,7 @@ def _counted(desk: Desk) -> Statistics:
     with open_state(desk.settings.state, create=False) as state:
         experiences = state.experiences()
     log = outcomes.read(outcomes.folder_of(desk.settings.state), most=MOST_RECORDS)
-    return summarize(experiences, log, standings(desk.settings, desk.forest, repair=False))
+    return summarize(experiences, log, standings(desk.settings, desk.forest))
 
 
 def _lines(found: Statistics) -> Iterator[str]:

@@ -13,6 +13,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.doctor import disk
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
+from code_intel.learned.generated import notice
 from code_intel.learned.sharing import misshared
 from code_intel.learned.standings import standings
 from code_intel.text import counted
@@ -41,13 +42,15 @@ def run(args: argparse.Namespace) -> int:
     if not is_set_up(settings):
         lines.append(f"not set up; run `{setting_up(settings)}`")
     with Index(settings.forest, readonly=True) as forest:
-        agreed = Counter(s.validity for s in standings(settings, forest, repair=False))
+        agreed = Counter(s.validity for s in standings(settings, forest))
     data["agreements"] = dict(agreed)
     lines.append(
         "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")
     )
     data["git"] = [each.what for each in misshared(settings)]
     lines += [f"git        {what}" for what in data["git"]]
+    data["learned_pairs"] = notice(settings)
+    lines += [f"pairs      {data['learned_pairs']}"] if data["learned_pairs"] else []
     for shelf in shelves:
         shelf.index.close()
     emit(args, data, "\n".join(lines))

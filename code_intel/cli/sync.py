@@ -6,12 +6,13 @@ that cannot be indexed are named and do not fail the command. What was done is k
 
 import argparse
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.config import find_root, load_settings, one_project
 from code_intel.index.report import SyncReport
-from code_intel.learned.reconcile import reconcile
+from code_intel.learned.changes import sync
 from code_intel.text import counted
 from code_intel.tools.shelf import Shelf, open_project
 from code_intel.tools.sync import report_data, report_text
@@ -29,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
 
     named = Path(args.project).expanduser() if args.project else None
     settings = load_settings(one_project(find_root(named)))
-    reconcile(settings)
+    if note := sync(settings, datetime.now(UTC)).note:
+        _say(note)
     data: dict[str, Any] = {"project": str(settings.root)}
     lines = []
     shelves = open_project(settings)

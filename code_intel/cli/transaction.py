@@ -20,7 +20,7 @@ from code_intel.cli.changes import Change, check_inside, current, is_inside, nam
 from code_intel.cli.output import Advance
 from code_intel.config import STATE_FOLDER, load_settings
 from code_intel.errors import BusyError, StorageError
-from code_intel.learned import journal
+from code_intel.learned import changes
 
 BACKUPS = "backup"
 """The folder of all backups. It has its own `.gitignore`, since a client's settings may hold secrets."""
@@ -246,10 +246,10 @@ def locked(root: Path) -> Iterator[None]:
         StorageError: The lock cannot be made.
     """
     settings = load_settings(root)
-    state, lock = settings.state, journal.lock_path(settings)
+    state, lock = settings.state, changes.lock_path(settings)
     is_new, makes_lock = not state.exists(), not lock.exists()
     try:
-        with journal.alone(settings):
+        with changes.locked(settings):
             try:
                 yield
             finally:

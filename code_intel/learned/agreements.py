@@ -7,7 +7,7 @@ import hashlib
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -171,13 +171,12 @@ def find(folder: Path, key: Key, since: float = NOW) -> Entry | None:
     return look(folder, since).by_key.get(key)
 
 
-def existing(folder: Path, key: Key, since: float = NOW) -> tuple[Entry, Agreement]:
-    """Return the entry of a term and a symbol, and what it says; see `Folder.look` about `since`.
+def existing(known: "Known", key: Key) -> tuple[Entry, Agreement]:
+    """Return the entry of a term and a symbol, and what it says.
 
     Raises:
         NotFoundError: There is no such agreement that can be read.
     """
-    known = look(folder, since)
     entry = known.by_key.get(make_key(*key))
     if entry is None or entry.agreement is None:
         raise missing(*key, among=known.entries)
@@ -198,43 +197,75 @@ def missing(term: str, symbol: str = "", among: Iterable[Entry] = ()) -> NotFoun
     )
 
 
+def relative(folder: Path, path: Path) -> str:
+    """Return a file's name relative to the agreements folder."""
+    return path.as_posix().removeprefix(f"{folder.as_posix()}/")
+
+
 def lock_path(folder: Path) -> Path:
     """Return the lock that whoever reads, changes and writes a file of the folder takes."""
     return folder.parent / f".{folder.name}.lock"
 
 
-def write(folder: Path, agreement: Agreement, since: float = NOW) -> Path:
-    """Write one agreement: over the file that has its key, else to a new one; return the path.
+class Draft(NamedTuple):
+    """An agreement about to be written.
 
-    Notes and unknown keys in the old file are kept; a file that says the same already is not touched.
-    Its file is read again, the other files need not be looked at again if somebody has `since`.
+    Attributes:
+        path: Its file.
+        data: What to write; None where the file says the same already.
+        digest: `Entry.digest` of the agreement once it is written.
+    """
+
+    path: Path
+    data: bytes | None
+    digest: str
+
+
+def draft(folder: Path, known: "Known", agreement: Agreement) -> Draft:
+    """Return what writing an agreement would change: the file that has its key, else a new one.
+
+    Notes and unknown keys in the old file are kept.
 
     Raises:
-        StorageError: The disk refused, or an unreadable file is in the way.
-        BusyError: Another process is writing for too long.
+        StorageError: A file that cannot be read is in the way, or the agreement is too large.
     """
-    entry = find(folder, key_of(agreement), since)
-    return write_all(folder, [agreement], NOW if entry and _is_stale(entry) else since)[0]
+    agreement = canonical(agreement)
+    entry = known.by_key.get(key_of(agreement))
+    if entry is None or entry.agreement is None:
+        data = _readable(agreement, "")
+        return Draft(new_path(folder, agreement), data, digest_of(data))
+    agreement = _with_old_keys(agreement, entry.agreement)
+    if not entry.also and canonical(entry.agreement) == agreement:
+        return Draft(entry.path, None, entry.digest)
+    old = read_plain(entry.path)
+    data = _readable(agreement, notes_in(old))
+    digests = [digest_of(data), *(load(path).digest for path in entry.also)]
+    return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
 
 
-def write_all(folder: Path, agreements: Iterable[Agreement], since: float = NOW) -> list[Path]:
-    """Do what `write` does with many, looking at the folder once; return their paths, in order.
+def write(folder: Path, agreement: Agreement) -> Path:
+    """Write one agreement and return its path; see `write_all`."""
+    return write_all(folder, [agreement])[0]
+
+
+def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
+    """Write agreements to the files that have their keys, else to new ones; return their paths, in order.
 
     Nothing is written before all of them are known to be readable again. Of several with one key the
-    last is written.
+    last is written. A file that says the same already is not touched.
 
     Raises:
-        StorageError: The disk refused, or an unreadable file is in the way.
+        StorageError: The disk refused, or a file that cannot be read is in the way.
         BusyError: Another process is writing for too long.
     """
     with durable.locked(lock_path(folder)):
-        known = look(folder, since).by_key
-        files = [_file(folder, known, canonical(agreement)) for agreement in agreements]
-        todo = {path: data for path, data in dict(files).items() if data is not None}
+        known = look(folder)
+        drafts = [draft(folder, known, agreement) for agreement in agreements]
+        todo = {each.path: each.data for each in drafts if each.data is not None}
         last = {path.parent: path for path in todo}
         for path, data in todo.items():
             durable.replace(path, data, flushed=path == last[path.parent])
-    return [path for path, _ in files]
+    return [each.path for each in drafts]
 
 
 def rendered(agreement: Agreement) -> bytes:
@@ -244,6 +275,15 @@ def rendered(agreement: Agreement) -> bytes:
         StorageError: It cannot, or it is too large.
     """
     return _readable(canonical(agreement), "")
+
+
+def rewritten(path: Path, agreement: Agreement) -> bytes:
+    """Return the bytes of a file that is to say something else, with the notes that are in it now.
+
+    Raises:
+        StorageError: They could not be read again, or would be too large.
+    """
+    return _readable(canonical(agreement), notes_in(read_plain(path)))
 
 
 def new_path(folder: Path, agreement: Agreement) -> Path:
@@ -268,33 +308,9 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
     return path
 
 
-def _is_stale(entry: Entry) -> bool:
-    """Whether a file says something else by now, or several must be asked."""
-    try:
-        return hashlib.sha256(read_plain(entry.path)).hexdigest() != entry.raw
-    except OSError:
-        return True
-
-
 def notes_in(data: bytes) -> str:
     """Return what a file says besides its agreement, in whatever encoding, secrets masked; see `notes_of`."""
     return notes_of(decode(data) or "")
-
-
-def _file(
-    folder: Path, known: Mapping[Key, Entry], agreement: Agreement
-) -> tuple[Path, bytes | None]:
-    """Return where an agreement is or will be, and what is to be written there, if anything."""
-    entry = known.get(key_of(agreement))
-    if entry is None or entry.agreement is None:
-        return new_path(folder, agreement), _readable(agreement, "")
-    path = entry.path
-    agreement = _with_old_keys(agreement, entry.agreement)
-    if not entry.also and canonical(entry.agreement) == agreement:
-        return path, None
-    old = read_plain(path)
-    data = _readable(agreement, notes_in(old))
-    return path, data if data != old else None
 
 
 @lru_cache(maxsize=64)
@@ -303,9 +319,7 @@ def _parsed(data: bytes) -> Entry:
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
-    raw = hashlib.sha256(data).hexdigest()
-    digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
-    found = Entry(Path(), None, digest, raw=raw)
+    found = Entry(Path(), None, digest_of(data), raw=hashlib.sha256(data).hexdigest())
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
@@ -323,14 +337,25 @@ def _united(entries: list[Entry]) -> Entry:
     known = [(entry, entry.agreement) for entry in entries if entry.agreement]
     known.sort(key=lambda pair: (when(pair[1].learned_at), pair[0].path.name), reverse=True)
     first, *others = (entry for entry, _ in known)
-    digests = "\n".join(sorted(entry.digest for entry in entries))
     return Entry(
         path=first.path,
         agreement=unite([agreement for _, agreement in known]),
-        digest=hashlib.sha256(digests.encode()).hexdigest(),
+        digest=_digest_of_all([entry.digest for entry in entries]),
         reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of a file's content, line ends aside."""
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def _digest_of_all(digests: Sequence[str]) -> str:
+    """Return the digest of an entry whose files have these."""
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def _readable(agreement: Agreement, notes: str) -> bytes:

@@ -1,6 +1,6 @@
 """Work on thousands of agreements in pieces, so that a session which has just learned something need not wait.
 
-Whoever holds `journal.lock_path` for longer than others wait for it would make them fail. It is theirs between two pieces:
+Whoever holds `changes.lock_path` for longer than others wait for it would make them fail. It is theirs between two pieces:
 who lets it go and takes it at once is always the quicker.
 """
 

@@ -15,10 +15,9 @@ from code_intel.index.facade import Index
 from code_intel.learned import agreements
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.batches import batches
+from code_intel.learned.changes import changing
 from code_intel.learned.definitions import facts_of
 from code_intel.learned.feedback import note_in
-from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.settled import settled
 from code_intel.learned.standings import Standing
 from code_intel.learned.state import State
 from code_intel.learned.validity import lookalike, own_definitions
@@ -63,7 +62,7 @@ def confirm_all(
     now = now or datetime.now(UTC)
     done: list[Key] = []
     for some in batches(it for it in chosen if it.definition):
-        with settled(settings, now) as (state, _):
+        with changing(settings, now) as change:
             known = agreements.look(settings.agreements).by_key
             wanted = {
                 agreements.key_of(new): new
@@ -71,8 +70,8 @@ def confirm_all(
                 if (new := _confirmed(it)) and it.entry.key and known.get(it.entry.key) == it.entry
             }
             agreements.write_all(settings.agreements, wanted.values())
-            done += _remembered(settings, state, wanted, now)
-            reconcile_locked(settings, state, now=now)
+            done += _remembered(settings, change.state, wanted, now)
+            change.generate()
     return done
 
 

@@ -9,21 +9,19 @@ know does not travel: who confirmed it, digests, sessions, times. What arrives i
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import PurePosixPath, PureWindowsPath
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import agreements, journal, pairs
+from code_intel.learned import agreements, pairs
 from code_intel.learned.agreements import Key
 from code_intel.learned.batches import batches
+from code_intel.learned.changes import changing
 from code_intel.learned.learn import MOST_ALIASES, MOST_EVIDENCE, checked
-from code_intel.learned.reconcile import Action, planned, reconcile_locked
-from code_intel.learned.settled import settled
 from code_intel.records import Agreement, FileReference
 from code_intel.redaction import masked_data
 from code_intel.text import code_point, counted, hidden_character
@@ -50,10 +48,6 @@ FATES: dict[Fate, str] = {
     "malformed": "left out",
 }
 """What becomes of a line."""
-
-
-GONE = frozenset({"trash_pair", "trash_agreement", "forget"})
-"""What reconciling does to a key that is then free."""
 
 
 class Arrival(NamedTuple):
@@ -127,30 +121,22 @@ def arrive(
     found = read(data, now)
     seen: set[Key] = set()
     if dry:
-        actions = planned(settings).actions
-        return list(_planned(settings, found, seen, actions))
+        return list(_planned(settings, found, seen))
     done: list[Arrival] = []
     for some in batches(found):
-        with settled(settings, now) as (state, _):
+        with changing(settings, now) as change:
             plan = list(_planned(settings, some, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
             if new:
                 agreements.write_all(settings.agreements, new)
-                reconcile_locked(settings, state, now=now)
+                change.generate()
         done += plan
     return done
 
 
-def _planned(
-    settings: Settings,
-    found: Iterable[Arrival],
-    seen: set[Key],
-    actions: Mapping[Key, Action] = MappingProxyType({}),
-) -> Iterator[Arrival]:
-    """Yield what becomes of each line in this map, once `actions` are done to it; notes in `seen` what came."""
-    file = pairs.load(journal.pairs_path(settings))
-    known = {*agreements.look(settings.agreements).by_key, *(pair.key for pair in file.pairs)}
-    known -= {key for key, action in actions.items() if action in GONE}
+def _planned(settings: Settings, found: Iterable[Arrival], seen: set[Key]) -> Iterator[Arrival]:
+    """Yield what becomes of each line in this map; notes in `seen` what came."""
+    known = agreements.look(settings.agreements).by_key
     for item in found:
         if item.agreement is None:
             yield item

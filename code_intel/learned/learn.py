@@ -1,7 +1,6 @@
-"""Learning: a success becomes an agreement, an agreement is confirmed, a term gets another word.
+"""Learn: make a success an agreement, confirm an agreement, give a term another word.
 
-Whether something was earned is the session's business (docs/decisions/0013); here it is
-written: learned_pairs.json first, then the agreement, as seed 004 §4.2 says.
+The session decides whether something was earned (docs/decisions/0013).
 """
 
 import unicodedata
@@ -13,13 +12,12 @@ from pathlib import Path
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned import agreements, claims, journal, trash
-from code_intel.learned.agreements import Entry, Key
+from code_intel.learned import agreements, claims, trash
+from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.aliases import is_term, why_no_alias
+from code_intel.learned.changes import Change, Written, changing
 from code_intel.learned.feedback import note_in
-from code_intel.learned.pairs import Pair
 from code_intel.learned.recall import fold
-from code_intel.learned.settled import settled
 from code_intel.learned.state import State
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
@@ -40,19 +38,21 @@ class Learned:
 
     Attributes:
         agreement_file: The Markdown file.
-        pair: The pair in learned_pairs.json.
+        key: Its term and symbol.
         created: Whether the key is new.
         digest: Content digest of the file.
-        replaced: Whether claims that nobody had confirmed made room; a copy of them is in the trash.
-        refused: Why the words it was asked with became no other name of it, as a clause.
+        replaced: Whether unconfirmed claims were replaced; a copy of them is in the trash.
+        refused: Why the words of the question became no alias of it, as a clause.
+        note: What to say about learned_pairs.json, if anything.
     """
 
     agreement_file: Path
-    pair: Pair
+    key: Key
     created: bool
     digest: str
     replaced: bool = False
     refused: str = ""
+    note: str = ""
 
 
 def learn(
@@ -73,22 +73,23 @@ def learn(
     Raises:
         UsageError: Term, symbol or evidence is missing, too long, or a name has characters that cannot
             be seen; names the field.
-        StorageError: The disk refused; what was begun is finished at the next sync.
+        StorageError: The disk refused; the agreement is as it was.
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
-    with settled(settings, now) as (state, since):
+    with changing(settings, now) as change:
+        known = change.known()
         key = agreements.key_of(agreement)
-        entry = agreements.find(settings.agreements, key, since)
+        entry = known.by_key.get(key)
         if confirmed:
-            learned = _store_earned(settings, state, entry, agreement, now, since)
+            learned = _store_earned(change, entry, agreement)
             words, session_id = agreement.nl_term, agreement.session_id
-            note_in(state, key, "confirmed", words=words, session_id=session_id, now=now)
+            note_in(change.state, key, "confirmed", words=words, session_id=session_id, now=now)
             return learned
         new = _added(entry.agreement if entry else None, agreement)
-        stored = journal.store(settings, state, new, confirmed=False, now=now, since=since)
-    return Learned(stored.entry.path, stored.pair, entry is None, stored.entry.digest)
+        written = change.write(new, confirmed=False, known=known)
+    return _learned(written, created=entry is None)
 
 
 def reconfirm(
@@ -128,19 +129,17 @@ def reconfirm(
     alias = unicodedata.normalize("NFC", spoken("alias", alias))
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
     earned = checked(replace(earned, digest=digest, body=body), now)
-    with settled(settings, now) as (state, since):
-        entry, old = agreements.existing(settings.agreements, key, since)
-        new, refused = _another_word(settings, state, old, alias, session_id, now)
-        if digest in {"", old.digest} and is_confirmed(settings, entry, state):
+    with changing(settings, now) as change:
+        known = change.known()
+        entry, old = agreements.existing(known, key)
+        new, refused = _another_word(change.state, known, old, alias, session_id, now)
+        if digest in {"", old.digest} and is_confirmed(settings, entry, change.state):
             same = canonical(replace(old, aliases=(*old.aliases, *new)))
-            stored = journal.store(settings, state, same, confirmed=True, now=now, since=since)
-            learned = Learned(
-                stored.entry.path, stored.pair, created=False, digest=stored.entry.digest
-            )
+            learned = _learned(change.write(same, confirmed=True, known=known), created=False)
         else:
             earned = replace(earned, similarity=old.similarity, aliases=new)
-            learned = _store_earned(settings, state, entry, earned, now, since)
-        note_in(state, key, "confirmed", words=alias, session_id=session_id, now=now)
+            learned = _store_earned(change, entry, earned)
+        note_in(change.state, key, "confirmed", words=alias, session_id=session_id, now=now)
         return replace(learned, refused=refused)
 
 
@@ -165,23 +164,30 @@ def confirm(
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    with settled(settings, now) as (state, since):
-        _, old = agreements.existing(settings.agreements, key, since)
+    with changing(settings, now) as change:
+        known = change.known()
+        _, old = agreements.existing(known, key)
         new = replace(old, confirmed=True)
         if symbol_digest:
             new = replace(new, digest=symbol_digest, body=symbol_body)
-        stored = journal.store(settings, state, new, confirmed=True, now=now, since=since)
-        note_in(state, key, "confirmed", words="", session_id="", now=now)
-    return Learned(stored.entry.path, stored.pair, created=False, digest=stored.entry.digest)
+        written = change.write(new, confirmed=True, known=known)
+        note_in(change.state, key, "confirmed", words="", session_id="", now=now)
+    return _learned(written, created=False)
+
+
+def _learned(written: Written, *, created: bool, replaced: bool = False) -> Learned:
+    entry = written.entry
+    assert entry.key is not None  # noqa: S101 - it has just been written
+    return Learned(entry.path, entry.key, created, entry.digest, replaced, note=written.note)
 
 
 def _another_word(
-    settings: Settings, state: State, old: Agreement, alias: str, session_id: str, now: datetime
+    state: State, known: Known, old: Agreement, alias: str, session_id: str, now: datetime
 ) -> tuple[tuple[str, ...], str]:
     """Count an alias; return those that the file does not have yet, and why it was refused."""
     if is_term(alias, old):
         return (), ""
-    everything = (entry.agreement for entry in agreements.load_all(settings.agreements))
+    everything = (entry.agreement for entry in known.entries)
     refused = why_no_alias(alias, old, (other for other in everything if other))
     if refused:
         return (), refused
@@ -244,32 +250,25 @@ def _bounded(field: str, text: str) -> str:
     return text
 
 
-def _store_earned(
-    settings: Settings,
-    state: State,
-    entry: Entry | None,
-    earned: Agreement,
-    now: datetime,
-    since: float,
-) -> Learned:
-    """Write what a session has earned, over what is there unless that is confirmed, too."""
+def _store_earned(change: Change, entry: Entry | None, earned: Agreement) -> Learned:
+    """Write what a session has earned; it replaces an unconfirmed agreement and joins a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))
     replaced = False
-    if entry and old and is_confirmed(settings, entry, state):
+    if entry and old and is_confirmed(change.settings, entry, change.state):
         new = replace(_united(old, earned), confirmed=True)
     elif entry and old:
-        seen = state.alias_sessions().get(agreements.key_of(old), {})
+        seen = change.state.alias_sessions().get(agreements.key_of(old), {})
         kept = (alias for alias in old.aliases if fold(alias) in seen)
         aliases = (*earned.aliases, *kept)
         new = canonical(replace(new, aliases=aliases))
         replaced = claims.adds(old, new)
         if replaced:
-            trash.copy(settings, entry.path, now=now)
+            trash.copy(change.settings, entry.path, now=change.now)
         for twin in entry.also:  # its claims would be united with those that are confirmed
-            trash.move(settings, twin, now=now)
-    stored = journal.store(settings, state, new, confirmed=True, now=now, since=since)
-    return Learned(stored.entry.path, stored.pair, old is None, stored.entry.digest, replaced)
+            trash.move(change.settings, twin, now=change.now)
+    written = change.write(new, confirmed=True)
+    return _learned(written, created=old is None, replaced=replaced)
 
 
 def _added(old: Agreement | None, new: Agreement) -> Agreement:

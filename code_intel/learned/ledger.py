@@ -20,13 +20,11 @@ from code_intel import git
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.learned import agreements, stamps
-from code_intel.learned import refresh as refreshed
 from code_intel.learned.agreements import Entry, Key, Known
 from code_intel.learned.experience import Experience, Objections, weigh
 from code_intel.learned.folder import NOW
 from code_intel.learned.merged import is_carried, repository
 from code_intel.learned.recall import fold
-from code_intel.learned.refresh import refresh
 from code_intel.learned.stamps import Stamp
 from code_intel.learned.state import State, open_state
 from code_intel.learned.validity import confirmed_paths
@@ -73,7 +71,6 @@ def ledger(
     settings: Settings,
     *,
     now: datetime | None = None,
-    repair: bool = True,
     since: float = NOW,
 ) -> Ledger:
     """Return what is known of every agreement now; what was found out at `since` or later is good enough.
@@ -81,7 +78,6 @@ def ledger(
     Args:
         settings: The project.
         now: With an offset.
-        repair: Whether edits of learned_pairs.json are honoured first; False writes nothing.
         since: A time of `time.monotonic`, such as when the question came; by default everything is asked.
 
     Raises:
@@ -89,18 +85,17 @@ def ledger(
         BusyError: Another process kept the memory for too long.
     """
     keeper = _keeper(settings.agreements, settings.state)
-    return keeper.look(settings, now or datetime.now(UTC), since, repair=repair)
+    return keeper.look(settings, now or datetime.now(UTC), since)
 
 
 def forget() -> None:
     """Forget what this process knows of any project; the next question finds everything out again."""
     _keeper.cache_clear()
     agreements.forget()
-    refreshed.forget()
 
 
 @contextmanager
-def looking(settings: Settings, *, repair: bool) -> Iterator[float]:
+def looking(settings: Settings) -> Iterator[float]:
     """Find it out on a thread of its own while something else is waited for; yields since when.
 
     The disk is asked about each file, which needs no interpreter, and takes as long as embedding a question.
@@ -108,7 +103,7 @@ def looking(settings: Settings, *, repair: bool) -> Iterator[float]:
 
     def look() -> None:
         with suppress(CodeIntelError):  # whoever asks next is told
-            ledger(settings, repair=repair, since=since)
+            ledger(settings, since=since)
 
     since = time.monotonic()
     thread = threading.Thread(target=look, name="ledger", daemon=True)
@@ -144,12 +139,11 @@ class _Keeper:
         self._stamp: Stamp | None = None
         self._confirmations = _Confirmations()
 
-    def look(self, settings: Settings, now: datetime, since: float, *, repair: bool) -> Ledger:
+    def look(self, settings: Settings, now: datetime, since: float) -> Ledger:
         with self._lock:
             if not 0 < since <= self._looked:
                 began = time.monotonic()
-                done = repair and refresh(settings, since=began).has_changed
-                known = agreements.look(self._folder, NOW if done else began)
+                known = agreements.look(self._folder, began)
                 self._kept = self._current(settings, known, now)
                 self._looked = began
             return self._kept

@@ -76,7 +76,7 @@ def search(
         spoken: What words find, if that is known.
     """
     now = datetime.now(UTC)
-    found = ledger(settings, now=now, repair=not index.readonly, since=since)
+    found = ledger(settings, now=now, since=since)
     deck = deck_of(index, found, identity)
     spoken = spoken or spoken_of(index, query)
     places = deck.dealt(query, vector, spoken.documents)

@@ -8,17 +8,15 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from code_intel.chunking.agreement import render
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
-from code_intel.learned import agreements, journal, pairs, trash
-from code_intel.learned.agreements import Entry, Key
+from code_intel.learned import trash
+from code_intel.learned.agreements import Entry
 from code_intel.learned.batches import batches
+from code_intel.learned.changes import Change, changing
 from code_intel.learned.claims import when
-from code_intel.learned.settled import settled
 from code_intel.learned.standings import Standing, standings
-from code_intel.learned.state import Pending, State
 from code_intel.learned.validity import is_confirmed
 
 DAYS = 30
@@ -92,7 +90,7 @@ def prune(
     now: datetime | None = None,
     dry: bool = False,
 ) -> list[Doomed]:
-    """Move agreements to the trash, with their pairs; return what went, or would go.
+    """Move agreements to the trash; return what went, or would go.
 
     Args:
         settings: The project.
@@ -104,28 +102,24 @@ def prune(
 
     Raises:
         NotFoundError: A reason needs a complete index of the source, and there is none.
-        StorageError: A newer version wrote learned_pairs.json, or the disk refused.
+        StorageError: The disk refused.
         BusyError: Another process is writing for too long.
     """
     now = now or datetime.now(UTC)
     chosen = [reason for reason in REASONS if reason.name in reasons]
     if any(reason.is_proven for reason in chosen):
         _require_complete(forest)
+    doomed = _doomed(settings, forest, chosen, days, now)
     if dry:
-        return _doomed(settings, forest, chosen, days, now)
-    with settled(settings, now) as (state, _):
-        pairs.load(journal.pairs_path(settings)).require_ours()
-        doomed = _doomed(settings, forest, chosen, days, now)
+        return doomed
     done: list[Doomed] = []
     for some in batches(doomed):
-        with settled(settings, now) as (state, _):
-            known = agreements.look(settings.agreements).by_key
+        with changing(settings, now) as change:
+            known = change.known().by_key
             same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]
             for item in same:
-                if item.reason.name == "twin":
-                    _unite(settings, state, item.entry, now)
-            gone = [item.entry for item in same if item.reason.name != "twin"]
-            _take_away(settings, state, gone, now)
+                _take_away(change, item)
+            change.generate()
         done += same
     return done
 
@@ -135,7 +129,7 @@ def _doomed(
 ) -> list[Doomed]:
     since = now - timedelta(days=days)
     found = []
-    for standing in standings(settings, forest, now=now, repair=False):
+    for standing in standings(settings, forest, now=now):
         reason = next((reason for reason in chosen if reason.applies(standing, since)), None)
         if reason and standing.entry.key:
             found.append(Doomed(standing.entry, reason, standing.reasons))
@@ -156,32 +150,12 @@ def _learned(entry: Entry) -> datetime:
     return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
 
 
-def _unite(settings: Settings, state: State, entry: Entry, now: datetime) -> None:
-    """Let one file say what several say; whoever dies in between is followed by one who finishes it."""
-    if entry.agreement is None or entry.key is None:
+def _take_away(change: Change, item: Doomed) -> None:
+    """Move an agreement's files to the trash; of twins one file stays and says what all of them said."""
+    entry = item.entry
+    if item.reason.name == "twin":
+        confirmed = is_confirmed(change.settings, entry, change.state)
+        change.unite_files(entry, confirmed=confirmed)
         return
-    confirmed = is_confirmed(settings, entry, state)
-    pending = Pending(entry.key, render(entry.agreement), confirmed)
-    state.begin(pending)
-    for path in entry.also:
-        trash.move(settings, path, now=now)
-    journal.finish(settings, state, pending, now=now)
-
-
-def _take_away(settings: Settings, state: State, entries: Iterable[Entry], now: datetime) -> None:
-    """Move agreements to the trash, then take out their pairs: never a pair that would write them anew."""
-    gone: set[Key] = set()
-    for entry in entries:
-        for path in (entry.path, *entry.also):
-            trash.move(settings, path, now=now)
-        gone.update((entry.key,) if entry.key else ())
-    if not gone:
-        return
-    path = journal.pairs_path(settings)
-    for pair in pairs.load(path).pairs:
-        if pair.key in gone and pair.extra:
-            trash.keep_pair(settings, pair, now=now)
-    pairs.update(path, lambda found: tuple(pair for pair in found if pair.key not in gone), now=now)
-    with state.transaction():
-        for key in gone:
-            state.set_base(key, None)
+    for path in (entry.path, *entry.also):
+        trash.move(change.settings, path, now=change.now)

@@ -1,29 +1,30 @@
-"""One side made anew from the other because somebody asks for it (docs/decisions/0036).
+"""Take hand edits of learned_pairs.json into the agreements, or generate the file again.
 
-Reconciling honours edits of both sides; this says which side is right. Keys that are not ours, items that
-are no pairs, and pairs whose agreement cannot be read just now stay; what goes, goes to the trash.
+Both happen only because a person asks for it (docs/decisions/0049). Nothing is lost: an edited file that
+is replaced is kept beside the new one, and an agreement that is updated leaves a copy in the trash.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import agreements, journal, pairs, trash
-from code_intel.learned.agreements import Entry, Key
+from code_intel.learned import agreements, claims, generated, pairs, trash
+from code_intel.learned.agreements import Key, Known
+from code_intel.learned.changes import Change, changing
 from code_intel.learned.claims import when
-from code_intel.learned.pairs import Pair, PairsFile
-from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.state import State, open_state
+from code_intel.learned.generated import NOTES, Examined
+from code_intel.learned.pairs import Pair
+from code_intel.learned.state import open_state
 from code_intel.records import Agreement
 from code_intel.text import counted
 
 Source = Literal["agreements", "pairs"]
-Step = Literal["write_pair", "replace_pair", "trash_pair", "write_agreement"]
+Step = generated.Step | Literal["write_agreement", "update_agreement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Rebuilt:
     """What a rebuild did, or would do.
 
     Attributes:
-        steps: Key by key, those of which nothing was written left out.
+        steps: What was written, by key.
         kept: How many stayed as they were.
-        waiting: Pairs left alone, because the file of their agreement cannot be read, or written.
+        waiting: Pairs that were not taken in, because the file of their agreement cannot be read or written.
         notes: Sentences about learned_pairs.json itself.
     """
 
@@ -46,97 +47,110 @@ class Rebuilt:
 def rebuild(
     settings: Settings, source: Source, *, now: datetime | None = None, dry: bool = False
 ) -> Rebuilt:
-    """Make learned_pairs.json from the agreements, or the agreements that are missing from its pairs.
+    """Generate learned_pairs.json from the agreements, or take what it says into the agreements.
 
     Args:
         settings: The project.
-        source: Which side is right.
+        source: What is right.
         now: When.
-        dry: Only say what would be.
+        dry: Only say what would be done.
 
     Raises:
-        UsageError: That side has nothing, and the other one has: nothing is thrown away by a slip.
-        StorageError: A newer version wrote learned_pairs.json, a side cannot be read, or the disk refused.
+        UsageError: That side is empty or damaged, and the other one is not.
+        StorageError: A newer version wrote learned_pairs.json, a file cannot be read, or the disk refused.
         BusyError: Another process is writing for too long.
     """
-    now = now or datetime.now(UTC)
-    work = _pairs_from_agreements if source == "agreements" else _agreements_from_pairs
     with ExitStack() as stack:
-        state = None
-        if not dry:
-            stack.enter_context(journal.alone(settings))
-            state = stack.enter_context(open_state(settings.state))
-        file = pairs.load(journal.pairs_path(settings))
-        file.require_ours()
-        return work(settings, state, file, now)
+        change = None if dry else stack.enter_context(changing(settings, now or datetime.now(UTC)))
+        state = (
+            change.state
+            if change
+            else stack.enter_context(open_state(settings.state, create=False))
+        )
+        known = agreements.look(settings.agreements)
+        found = generated.examine(settings, known, state.generated())
+        if found.condition == "newer":
+            raise StorageError(NOTES["newer"], hint="Use the newer code-intel.")
+        work = _from_agreements if source == "agreements" else _from_pairs
+        return work(change, known, found)
 
 
-def _pairs_from_agreements(
-    settings: Settings, state: State | None, file: PairsFile, now: datetime
-) -> Rebuilt:
-    entries = agreements.load_all(settings.agreements)
-    readable = {entry.key: entry for entry in entries if entry.key}
-    old = {pair.key: pair for pair in file.pairs}
-    if old and not readable:
-        raise _empty("agreements", f"{counted(len(old), 'pair')}", "pairs")
-    unreadable = {journal.relative(settings, entry.path) for entry in entries if not entry.key}
-    waiting = tuple(key for key in old if key not in readable and _file(old[key]) in unreadable)
-    new = _pairs(settings, readable, old, waiting)
-    steps: dict[Key, Step] = {}
-    for key in [*new, *(old.keys() - new.keys())]:
-        if key not in new:
-            steps[key] = "trash_pair"
-        elif key not in old:
-            steps[key] = "write_pair"
-        elif old[key] != new[key]:
-            steps[key] = "replace_pair"
-    if state:
-        for key in (key for key, step in steps.items() if step in {"trash_pair", "replace_pair"}):
-            trash.keep_pair(settings, old[key], now=now)
-        if new or file.exists:
-            pairs.update(journal.pairs_path(settings), lambda _: tuple(new.values()), now=now)
-        _renew(settings, state, new, readable)
-    return Rebuilt(steps, len(new) - len(steps.keys() & new.keys()), waiting, _notes(file))
+def _from_agreements(change: Change | None, known: Known, found: Examined) -> Rebuilt:
+    if found.file.pairs and not known.by_key:
+        raise UsageError(
+            f"There are no agreements, and {counted(len(found.file.pairs), 'pair')} in {pairs.FILE}.",
+            hint="Take them in with `code-intel map rebuild --from pairs`.",
+            details={"field": "from"},
+        )
+    note = change.generate(known, replace_edits=True) if change else ""
+    return Rebuilt(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
 
 
-def _agreements_from_pairs(
-    settings: Settings, state: State | None, file: PairsFile, now: datetime
-) -> Rebuilt:
-    entries = agreements.load_all(settings.agreements)
-    known = {entry.key for entry in entries if entry.key}
-    if known and not file.pairs:
-        raise _empty(pairs.FILE, f"{counted(len(known), 'agreement')}", "agreements")
-    unreadable = {journal.relative(settings, entry.path) for entry in entries if not entry.key}
-    missing = [pair for pair in file.pairs if pair.key not in known]
-    drafts = {pair.key: _agreement(pair) for pair in missing if _file(pair) not in unreadable}
-    new = [draft for draft in drafts.values() if draft]
-    waiting = tuple(pair.key for pair in missing if not drafts.get(pair.key))
-    if state:
-        agreements.write_all(settings.agreements, new)
-        reconcile_locked(settings, state, now=now)
-    steps: dict[Key, Step] = {agreements.key_of(item): "write_agreement" for item in new}
-    return Rebuilt(steps, len(known), waiting, _notes(file))
+def _from_pairs(change: Change | None, known: Known, found: Examined) -> Rebuilt:
+    if not found.file.exists or found.file.damage:
+        raise UsageError(
+            f"{pairs.FILE} cannot be taken in: {found.file.damage or 'There is none.'}",
+            hint="Correct it, or generate it with `code-intel map rebuild`.",
+            details={"field": "from"},
+        )
+    plan = _plan(known, found)
+    note = ""
+    if change:
+        for key, new in plan.agreements.items():
+            entry = known.by_key.get(key)
+            if entry and entry.agreement and claims.adds(entry.agreement, new):
+                trash.copy(change.settings, entry.path, now=change.now)
+        agreements.write_all(change.settings.agreements, plan.agreements.values())
+        note = change.generate(replace_edits=True)
+    kept = len(known.by_key) - len(plan.agreements.keys() & known.by_key.keys())
+    return Rebuilt(plan.steps, kept, tuple(plan.waiting), (*plan.notes, *_notes(note)))
 
 
-def _pairs(
-    settings: Settings,
-    readable: Mapping[Key, Entry],
-    old: Mapping[Key, Pair],
-    waiting: Iterable[Key],
-) -> dict[Key, Pair]:
-    """Return the pairs that the file is to have: those that stay in their order, new ones by their time."""
-    wanted: dict[Key, Pair] = {key: old[key] for key in waiting}
-    for key, entry in readable.items():
-        if entry.agreement:
-            pair = journal.to_pair(entry.agreement, journal.relative(settings, entry.path))
-            wanted[key] = replace(pair, extra=old[key].extra) if key in old else pair
-    added = sorted(wanted.keys() - old.keys(), key=lambda it: (when(wanted[it].learned_at), it))
-    return {key: wanted[key] for key in [*(key for key in old if key in wanted), *added]}
+@dataclass(slots=True)
+class _Plan:
+    """What taking the pairs in would do."""
+
+    agreements: dict[Key, Agreement] = field(default_factory=dict)
+    steps: dict[Key, Step] = field(default_factory=dict)
+    waiting: list[Key] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def _agreement(pair: Pair) -> Agreement | None:
-    """Return what a pair says; None if no file can hold it."""
-    agreement = canonical(replace(journal.to_agreement(pair), confirmed=False))
+def _plan(known: Known, found: Examined) -> _Plan:
+    plan = _Plan()
+    wanted = {pair.key: pair for pair in found.wanted}
+    unreadable = {entry.path.name for entry in known.entries if entry.agreement is None}
+    newer = 0
+    for pair in found.file.pairs:
+        entry = known.by_key.get(pair.key)
+        old = entry.agreement if entry else None
+        if old and pair.says_the_same(wanted[pair.key]):
+            continue
+        if old and when(old.learned_at) > when(pair.learned_at):
+            newer += 1
+            continue
+        name = (pair.agreement_file or file_name(*pair.key)).rpartition("/")[2]
+        new = _agreement(pair, old)
+        if new is None or (old is None and name in unreadable):
+            plan.waiting.append(pair.key)
+        else:
+            plan.agreements[pair.key] = new
+            plan.steps[pair.key] = "update_agreement" if old else "write_agreement"
+    if newer:
+        plan.notes.append(
+            f"{counted(newer, 'agreement')} learned again since the file was written stay as they are."
+        )
+    if alone := known.by_key.keys() - {pair.key for pair in found.file.pairs}:
+        plan.notes.append(
+            f"{counted(len(alone), 'agreement')} without a pair stay. To delete one, delete its file."
+        )
+    return plan
+
+
+def _agreement(pair: Pair, old: Agreement | None) -> Agreement | None:
+    """Return the agreement that a pair says; None if no file can hold it."""
+    new = pairs.to_agreement(pair, old)
+    agreement = canonical(new if old else replace(new, confirmed=False))
     try:
         agreements.rendered(agreement)
     except StorageError:
@@ -144,33 +158,5 @@ def _agreement(pair: Pair) -> Agreement | None:
     return agreement
 
 
-def _file(pair: Pair) -> str:
-    return pair.agreement_file or file_name(*pair.key)
-
-
-def _renew(
-    settings: Settings, state: State, new: Mapping[Key, Pair], readable: Mapping[Key, Entry]
-) -> None:
-    """Remember what both sides are now; of what is gone, and of what waits, nothing but the old."""
-    with state.transaction():
-        for key in state.bases().keys() - new.keys():
-            state.set_base(key, None)
-        for key, entry in readable.items():
-            journal.remember(settings, state, key, new[key], entry)
-
-
-def _notes(file: PairsFile) -> tuple[str, ...]:
-    notes = []
-    if file.damage:
-        notes.append(f"{pairs.FILE} is damaged, set aside and written anew: {file.damage}")
-    elif file.exists and file.version < pairs.VERSION:
-        notes.append(f"{pairs.FILE} of version {file.version} becomes version {pairs.VERSION}.")
-    return tuple(notes)
-
-
-def _empty(side: str, others: str, source: Source) -> UsageError:
-    return UsageError(
-        f"There are no {side} to rebuild from, and {others}.",
-        hint=f"Rebuild from the other side: `code-intel map rebuild --from {source}`.",
-        details={"field": "from"},
-    )
+def _notes(note: str) -> tuple[str, ...]:
+    return (note,) if note else ()

@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.chunking.agreement import canonical, file_name, render
+from code_intel import durable
+from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned import agreements, journal
-from code_intel.learned.agreements import Entry, Key
+from code_intel.learned import agreements
+from code_intel.learned.agreements import Entry, Key, Known
+from code_intel.learned.changes import Change, changing
 from code_intel.learned.learn import spoken
-from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.state import Pending, State, open_state
+from code_intel.learned.state import open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
 
@@ -58,29 +59,31 @@ def rename(
     Raises:
         NotFoundError: There is no such agreement.
         UsageError: There is one already under the new names, or they are the old ones; names the field.
-        StorageError: The disk refused; what was begun is finished at the next sync.
+        StorageError: The disk refused; the agreement has its old name or its new one.
     """
     now = now or datetime.now(UTC)
     with ExitStack() as stack:
-        if not dry:
-            stack.enter_context(journal.alone(settings))
-        state = stack.enter_context(open_state(settings.state, create=not dry))
-        if not dry:
-            reconcile_locked(settings, state, now=now)
-        entry, old = agreements.existing(settings.agreements, key)
+        change = None if dry else stack.enter_context(changing(settings, now))
+        state = (
+            change.state
+            if change
+            else stack.enter_context(open_state(settings.state, create=False))
+        )
+        known = agreements.look(settings.agreements)
+        entry, old = agreements.existing(known, key)
         new = _renamed(old, term, symbol)
         if definition is not None and new.symbol != old.symbol:
             files = _files(old.files, definition, left)
             new = replace(new, digest=definition.digest, body=body, files=files)
         new = canonical(new)
-        _require_room(settings, old, new)
+        _require_room(known, old, new)
         confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
         new = replace(new, confirmed=confirmed)
         file = entry.path
         if file.name != file_name(new.nl_term, new.symbol):
             file = agreements.new_path(file.parent, new)
-        if not dry:
-            _write(settings, state, entry, new, now)
+        if change:
+            _write(change, entry, new, file)
     return Renamed(agreements.key_of(new), file, confirmed)
 
 
@@ -120,14 +123,14 @@ def _is_proven(old: Agreement, new: Agreement) -> bool:
     return new.symbol == old.symbol or bool(old.body and new.body == old.body)
 
 
-def _require_room(settings: Settings, old: Agreement, new: Agreement) -> None:
+def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
     if agreements.key_of(new) == agreements.key_of(old):
         raise UsageError(
             f"{old.nl_term} → {old.symbol} is what it is called already.",
             hint="Name a new symbol with --to, or a new term with --term.",
             details={"field": "to"},
         )
-    if agreements.find(settings.agreements, agreements.key_of(new)):
+    if agreements.key_of(new) in known.by_key:
         raise UsageError(
             f"There is an agreement {new.nl_term} → {new.symbol} already.",
             hint="Confirm that one, and delete the file of this one.",
@@ -135,11 +138,22 @@ def _require_room(settings: Settings, old: Agreement, new: Agreement) -> None:
         )
 
 
-def _write(settings: Settings, state: State, entry: Entry, new: Agreement, now: datetime) -> None:
-    """Begin with the whole of it in the store: whoever dies in between is followed by one who finishes it."""
-    notes = agreements.notes_in(entry.path.read_bytes())
-    text = render(new, notes=notes)
-    pending = Pending(agreements.key_of(new), text, new.confirmed, entry.key)
-    state.begin(pending)
-    journal.finish(settings, state, pending, now=now)
-    reconcile_locked(settings, state, now=now)  # takes the old pair away
+def _write(change: Change, entry: Entry, new: Agreement, file: Path) -> None:
+    """Write the new name into the old file, which commits the rename, then give the file its new name.
+
+    What is remembered stands under both names until the file has the new one.
+    """
+    assert entry.key is not None  # noqa: S101 - the agreement could be read
+    key = agreements.key_of(new)
+    change.unite_files(entry, confirmed=new.confirmed)
+    data = agreements.rewritten(entry.path, new)
+    with change.state.transaction():
+        change.state.copy(entry.key, key)
+        if new.confirmed:
+            change.state.confirm(agreements.digest_of(data), change.now)
+            change.state.use(key, change.now)
+    durable.replace(entry.path, data)
+    if file != entry.path:
+        durable.move(entry.path, file, over=True)  # nothing was there; two names would be twins
+    change.state.forget(entry.key)
+    change.generate()

@@ -13,10 +13,9 @@ from code_intel import durable
 from code_intel.chunking.agreement import canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import agreements, journal, trash
+from code_intel.learned import agreements, pairs, trash
 from code_intel.learned.agreements import Key
-from code_intel.learned.reconcile import reconcile_locked
-from code_intel.learned.settled import settled
+from code_intel.learned.changes import changing
 from code_intel.learned.trash import Kept
 
 
@@ -48,11 +47,11 @@ def restore(
     if dry:
         return _plan(settings, name)[1]
     now = now or datetime.now(UTC)
-    with settled(settings, now) as (state, _):
+    with changing(settings, now) as change:
         kept, restored, data = _plan(settings, name)
         if data is not None:
             durable.create(restored.path, data)
-        reconcile_locked(settings, state, now=now)
+        change.generate()
         durable.remove(kept.path)
     return restored
 
@@ -88,7 +87,7 @@ def _pair(kept: Kept) -> tuple[str, Key | None, bytes]:
     pair = trash.pair_of(kept)
     if pair is None:
         raise StorageError(f"{kept.name} is no pair that could be read.", hint="Look at the file.")
-    agreement = canonical(replace(journal.to_agreement(pair), confirmed=False))
+    agreement = canonical(replace(pairs.to_agreement(pair), confirmed=False))
     folder = Path(kept.origin).parent
     origin = (folder / file_name(agreement.nl_term, agreement.symbol)).as_posix()
     return origin, agreements.key_of(agreement), render(agreement).encode()

@@ -44,19 +44,16 @@ class Standing:
         return self.entry.agreement.symbol if self.entry.agreement else ""
 
 
-def standings(
-    settings: Settings, forest: Index, *, now: datetime | None = None, repair: bool = True
-) -> list[Standing]:
+def standings(settings: Settings, forest: Index, *, now: datetime | None = None) -> list[Standing]:
     """Judge every agreement of the project, by path.
 
     Args:
         settings: The project.
         forest: The local index of its source; an incomplete one proves nothing.
         now: With an offset.
-        repair: Whether edits of learned_pairs.json are honoured first; False writes nothing.
     """
     now = now or datetime.now(UTC)
-    found = ledger(settings, now=now, repair=repair)
+    found = ledger(settings, now=now)
     judge_one = judging(settings, forest, found, now)
     return [judge_one(entry) for entry in found.known.entries]
 

@@ -1,16 +1,16 @@
 """What this machine alone remembers about agreements: `.code-intel/state.db`.
 
-The bases of the last sync, which contents were confirmed here, when each agreement was last used, in
-which sessions an alias was seen, what came of it when it was offered, and what was being learned if the
-process died. Git does not carry it; without it agreements are merely unconfirmed, what was rejected is
-offered again, and the two sides of each pair are united again.
+Which contents were confirmed here, when each agreement was last used, in which sessions an alias was
+seen, what came of it when it was offered, and what learned_pairs.json was generated as. Git does not
+carry it. Without it agreements are merely unconfirmed, and what was rejected is offered again.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 import apsw
 
@@ -42,28 +42,14 @@ ORDER BY seq
 """
 
 
-class Base(NamedTuple):
-    """Hashes of both sides of a pair when they last agreed, and the agreement's file."""
-
-    pair: str
-    agreement: str
-    file: str
-
-
-class Outline(NamedTuple):
-    """How many bases there are, and how many agreements are still being learned."""
-
-    bases: int
-    pending: int
-
-
-class Pending(NamedTuple):
-    """An agreement that is being learned: its whole text, whether it is confirmed, and what it was called."""
-
-    key: Key
-    text: str
-    confirmed: bool
-    old: Key | None = None
+_BY_KEY = MappingProxyType(
+    {
+        "used": ("at", "at"),
+        "sighting": ("alias, session_id, at", "at"),
+        "experience": ("kind, wording, session_id, detail, at", "seq"),
+    }
+)
+"""The tables with rows of an agreement: their columns beside its key, and their order."""
 
 
 class State:
@@ -84,23 +70,22 @@ class State:
                 raise
             self._db.execute("COMMIT")
 
-    def bases(self) -> dict[Key, Base]:
-        """Return every base of the last sync."""
-        rows = self._rows("SELECT nl_term, symbol, pair, agreement, file FROM base")
-        return {(row[0], row[1]): Base(*row[2:]) for row in rows}
+    def generated(self) -> frozenset[str]:
+        """Return the digests of the contents of learned_pairs.json that this program wrote last."""
+        return frozenset(row[0] for row in self._rows("SELECT digest FROM generated"))
 
-    def outline(self) -> Outline:
-        """Return what says, beside the files, whether the two sides must be brought together."""
-        sql = "SELECT (SELECT count(*) FROM base), (SELECT count(*) FROM pending)"
-        ((bases, pending),) = self._rows(sql)
-        return Outline(bases, pending)
+    def remember_generated(self, digest: str) -> None:
+        """Remember what is about to be written to learned_pairs.json; the content before stays known.
 
-    def set_base(self, key: Key, base: Base | None) -> None:
-        """Remember, or with None forget, what both sides were at a sync."""
-        if base is None:
-            self._rows("DELETE FROM base WHERE nl_term = ? AND symbol = ?", key)
-        else:
-            self._rows("INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?)", (*key, *base))
+        So the file is recognized whether or not the write that follows succeeds.
+        """
+        with self.transaction():
+            self._rows("INSERT OR REPLACE INTO generated (digest) VALUES (?)", (digest,))
+            self._rows("DELETE FROM generated WHERE seq <= (SELECT max(seq) FROM generated) - 2")
+
+    def forget_generated(self) -> None:
+        """Forget what was generated: the next content of learned_pairs.json counts as edited."""
+        self._rows("DELETE FROM generated")
 
     def confirm(self, digest: str, now: datetime) -> None:
         """Remember that the content with this digest was confirmed on this machine."""
@@ -155,28 +140,20 @@ class State:
         """Return all that is kept, in order."""
         return self._experiences(_EXPERIENCES)
 
-    def rename(self, old: Key, new: Key) -> None:
-        """Let all that is remembered of one agreement be remembered of another, new one."""
-        for table in ("used", "sighting", "experience"):
-            sql = f"UPDATE OR REPLACE {table} SET nl_term = ?, symbol = ? WHERE nl_term = ? AND symbol = ?"  # noqa: S608 - constants
+    def copy(self, old: Key, new: Key) -> None:
+        """Remember of `new` everything that is remembered of `old`."""
+        for table, (columns, order) in _BY_KEY.items():
+            sql = (
+                f"INSERT OR REPLACE INTO {table} (nl_term, symbol, {columns}) "  # noqa: S608 - constants
+                f"SELECT ?, ?, {columns} FROM {table} "
+                f"WHERE nl_term = ? AND symbol = ? ORDER BY {order}"
+            )
             self._rows(sql, (*new, *old))
 
-    def begin(self, pending: Pending) -> None:
-        """Remember what is about to be written, so that it can be finished after a crash."""
-        row = (*pending.key, pending.text, int(pending.confirmed), *(pending.old or (None, None)))
-        self._rows("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?)", row)
-
-    def pending(self) -> list[Pending]:
-        """Return what was begun and not finished."""
-        sql = "SELECT nl_term, symbol, text, confirmed, old_term, old_symbol FROM pending"
-        return [
-            Pending((term, symbol), text, bool(confirmed), None if old[0] is None else (*old,))
-            for term, symbol, text, confirmed, *old in self._rows(sql)
-        ]
-
-    def finish(self, key: Key) -> None:
-        """Forget a pending agreement: everything about it is written."""
-        self._rows("DELETE FROM pending WHERE nl_term = ? AND symbol = ?", key)
+    def forget(self, key: Key) -> None:
+        """Forget an agreement: its uses, its aliases' sessions, what came of it."""
+        for table in _BY_KEY:
+            self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608 - constants
 
     def _experiences(self, sql: str) -> list[Experience]:
         return [

@@ -5,7 +5,7 @@ import apsw
 from code_intel.errors import StorageError
 from code_intel.learned.recall import fold
 
-VERSION = 3
+VERSION = 4
 _FIRST = """
 CREATE TABLE base (
     nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
@@ -26,7 +26,11 @@ CREATE TABLE experience (
     UNIQUE (nl_term, symbol, kind, wording, session_id));
 CREATE INDEX objection ON experience (nl_term, symbol) WHERE kind IN ('rejected', 'failed');
 """
-_THIRD = "ALTER TABLE pending ADD old_term TEXT; ALTER TABLE pending ADD old_symbol TEXT;"
+_FOURTH = """
+DROP TABLE base;
+DROP TABLE pending;
+CREATE TABLE generated (seq INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE);
+"""
 
 
 def migrate(db: apsw.Connection) -> None:
@@ -41,7 +45,7 @@ def migrate(db: apsw.Connection) -> None:
             db.execute(_SECOND)
             _fold_aliases(db)
         if version < VERSION:
-            db.execute(_THIRD)
+            db.execute(_FOURTH)
             db.pragma("user_version", VERSION)
     except BaseException:
         db.execute("ROLLBACK")

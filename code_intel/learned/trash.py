@@ -1,7 +1,7 @@
 """`.code-intel/trash`: what was deleted or replaced stays there, under its time, in the folder it was in.
 
 `20261122T143000-送料_fee-1a2b3c4d.md` lay in the agreements folder itself; below `trash/billing` is what lay
-in its folder `billing`. A pair that went is kept as its JSON object (docs/decisions/0036).
+in its folder `billing`. Earlier versions kept pairs of learned_pairs.json there, too, each as a JSON object.
 """
 
 import json
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel import durable
-from code_intel.chunking.agreement import file_name
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.learned import pairs
@@ -91,13 +90,6 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
             number += 1
         else:
             return target
-
-
-def keep_pair(settings: Settings, pair: Pair, *, now: datetime) -> Path:
-    """Keep a pair that goes out of learned_pairs.json; return where it is."""
-    data = json.dumps(pairs.as_json(pair), ensure_ascii=False, indent=2)
-    name = file_name(pair.nl_term, pair.symbol).removesuffix(".md")
-    return keep(settings, f"{name}.json", data.encode("utf-8", "replace"), now=now)
 
 
 def pair_of(kept: Kept) -> Pair | None:

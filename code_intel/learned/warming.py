@@ -66,7 +66,7 @@ class Warming:
                 agreements.look(self._settings.agreements, believing=False)
 
     def _prepare(self) -> None:
-        found = ledger(self._settings, repair=False)
+        found = ledger(self._settings)
         if self._stop.is_set():
             return
         deck = deck_of(self._index, found, self._identity, with_model=False)

@@ -41,10 +41,11 @@ async def add_agreement(
     agreement = await drafted(desk, nl_term, symbol, code_evidence, related_files)
     learned: Learned = await thread(learn, desk.settings, agreement, confirmed=False)
     map_sync = await refresh_map(desk, learned.agreement_file)
-    pair = {"nl_term": learned.pair.nl_term, "symbol": learned.pair.symbol}
+    pair = dict(zip(("nl_term", "symbol"), learned.key, strict=True))
     said = " → ".join(pair.values())
     message = f"{'Added' if learned.created else 'Updated'}: {said} (unconfirmed)."
     message += "".join(f" {note}" for note in remarks(desk.root, agreement))
+    message += f" {learned.note}" if learned.note else ""
     data = {
         "success": True,
         "agreement_file": learned.agreement_file.name,

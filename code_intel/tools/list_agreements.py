@@ -1,7 +1,6 @@
 """Tool `list_agreements`."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -37,9 +36,7 @@ async def list_agreements(
     """
     question = (nl_term, symbol, status)
     start = start_of(cursor, *question)
-    everything = await thread(
-        partial(standings, desk.settings, desk.forest, repair=not desk.forest.readonly)
-    )
+    everything = await thread(standings, desk.settings, desk.forest)
     wanted = sorted(
         (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
     )

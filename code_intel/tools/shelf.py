@@ -28,7 +28,6 @@ from code_intel.learned import agreements
 from code_intel.learned.ledger import looking
 from code_intel.learned.map_search import search as search_map
 from code_intel.learned.map_search import spoken_of
-from code_intel.learned.refresh import why_not
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.text import counted, without_hidden
 from code_intel.tools.declaration import Report, silent
@@ -116,7 +115,7 @@ class Shelf:
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and what is missing."""
         spoken = spoken_of(self.index, query)
-        with looking(self.settings, repair=not self.index.readonly) as since:
+        with looking(self.settings) as since:
             asked = self.comparable(self.question(query))
         hits = search_map(
             self.settings,
@@ -130,8 +129,6 @@ class Shelf:
             spoken=spoken,
         )
         degraded = (*asked.degraded, *_in_conflict(self.settings, since))
-        if reason := why_not(self.settings):
-            degraded = (*degraded, f"agreements: {reason} Each is answered as its file says")
         return [hit for hit in hits if within(hit.document, directory, file_pattern)][
             :top_k
         ], degraded

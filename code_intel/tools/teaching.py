@@ -111,6 +111,7 @@ def _remarks(written: list[Learned]) -> list[str]:
         for item in written
         if item.refused
     ]
+    notes += dict.fromkeys(item.note for item in written if item.note)
     return notes
 
 

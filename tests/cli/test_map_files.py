@@ -234,7 +234,7 @@ def test_a_line_that_cannot_be_meant_is_refused(
 def test_every_word_speaks_to_people_too(agreed: Project) -> None:
     exported = process(agreed, "export")[1]
     for words, code, said in (
-        (("sync",), 0, "2 agreements; 0 brought together."),
+        (("sync",), 0, "2 agreements; 0 changes made in learned_pairs.json."),
         (("rebuild",), 0, "Written: 0. Kept: 2."),
         (("confirm", "--all"), 0, "Confirmed: 0. Left out: 1."),
         (("prune",), 0, "its symbol is gone from the code\n1 moved to the trash"),
@@ -264,7 +264,7 @@ def test_what_is_in_conflict_is_told_by_every_word_that_is_asked_for_it(
         error = called(agreed, *words, code=1)
         assert f"such as {file.name}" in error["message"]
         assert "`code-intel map check`" in error["hint"]
-    assert " 0 brought together, 1 waiting." in process(agreed, "sync")[1]
+    assert "1 agreement; 0 changes made" in process(agreed, "sync")[1]
 
 
 READ_ONLY = """

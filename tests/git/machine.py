@@ -14,10 +14,10 @@ from typing import NamedTuple
 from code_intel.cli.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.index.facade import Index
-from code_intel.learned import agreements, journal, map_search, pairs
+from code_intel.learned import agreements, map_search, pairs
 from code_intel.learned.agreements import Key, make_key
+from code_intel.learned.changes import sync
 from code_intel.learned.learn import confirm, learn, reconfirm
-from code_intel.learned.refresh import refresh
 from code_intel.learned.renaming import rename
 from code_intel.learned.standings import standings
 from code_intel.learned.state import open_state
@@ -130,7 +130,7 @@ class Machine:
 
     def file(self, key: Key) -> Path:
         """Return the file of an agreement."""
-        return agreements.existing(self.folder, key)[0].path
+        return agreements.existing(agreements.look(self.folder), key)[0].path
 
     def edit(self, key: Key, before: str, after: str) -> None:
         """Edit a file as people do, in their editor."""
@@ -140,7 +140,7 @@ class Machine:
         path.write_bytes(text.replace(before, after).encode())
 
     def said(self) -> dict[Key, Said]:
-        """Return what `list_agreements` shows of what can be read, both sides brought together."""
+        """Return what `list_agreements` shows of what can be read."""
         with Index(self.settings.forest, readonly=True) as forest:
             found = standings(self.settings, forest)
         return {
@@ -173,9 +173,9 @@ class Machine:
         return [hit.chunk for hit in hits]
 
     def pairs(self) -> dict[Key, str]:
-        """Return what learned_pairs.json says of each key."""
-        refresh(self.settings)
-        file = pairs.load(journal.pairs_path(self.settings))
+        """Return what learned_pairs.json says of each key once it is generated."""
+        sync(self.settings, NOW)
+        file = pairs.load(pairs.path_of(self.settings))
         return {pair.key: pair.code_evidence for pair in file.pairs}
 
     def confirmed_here(self) -> int:
@@ -190,10 +190,9 @@ class Machine:
         return not self.git("status", "--porcelain", "--untracked-files=all")
 
     def is_settled(self) -> bool:
-        """Whether both sides say the same, and a second look finds nothing to do."""
-        refresh(self.settings)
+        """Whether each agreement has its pair, and generating them again changes nothing."""
         keys = {entry.key for entry in agreements.load_all(self.folder) if entry.key}
-        return not refresh(self.settings).has_changed and self.pairs().keys() == keys
+        return self.pairs().keys() == keys and not sync(self.settings, NOW).steps
 
 
 def made(root: Path, *learned: Key, **given: object) -> Machine:

@@ -9,10 +9,10 @@ import pytest
 from code_intel.chunking.agreement import AgreementProblem, read, render
 from code_intel.config import load_settings
 from code_intel.errors import ConfigError
-from code_intel.learned import journal
-from code_intel.learned.reconcile import reconcile
+from code_intel.learned import pairs
+from code_intel.learned.changes import sync
 from code_intel.records import Agreement
-from git.machine import EXPORT, LOGIN, SEARCH, made
+from git.machine import EXPORT, LOGIN, NOW, SEARCH, made
 from served import gateway, index_server
 
 CANARY = "CanaryQv3"
@@ -94,7 +94,7 @@ async def test_nothing_of_a_conflicting_file_is_answered_by_any_server(
 
 def test_a_committed_json_with_markers_is_rebuilt_from_the_agreements(tmp_path: Path) -> None:
     mine = made(tmp_path / "mine", LOGIN)
-    path = journal.pairs_path(mine.settings)
+    path = pairs.path_of(mine.settings)
     for name, key in (("one", SEARCH), ("two", EXPORT)):
         mine.branch(name)
         mine.learn(key, f"told on {name}")
@@ -106,8 +106,7 @@ def test_a_committed_json_with_markers_is_rebuilt_from_the_agreements(tmp_path: 
         mine.conflicts("merge", "-q", "two") == set()
     )  # of agreements; the one file they share is
     assert "<<<<<<<" in path.read_text(encoding="utf-8")
-    report = reconcile(mine.settings)
-    assert "damaged" in report.notes[0]
+    assert "damaged" in sync(mine.settings, NOW).note
     assert mine.pairs().keys() == mine.said().keys() == {LOGIN, SEARCH, EXPORT}
     assert len(list(mine.settings.state.glob("*.corrupt-*"))) == 1
     assert "<<<<<<<" not in path.read_text(encoding="utf-8")

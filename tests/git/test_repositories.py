@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from code_intel.index.facade import Index
-from code_intel.learned.reconcile import reconcile
 from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, cloned, git, made
 
 
@@ -194,7 +193,6 @@ def test_a_pointer_of_large_file_storage_is_no_agreement_and_says_why(origin: Ma
     data = path.read_bytes()
     path.write_text(pointer, encoding="utf-8")
     assert origin.listed()[path.name] == "invalid"
-    assert reconcile(origin.settings).count("wait") == 1
     assert origin.pairs().keys() == {LOGIN, SEARCH}
     assert not any("git-lfs" in text for text in origin.served("ログイン機能"))
     path.write_bytes(data)

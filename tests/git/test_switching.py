@@ -1,14 +1,11 @@
 """Git takes agreements away and brings them back: what is remembered, what lies in the trash, what is served."""
 
-import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from code_intel.learned import journal
-from code_intel.learned.refresh import refresh
+from code_intel.learned import pairs
+from code_intel.learned.generated import notice
 from code_intel.learned.state import open_state
 from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, cloned, git, made
 
@@ -17,20 +14,6 @@ from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, cloned, gi
 def mine(tmp_path: Path) -> Machine:
     """A project whose `main` has one agreement, and which trusts this machine alone."""
     return made(tmp_path / "mine", LOGIN, trust_git=False)
-
-
-def noted(mine: Machine, **values: object) -> None:
-    """Let another program put keys of its own into every pair."""
-    path = journal.pairs_path(mine.settings)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["pairs"] = [pair | values for pair in document["pairs"]]
-    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-    refresh(mine.settings)
-
-
-def values_of(mine: Machine, name: str) -> list[object]:
-    text = journal.pairs_path(mine.settings).read_text(encoding="utf-8")
-    return [pair.get(name) for pair in json.loads(text)["pairs"]]
 
 
 def test_branches_that_learn_come_and_go_with_what_was_confirmed(mine: Machine) -> None:
@@ -54,32 +37,6 @@ def test_branches_that_learn_come_and_go_with_what_was_confirmed(mine: Machine) 
     with open_state(mine.settings.state) as state:
         assert state.alias_sessions()[SEARCH] == {"一覧": 1}
         assert SEARCH in state.last_uses()
-
-
-def test_a_pair_comes_back_with_what_other_programs_say_of_it_and_leaves_the_trash(
-    mine: Machine,
-) -> None:
-    mine.branch("one")
-    mine.learn(SEARCH, "told on one")
-    mine.commit()
-    noted(mine, votes=3)
-    for _ in range(3):
-        mine.to("main")
-        mine.pairs()
-        assert (values_of(mine, "votes"), mine.trash) == ([3], [".json"])
-        mine.to("one")
-        mine.pairs()
-        assert (values_of(mine, "votes"), mine.trash) == ([3, 3], [])
-
-
-def test_a_pair_in_the_trash_that_says_something_else_stays_there(mine: Machine) -> None:
-    mine.learn(SEARCH, "told once")
-    noted(mine, votes=3)
-    mine.file(SEARCH).unlink()
-    mine.pairs()
-    mine.learn(SEARCH, "told again")
-    assert mine.pairs()[SEARCH] == "told again"
-    assert mine.trash == [".json"]
 
 
 def test_a_stash_takes_agreements_and_pop_brings_them_back(mine: Machine) -> None:
@@ -148,7 +105,6 @@ def test_reverting_takes_back_what_was_learned_and_reverting_that_brings_it_back
     mine.commit()
     mine.git("revert", "--no-edit", "HEAD")
     assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
-    assert mine.trash == [".json"]
     mine.git("revert", "--no-edit", "HEAD")
     assert mine.status(SEARCH) == "unchecked"
     assert mine.pairs()[SEARCH] == "told"
@@ -227,39 +183,6 @@ def test_before_the_first_commit_agreements_are_this_machine_s_own(tmp_path: Pat
     assert mine.status(SEARCH) == "unconfirmed"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs a named pipe")
-def test_nothing_is_deleted_while_a_checkout_is_half_through(mine: Machine) -> None:
-    """Two agreements, far fewer than what counts as many at once."""
-    pipe, root = mine.root.parent / "pipe", mine.root
-    os.mkfifo(pipe)
-    mine.branch("bare")
-    mine.file(LOGIN).unlink()
-    (root / ".gitattributes").write_text("zz filter=slow\n", encoding="utf-8")
-    (root / "zz").write_text("1\n", encoding="utf-8")
-    mine.commit()
-    mine.to("main")
-    noted(mine, votes=3)
-    before = mine.pairs()
-    slow = f"filter.slow.smudge=echo >'{pipe}'; cat <'{pipe}' >&2; cat"
-    words = ["git", "-C", str(root), "-c", slow, "checkout", "-q", "bare"]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}) as at:
-        pipe.read_bytes()  # git has begun with the last of its files, and waits for us
-        try:
-            reports = [refresh(mine.settings) for _ in range(3)]
-            seen = mine.trash, values_of(mine, "votes"), list(mine.folder.glob("*.md"))
-        finally:
-            pipe.write_text("go on\n", encoding="utf-8")
-        assert at.wait(30) == 0
-    assert [report.held for report in reports] == [1, 1, 1]
-    assert "until that is sure" in reports[0].notes[-1]
-    assert seen == ([], [3], [])
-    assert mine.pairs() == {}
-    mine.to("main")
-    assert mine.pairs() == before
-    assert values_of(mine, "votes") == [3]
-    assert mine.is_clean()
-
-
 def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
     """Somebody committed learned_pairs.json; stashing it brings an older one back, agreements stay."""
     mine.git("add", "-f", ".code-intel/learned_pairs.json")
@@ -285,7 +208,7 @@ def test_a_clone_with_a_committed_json_takes_nothing_back_that_was_corrected(
     team.edit(LOGIN, "first of", "corrected for")
     team.commit()
     clone = cloned(team, tmp_path / "clone")
-    assert "first of" in journal.pairs_path(clone.settings).read_text(encoding="utf-8")
+    assert "first of" in pairs.path_of(clone.settings).read_text(encoding="utf-8")
     assert clone.said()[LOGIN].evidence == {"corrected for AuthService.login"}
     assert clone.status(LOGIN) == "unchecked"
     assert clone.pairs() == {LOGIN: "corrected for AuthService.login"}
@@ -295,8 +218,9 @@ def test_a_clone_with_a_committed_json_takes_nothing_back_that_was_corrected(
 def test_an_edit_of_a_committed_json_is_an_edit(mine: Machine) -> None:
     mine.git("add", "-f", ".code-intel/learned_pairs.json")
     mine.git("commit", "-q", "-m", "the wrong file")
-    path = journal.pairs_path(mine.settings)
+    path = pairs.path_of(mine.settings)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("first of", "by hand of"), encoding="utf-8")
-    assert mine.said()[LOGIN].evidence == {"by hand of AuthService.login"}
-    assert mine.status(LOGIN) == "unconfirmed"
+    assert "edited by hand" in notice(mine.settings)
+    assert mine.pairs()[LOGIN] == "by hand of AuthService.login"
+    assert mine.said()[LOGIN].evidence == {"first of AuthService.login"}

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from code_intel.config import Settings, load_settings
-from code_intel.learned import journal
+from code_intel.learned import pairs
 from code_intel.learned.agreements import load, make_key
 from code_intel.learned.claims import when
 from code_intel.learned.experience import weigh
@@ -54,7 +54,7 @@ def test_a_clock_set_back_a_year_expires_nothing_and_orders_nothing_wrongly(
         assert weigh(state.contested(), NOW - YEAR) == {}
     learn(settings, LOGIN, confirmed=True, now=NOW - YEAR)
     assert is_young(settings, NOW - YEAR)
-    assert len(load_pairs(journal.pairs_path(settings)).pairs) == 1
+    assert len(load_pairs(pairs.path_of(settings)).pairs) == 1
 
 
 def test_age_counts_from_the_last_use_whatever_the_clock_showed(settings: Settings) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, journal, pairs
+from code_intel.learned import agreements, pairs
+from code_intel.learned.changes import sync
+from code_intel.learned.generated import notice
 from code_intel.learned.learn import learn
-from code_intel.learned.reconcile import reconcile
-from code_intel.learned.refresh import refresh
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -22,7 +22,7 @@ TERMS = {f"{'送料' * 20} {number}" for number in range(60)}
 def known(settings: Settings) -> tuple[set[str], set[str]]:
     agreements.forget()
     entries = agreements.load_all(settings.agreements)
-    file = pairs.load(journal.pairs_path(settings))
+    file = pairs.load(pairs.path_of(settings))
     return {e.agreement.nl_term for e in entries if e.agreement}, {p.nl_term for p in file.pairs}
 
 
@@ -32,7 +32,7 @@ def sixty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = load_settings(root)
     told = [Agreement(term, "S", ("x",), learned_at=NOW.isoformat()) for term in TERMS]
     agreements.write_all(settings.agreements, told)
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     return root
 
 
@@ -54,18 +54,18 @@ def refused(settings: Settings) -> str | None:
 def goes_on(settings: Settings) -> None:
     """Learning succeeds, at the second attempt at the latest, and nothing but memory was lost."""
     before = set(settings.state.glob("state.db.corrupt-*"))
-    refresh(settings, now=NOW)
+    notice(settings)
     if hint := refused(settings):
         assert "set aside: try again" in hint
         assert set(settings.state.glob("state.db.corrupt-*")) > before
         assert refused(settings) is None
     assert known(settings) == (TERMS | {"ログイン"}, TERMS | {"ログイン"})
-    assert not reconcile(settings, now=NOW).has_changed
+    assert not sync(settings, NOW).steps
 
 
 def test_any_page_may_be_overwritten(sixty: Path, tmp_path: Path) -> None:
     pages = (sixty / ".code-intel" / "state.db").stat().st_size // PAGE
-    assert pages > 10
+    assert pages > 8
     for page in range(pages):
         settings, file = copied(sixty, tmp_path / str(page))
         with file.open("r+b") as database:
@@ -94,7 +94,7 @@ def test_a_folder_in_its_place_is_told_and_reading_goes_on(sixty: Path, tmp_path
     file.mkdir()
     with pytest.raises(StorageError, match=r"state\.db"):
         learn(settings, Agreement("ログイン", "AuthService", ("checked",)), confirmed=True, now=NOW)
-    assert any("state.db" in note for note in refresh(settings, now=NOW).notes)
+    assert "state.db" in notice(settings)
     assert known(settings) == (TERMS, TERMS)
     file.rmdir()
     goes_on(settings)

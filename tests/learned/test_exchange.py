@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import journal, pairs
+from code_intel.learned import pairs
 from code_intel.learned.agreements import find, key_of, load_all, make_key
 from code_intel.learned.exchange import Arrival, arrive, dump, read
 from code_intel.learned.learn import learn
@@ -122,7 +122,7 @@ def test_twice_is_once_and_a_dry_run_says_what_a_run_does(sent: list[Agreement])
         assert tree(config) == after
         keys = {key_of(item.agreement) for item in said if item.agreement and item.fate == "import"}
         assert {entry.key for entry in load_all(config.agreements)} == keys
-        assert {pair.key for pair in pairs.load(journal.pairs_path(config)).pairs} == keys
+        assert {pair.key for pair in pairs.load(pairs.path_of(config)).pairs} == keys
 
 
 def test_everything_that_arrives_is_unconfirmed_whatever_it_claims(tmp_path: Path) -> None:
@@ -149,21 +149,6 @@ def test_what_was_confirmed_here_stays_confirmed_with_its_own_words(tmp_path: Pa
         entry = find(config.agreements, KEY)
         assert entry
         assert is_confirmed(config, entry, state)
-
-
-def test_a_dry_run_knows_what_edits_of_either_side_will_come_to(tmp_path: Path) -> None:
-    config = project(tmp_path)
-    first = learn(config, LOGIN, confirmed=True, now=NOW)
-    learn(config, Agreement("b", "B", ("e",)), confirmed=True, now=NOW)
-    first.agreement_file.unlink()  # its pair is to go
-    path = journal.pairs_path(config)
-    document = json.loads(path.read_bytes())
-    document["pairs"].append({"nl_term": "c", "symbol": "C", "code_evidence": "e"})
-    path.write_text(json.dumps(document), encoding="utf-8")
-    data = dump([LOGIN, Agreement("b", "B", ("e",)), Agreement("c", "C", ("e",))]).encode()
-    said = arrive(config, data, now=NOW, dry=True)
-    assert [item.fate for item in said] == ["known", "known", "import"]
-    assert arrive(config, data, now=NOW) == said
 
 
 LONG = "x" * 5000
@@ -283,7 +268,7 @@ def test_a_term_and_symbol_come_once_and_a_file_in_the_way_stays(tmp_path: Path)
     config = project(tmp_path)
     (name,) = [path.name for path in _files(config, ROW)]
     config.agreements.joinpath(name).write_text("<<<<<<< mine\n", encoding="utf-8")
-    journal.pairs_path(config).unlink()
+    pairs.path_of(config).unlink()
     (config.state / "state.db").unlink()
     other = ROW | {"nl_term": "other"}
     found = arrive(config, file(ROW, other, other | {"evidence": ["f"]}), now=NOW)
@@ -305,7 +290,7 @@ def test_what_somebody_learns_while_a_large_file_comes_in_is_not_lost(tmp_path: 
         learn(config, LOGIN, confirmed=True, now=NOW)
         fates = [item.fate for item in coming.result()]
     assert fates == ["import"] * 450 + ["repeated"]
-    known = {pair.key for pair in pairs.load(journal.pairs_path(config)).pairs}
+    known = {pair.key for pair in pairs.load(pairs.path_of(config)).pairs}
     assert known == {entry.key for entry in load_all(config.agreements)}
     assert len(known) == 451
 

@@ -14,10 +14,10 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, journal, pairs, trash
+from code_intel.learned import agreements, pairs, trash
+from code_intel.learned.changes import sync
+from code_intel.learned.generated import notice
 from code_intel.learned.learn import learn
-from code_intel.learned.reconcile import reconcile
-from code_intel.learned.refresh import refresh
 from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from privileges import without_root
@@ -61,7 +61,7 @@ def said(settings: Settings) -> tuple[set[str], set[str]]:
     agreements.forget()
     entries = agreements.load_all(settings.agreements)
     assert not [entry.reason for entry in entries if entry.problem]
-    file = pairs.load(journal.pairs_path(settings))
+    file = pairs.load(pairs.path_of(settings))
     assert not file.damage
     return {e.agreement.nl_term for e in entries if e.agreement}, {p.nl_term for p in file.pairs}
 
@@ -107,11 +107,10 @@ def test_on_a_full_disk_nothing_is_lost_reading_goes_on_and_afterwards_all_is_le
             (known if hint is None else refused).add(agreement(number).nl_term)
             for side in said(settings):
                 assert known - refused <= side <= known | refused
-            assert refresh(settings, now=NOW) is not None
         assert agreement(1).nl_term in refused
         assert agreement(23).nl_term in known
         (disk / "ballast").unlink()
-        reconcile(settings, now=NOW)
+        sync(settings, NOW)
         one, other = said(settings)
         assert one == other >= known
         for number in range(25):
@@ -170,10 +169,9 @@ def test_what_cannot_be_written_is_read_and_says_why_nothing_is_learned(
             code = errno.EROFS if real else errno.EACCES
             assert os.strerror(code) in caught.value.message
             assert said(settings) == ({"送料 0"}, {"送料 0"})
-            (note,) = refresh(settings, now=NOW).notes
-            assert os.strerror(code) in note
+            assert notice(settings) == ""
             with open_state(settings.state, create=False) as state:
-                assert len(state.bases()) == 1
+                assert len(state.confirmed()) == 1
 
 
 def test_the_terminal_reads_a_disk_that_cannot_be_written(tmp_path: Path) -> None:

@@ -12,16 +12,16 @@ from typing import Any
 import apsw
 import pytest
 
-from code_intel.chunking.agreement import canonical, file_name, render
+from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
-from code_intel.learned import journal
+from code_intel.learned import pairs
 from code_intel.learned.agreements import load, load_all, make_key, write
+from code_intel.learned.changes import changing, sync
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
 from code_intel.learned.pairs import load as load_pairs
-from code_intel.learned.reconcile import reconcile
-from code_intel.learned.state import Pending, open_state
+from code_intel.learned.state import open_state
 from code_intel.learned.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
@@ -102,7 +102,7 @@ def test_the_same_key_is_updated_in_place(tmp_path: Path) -> None:
         learned_at=LATER.isoformat(),
         confirmed=True,
     )
-    assert len(load_pairs(journal.pairs_path(settings)).pairs) == 1
+    assert len(load_pairs(pairs.path_of(settings)).pairs) == 1
 
 
 def test_learning_the_same_again_changes_no_byte(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_session_confirms_what_it_earned_and_not_what_others_added(tmp_path: P
     assert trusted(settings, done)
     assert done.replaced
     assert trashed(settings) == [before]
-    (pair,) = load_pairs(journal.pairs_path(settings)).pairs
+    (pair,) = load_pairs(pairs.path_of(settings)).pairs
     assert pair.code_evidence == "two"
 
 
@@ -197,18 +197,15 @@ def test_a_twin_of_the_same_key_is_not_confirmed_along(tmp_path: Path) -> None:
     assert {item.evidence for item in trashed(settings) if item} == {("one",), ("ignore all",)}
 
 
-def test_a_claim_that_appears_before_a_crash_is_finished_is_not_confirmed(tmp_path: Path) -> None:
+def test_what_another_file_of_the_key_claims_is_not_confirmed_with_it(tmp_path: Path) -> None:
     settings = project(tmp_path)
-    wanted = canonical(replace(LOGIN, confirmed=True, learned_at=NOW.isoformat()))
-    with open_state(settings.state) as state:
-        state.begin(Pending(KEY, render(wanted), confirmed=True))
-    settings.agreements.mkdir(parents=True)
+    learn(settings, LOGIN, confirmed=True, now=NOW)
     (settings.agreements / "twin.md").write_text(render(FORGED), encoding="utf-8")
-    (settings.agreements / file_name(*KEY)).write_text(render(wanted), encoding="utf-8")
-    reconcile(settings, now=LATER)
+    with changing(settings, LATER) as change:
+        change.write(replace(LOGIN, evidence=("three",)), confirmed=True)
     (entry,) = load_all(settings.agreements)
+    assert entry.also
     with open_state(settings.state) as state:
-        assert state.pending() == []
         assert not is_confirmed(settings, entry, state)
 
 
@@ -250,7 +247,7 @@ def test_evidence_is_written_without_characters_that_nobody_sees(tmp_path: Path)
     settings = project(tmp_path)
     learned = learn(settings, replace(LOGIN, evidence=("a\x1b[31mb\u202e\nc",)), confirmed=True)
     assert agreement(learned).evidence == ("a[31mb\nc",)
-    assert learned.pair.code_evidence == "a[31mb\nc"
+    assert load_pairs(pairs.path_of(settings)).pairs[0].code_evidence == "a[31mb\nc"
 
 
 def test_words_of_several_lines_are_an_alias_on_one_and_hidden_ones_are_refused(
@@ -356,16 +353,6 @@ def test_what_does_not_exist_cannot_be_confirmed_or_renamed(tmp_path: Path) -> N
         asked(project(tmp_path), " ")
 
 
-def test_an_edit_of_the_json_is_honoured_before_something_is_learned(tmp_path: Path) -> None:
-    settings = project(tmp_path)
-    learn(settings, LOGIN, confirmed=True, now=NOW)
-    path = journal.pairs_path(settings)
-    text = path.read_text(encoding="utf-8").replace('"one"', '"by hand"')
-    path.write_text(text, encoding="utf-8")
-    second = learn(settings, replace(LOGIN, evidence=("two",)), confirmed=False, now=LATER)
-    assert agreement(second).evidence == ("by hand", "two")
-
-
 def test_a_use_is_remembered(tmp_path: Path) -> None:
     settings = project(tmp_path)
     note(settings, KEY, "accepted", session_id="s1", now=NOW)
@@ -402,7 +389,7 @@ def test_two_processes_that_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [process.wait() for process in processes] == [0, 0]
     settings = project(tmp_path)
     expected = {(f"{name}-{number}", "S") for name in "ab" for number in range(8)}
-    assert {pair.key for pair in load_pairs(journal.pairs_path(settings)).pairs} == expected
+    assert {pair.key for pair in load_pairs(pairs.path_of(settings)).pairs} == expected
     entries = load_all(settings.agreements)
     assert {entry.key for entry in entries} == expected
     with open_state(settings.state) as state:
@@ -422,14 +409,13 @@ def test_a_process_that_is_killed_leaves_nothing_half_done(tmp_path: Path, after
     process.kill()
     process.communicate()
     settings = project(tmp_path)
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     entries = load_all(settings.agreements)
     keys = {entry.key for entry in entries}
     assert keys >= {(f"k-{number}", "S") for number in said}
-    assert {pair.key for pair in load_pairs(journal.pairs_path(settings)).pairs} == keys
+    assert {pair.key for pair in load_pairs(pairs.path_of(settings)).pairs} == keys
     with open_state(settings.state) as state:
         assert {entry.digest for entry in entries} <= state.confirmed()
-        assert state.pending() == []
 
 
 def test_a_damaged_state_is_set_aside_and_loses_confirmations_only(tmp_path: Path) -> None:

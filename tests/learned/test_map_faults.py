@@ -19,14 +19,14 @@ import pytest
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
 from code_intel.index.facade import Index
-from code_intel.learned import journal, pairs, trash
+from code_intel.learned import pairs, trash
 from code_intel.learned.agreements import Key, load_all
+from code_intel.learned.changes import sync
 from code_intel.learned.confirming import candidates, confirm_all
 from code_intel.learned.exchange import arrive, dump
 from code_intel.learned.learn import learn
 from code_intel.learned.pruning import prune
 from code_intel.learned.rebuilding import rebuild
-from code_intel.learned.reconcile import reconcile
 from code_intel.learned.restoring import restore
 from code_intel.learned.standings import standings
 from code_intel.records import Agreement
@@ -60,7 +60,7 @@ def keys(config: Settings) -> set[Key]:
 
 
 def paired(config: Settings) -> set[Key]:
-    file = pairs.load(journal.pairs_path(config))
+    file = pairs.load(pairs.path_of(config))
     assert not file.damage, file.damage
     return {pair.key for pair in file.pairs}
 
@@ -73,7 +73,8 @@ def nothing(_: Settings) -> None:
     """Leave everything as it is."""
 
 
-def lose_agreements(config: Settings) -> None:
+def add_pairs(config: Settings) -> None:
+    """Let somebody who has only the JSON have written it."""
     for path in config.agreements.glob("*.md"):
         path.unlink()
 
@@ -124,12 +125,12 @@ WORKS: Mapping[str, Work] = {
         ),
     ),
     "rebuild pairs": Work(
-        lambda config: journal.pairs_path(config).unlink(),
+        lambda config: pairs.path_of(config).unlink(),
         lambda config: rebuild(config, "agreements", now=NOW),
         lambda config: terms(paired(config)) == EVERYTHING,
     ),
     "rebuild agreements": Work(
-        lose_agreements,
+        add_pairs,
         lambda config: rebuild(config, "pairs", now=NOW),
         lambda config: terms(keys(config)) == EVERYTHING == terms(paired(config)),
     ),
@@ -164,13 +165,9 @@ def in_files(config: Settings) -> set[tuple[str, str]]:
 
 
 def in_pairs(config: Settings) -> set[tuple[str, str]]:
-    """Return what pairs say, in their file and in the trash."""
-    kept = [json.loads(it.path.read_bytes()) for it in trash.contents(config) if it.is_pair]
-    found = {(pair["nl_term"], pair["code_evidence"]) for pair in kept}
-    found |= {
-        (pair.nl_term, pair.code_evidence) for pair in pairs.load(journal.pairs_path(config)).pairs
-    }
-    return {(term, line) for term, text in found for line in text.split("\n")}
+    """Return what pairs say."""
+    found = pairs.load(pairs.path_of(config)).pairs
+    return {(pair.nl_term, line) for pair in found for line in pair.code_evidence.split("\n")}
 
 
 def prepared(work: Work, base: Path) -> Settings:
@@ -212,7 +209,7 @@ def fault_of(work: Work, place: Settings, point: int, way: str, before: Said) ->
     if lost := (before[0] - files) | (before[1] - pairs_too):
         return f"lost {lost}"
     work.do(place)
-    reconcile(place, now=NOW)
+    sync(place, NOW)
     return "" if work.is_done(place) else "it is not done by doing it again"
 
 

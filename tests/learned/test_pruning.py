@@ -9,16 +9,16 @@ import pytest
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
-from code_intel.errors import NotFoundError, StorageError
+from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
-from code_intel.learned import journal, trash
+from code_intel.learned import pairs, trash
 from code_intel.learned.agreements import find, load_all
+from code_intel.learned.changes import sync
 from code_intel.learned.confirming import candidates, confirm_all
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import learn
 from code_intel.learned.pairs import load
 from code_intel.learned.pruning import prune
-from code_intel.learned.reconcile import reconcile
 from code_intel.learned.restoring import restore
 from code_intel.learned.standings import standings
 from code_intel.records import Agreement, FileReference
@@ -55,7 +55,7 @@ def config(tmp_path: Path) -> Settings:
     (config.agreements / "twin.md").write_text(
         render(replace(agreement("holds", "keeps"), evidence=("another",))), encoding="utf-8"
     )
-    reconcile(config, now=NOW)
+    sync(config, NOW)
     return config
 
 
@@ -71,7 +71,7 @@ def terms(config: Settings) -> set[str]:
 
 
 def paired(config: Settings) -> set[str]:
-    return {pair.nl_term for pair in load(journal.pairs_path(config)).pairs}
+    return {pair.nl_term for pair in load(pairs.path_of(config)).pairs}
 
 
 def tree(config: Settings) -> dict[str, bytes]:
@@ -105,7 +105,7 @@ def test_what_a_reason_says_goes_with_its_pair(
     assert {kept.origin for kept in trash.contents(config)} == {
         name for item in done for name in item.files
     }
-    assert not reconcile(config, now=NOW).actions
+    assert not sync(config, NOW).steps
     assert not prune(config, forest, reasons, now=NOW)
 
 
@@ -125,7 +125,7 @@ def test_nearly_all_may_go_at_once(config: Settings, forest: Index) -> None:
     forest.complete(words_only=True)
     assert len(prune(config, forest, now=NOW)) == 5
     assert (terms(config), paired(config)) == (set(), set())
-    assert not reconcile(config, now=NOW).actions
+    assert not sync(config, NOW).steps
 
 
 def test_of_twins_one_file_stays_and_says_what_both_said(config: Settings, forest: Index) -> None:
@@ -162,27 +162,6 @@ def test_an_index_without_a_single_file_proves_nothing(config: Settings) -> None
     assert terms(config) == EVERYTHING
 
 
-def test_a_newer_learned_pairs_json_stops_it_before_anything_goes(
-    config: Settings, forest: Index
-) -> None:
-    path = journal.pairs_path(config)
-    path.write_text('{"version": 99, "pairs": []}', encoding="utf-8")
-    with pytest.raises(StorageError, match="newer version"):
-        prune(config, forest, now=NOW)
-    assert terms(config) == EVERYTHING
-
-
-def test_what_another_program_put_into_a_pair_is_kept(config: Settings, forest: Index) -> None:
-    path = journal.pairs_path(config)
-    text = path.read_text("utf-8").replace(
-        '"nl_term": "gone"', '"reviewer": "me", "nl_term": "gone"'
-    )
-    path.write_text(text, encoding="utf-8")
-    prune(config, forest, ("broken",), now=NOW)
-    (pair,) = [kept for kept in trash.contents(config) if kept.is_pair]
-    assert b'"reviewer": "me"' in pair.path.read_bytes()
-
-
 def test_all_that_nobody_confirmed_is_confirmed_but_what_speaks_against_it(
     config: Settings, forest: Index
 ) -> None:
@@ -206,7 +185,7 @@ def test_all_that_nobody_confirmed_is_confirmed_but_what_speaks_against_it(
     assert {item.entry.key[0] for item in again if item.entry.key} == {
         "changed", "doubted", "missing",
     }  # fmt: skip
-    assert not reconcile(config, now=NOW).actions
+    assert not sync(config, NOW).steps
 
 
 def test_what_was_edited_since_it_was_chosen_is_not_confirmed(

@@ -11,9 +11,9 @@ from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned import pairs
 from code_intel.learned.agreements import Key, load_all
+from code_intel.learned.changes import sync
 from code_intel.learned.feedback import note
 from code_intel.learned.learn import learn
-from code_intel.learned.reconcile import reconcile
 from code_intel.learned.renaming import rename
 from code_intel.learned.state import open_state
 from code_intel.learned.validity import is_confirmed
@@ -55,14 +55,13 @@ def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: 
     for _ in range(2):
         assert [pair.key for pair in pairs.load(config.state / pairs.FILE).pairs] == [done.key]
         assert [entry.key for entry in load_all(config.agreements)] == [done.key]
-        reconcile(config, now=NOW)
+        sync(config, NOW)
     (entry,) = load_all(config.agreements)
     assert entry.agreement is not None
     assert entry.agreement.aliases == ("ログイン機能",)
     assert entry.agreement.files == (FileReference("door.py", 9), FileReference("users.py"))
     assert (entry.agreement.digest, entry.agreement.body) == ("d2", "b1")
     assert confirmed(config) == [True]
-    assert len(list((config.state / "trash").iterdir())) == 2  # the old file, and the old pair
 
 
 @pytest.mark.parametrize(

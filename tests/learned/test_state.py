@@ -12,7 +12,7 @@ import pytest
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned.experience import Experience, Kind
-from code_intel.learned.state import MOST_EXPERIENCES, Base, Pending, open_state
+from code_intel.learned.state import MOST_EXPERIENCES, open_state
 from code_intel.learned.state_versions import VERSION
 from learned import state_version_1
 from privileges import without_root
@@ -38,14 +38,13 @@ def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_wa
 ) -> None:
     path = state_version_1.make(tmp_path)
     with open_state(tmp_path) as state:
-        assert state.bases() == {KEY: Base("p", "a", "login.md")}
+        assert state.generated() == frozenset()
         assert state.confirmed() == {"digest-1", "digest-2"}
         assert state.last_uses()[KEY] == datetime(2026, 1, 5, 9, tzinfo=UTC)
         assert state.alias_sessions() == {KEY: {"sign in": 2}}
-        assert state.pending() == [Pending(("送料計算", "shipping_fee"), "text", True)]  # noqa: FBT003 - a row
         assert state.experiences() == []
         state.note(one("rejected"))
-    assert version(path) == VERSION == 3
+    assert version(path) == VERSION == 4
     with open_state(tmp_path) as state:
         assert state.experiences() == [one("rejected")]
 
@@ -112,6 +111,32 @@ def test_two_processes_that_find_version_1_at_once_both_read_the_newest(tmp_path
     said = {process.communicate()[0].strip() for process in processes}
     assert said == {str({KEY: {"sign in": 2}})}
     assert version(path) == VERSION
+
+
+def test_the_last_two_contents_that_were_generated_are_known(tmp_path: Path) -> None:
+    with open_state(tmp_path) as state:
+        for digest in ("a", "b", "c", "b"):
+            state.remember_generated(digest)
+        assert state.generated() == {"b", "c"}
+        state.remember_generated("a")
+        assert state.generated() == {"a", "b"}
+
+
+def test_what_is_remembered_of_one_agreement_is_copied_in_order_and_forgotten(
+    tmp_path: Path,
+) -> None:
+    new = ("ログイン機能", "AuthService.sign_in")
+    with open_state(tmp_path) as state:
+        state.use(KEY, NOW)
+        state.see_alias(KEY, "sign in", "s1", NOW)
+        for found in (one("rejected"), one("accepted")):
+            state.note(found)
+        state.copy(KEY, new)
+        assert state.last_uses() == {KEY: NOW, new: NOW}
+        state.forget(KEY)
+        assert state.last_uses() == {new: NOW}
+        assert state.alias_sessions() == {new: {"sign in": 1}}
+        assert [found.kind for found in state.experiences()] == ["rejected", "accepted"]
 
 
 def test_the_same_of_one_session_counts_once_and_moves_up(tmp_path: Path) -> None:

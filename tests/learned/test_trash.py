@@ -8,11 +8,11 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
-from code_intel.learned import journal, trash
+from code_intel.learned import pairs, trash
 from code_intel.learned.agreements import find, load_all, make_key, write
+from code_intel.learned.changes import sync
 from code_intel.learned.learn import learn
 from code_intel.learned.pairs import load
-from code_intel.learned.reconcile import reconcile
 from code_intel.learned.restoring import restore, text_of
 from code_intel.learned.state import open_state
 from code_intel.learned.validity import is_confirmed
@@ -73,7 +73,7 @@ def test_what_was_in_a_folder_goes_back_there(tmp_path: Path) -> None:
     place = settings.agreements / "billing" / "by hand.md"
     place.parent.mkdir()
     file.rename(place)
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     data = place.read_bytes()
     trash.move(settings, place, now=NOW)
     (kept,) = trash.contents(settings)
@@ -106,7 +106,9 @@ def test_what_is_put_back_is_confirmed_if_this_machine_confirmed_these_words(
 def test_a_pair_comes_back_as_an_agreement_that_nobody_confirmed(tmp_path: Path) -> None:
     settings, file = learned(tmp_path)
     file.unlink()
-    reconcile(settings, now=NOW)
+    (pair,) = load(pairs.path_of(settings)).pairs
+    name = f"{file.stem}.json"  # as an earlier version kept it
+    trash.keep(settings, name, json.dumps(pairs.as_json(pair)).encode(), now=NOW)
     (kept,) = trash.contents(settings)
     assert kept.is_pair
     assert json.loads(text_of(kept))["nl_term"] == KEY[0]
@@ -115,7 +117,7 @@ def test_a_pair_comes_back_as_an_agreement_that_nobody_confirmed(tmp_path: Path)
     assert entry
     assert entry.agreement
     assert (entry.agreement.evidence, entry.agreement.confirmed) == (("one", "two", "lines"), False)
-    assert [pair.key for pair in load(journal.pairs_path(settings)).pairs] == [KEY]
+    assert [pair.key for pair in load(pairs.path_of(settings)).pairs] == [KEY]
     assert trash.contents(settings) == []
 
 

@@ -16,9 +16,8 @@ from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
-from code_intel.learned import stamps
+from code_intel.learned import pairs, stamps
 from code_intel.learned.agreements import load_all
-from code_intel.learned.journal import pairs_path
 from code_intel.learned.learn import confirm, learn
 from code_intel.learned.ledger import forget, ledger
 from code_intel.learned.map_search import search
@@ -68,7 +67,7 @@ def edit_unseen(project: Settings, term: str, _evidence: str) -> None:
 
 
 def edit_json(project: Settings, _term: str, _evidence: str) -> None:
-    path = pairs_path(project)
+    path = pairs.path_of(project)
     if path.exists():
         path.write_text(path.read_text("utf-8").replace("so.", "so!"), encoding="utf-8")
 
@@ -130,7 +129,7 @@ STEPS: tuple[Step, ...] = (
     lambda project, _term, _: git(project.root, "checkout", "-qf", "main"),
     lambda project, _term, _: git(project.root, "add", "-A"),
     lambda project, _term, _: git(project.root, "commit", "-qm", "more"),
-    lambda project, _term, _: pairs_path(project).unlink(missing_ok=True),
+    lambda project, _term, _: pairs.path_of(project).unlink(missing_ok=True),
     lambda project, _term, _: (project.state / "state.db").unlink(missing_ok=True),
 )  # fmt: skip
 

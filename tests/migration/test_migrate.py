@@ -22,8 +22,9 @@ from code_intel.cli.transaction import MIGRATION
 from code_intel.config import load_settings
 from code_intel.errors import BusyError, ConfigError, StorageError
 from code_intel.learned.agreements import load_all, make_key
+from code_intel.learned.changes import sync
 from code_intel.learned.pairs import load
-from code_intel.learned.reconcile import reconcile
+from code_intel.learned.rebuilding import rebuild
 from code_intel.records import Agreement
 from migration.layouts import (
     LAYOUTS,
@@ -100,7 +101,7 @@ def test_every_layout_ends_as_one_that_works(root: Path, layout: str) -> None:
         assert started[name]["command"].rpartition("/")[2] in {"code-intel", "devrag"}
         assert "env" not in started[name]
     files = tree(root)
-    assert reconcile(settings, now=NOW).notes == ()
+    assert sync(settings, NOW).note == ""
     after = without_backup(tree(root))
     assert {name: after[name] for name in files if "agreements/" in name} == {
         name: data for name, data in files.items() if "agreements/" in name
@@ -280,7 +281,7 @@ def test_an_agreement_that_people_edited_stays_and_its_pair_follows(root: Path) 
     path.write_text(SEED_AGREEMENT + "\n## Notes\n\nAsk Hanako.\n", encoding="utf-8")
     before = path.read_bytes()
     migrate(root)
-    reconcile(load_settings(root, {}), now=NOW)
+    sync(load_settings(root, {}), NOW)
     assert path.read_bytes() == before
     pair = next(pair for pair in load(root / JSON).pairs if pair.symbol == "AuthService")
     assert pair.agreement_file == "login_auth.md"
@@ -363,31 +364,32 @@ def test_a_pair_that_no_agreement_can_hold_stays_a_pair_and_is_told(root: Path) 
 
 def test_what_has_been_learned_since_is_left_to_sync(root: Path) -> None:
     v37(root)
-    reconcile(load_settings(root, {}), now=NOW)
+    sync(load_settings(root, {}), NOW)
     before = {name: data for name, data in tree(root).items() if name.startswith(".code-intel/")}
     todo = migrate(root)
-    assert "`code-intel sync` keeps it" in said(todo)[JSON][0]
+    assert "code-intel map rebuild --from pairs" in said(todo)[JSON][0]
     after = tree(root)
     assert {name: after[name] for name in before} == before
 
 
-def test_a_migration_taken_back_after_it_was_used_deletes_no_pair(root: Path) -> None:
+def test_a_migration_is_taken_back_after_it_was_used(root: Path) -> None:
     v37(root)
     before = json.loads((root / JSON).read_bytes())
     migrate(root)
     settings = load_settings(root, {})
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     applying.undo(applying.last(root))
     assert json.loads((root / JSON).read_bytes()) == before
     todo = migrate(root)  # as if for the first time
     assert todo.learned == len(agreements_of(root))
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     (made, *_) = settings.agreements.glob("*.md")
     own = made.read_text("utf-8").replace('nl_term: "', 'nl_term: "my ')
     made.with_name("own.md").write_text(own, encoding="utf-8")
-    reconcile(settings, now=NOW)
+    sync(settings, NOW)
     applying.undo(applying.last(root))
-    reconcile(settings, now=NOW)
+    assert "--from pairs" in sync(settings, NOW).note
+    rebuild(settings, "pairs", now=NOW)
     assert len(agreements_of(root)) == todo.learned + 1
     assert not (settings.state / "trash").exists()
 

@@ -16,7 +16,7 @@ def test_the_symbols_of_our_own_agreements_are_defined(tmp_path: Path) -> None:
     forest = Index(package)
     try:
         forest.complete(words_only=True)
-        found = standings(settings, forest, repair=False)
+        found = standings(settings, forest)
     finally:
         forest.close()
     assert len(found) >= 10

@@ -1,6 +1,5 @@
 """Apply a migration, and undo it."""
 
-from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -58,21 +57,21 @@ def undo(run: Run) -> None:
         StorageError: The disk refused; call it again.
     """
     with transaction.locked(run.root):
-        new = {run.root / record.file for record in run.compare()[0] if not record.before}
         run.restore()
-        _forget(load_settings(run.root), new)
+        _forget(load_settings(run.root))
 
 
-def _forget(settings: Settings, gone: Collection[Path]) -> None:
-    """Forget agreements that the undo removed; otherwise their pairs would count as deleted by a user."""
+def _forget(settings: Settings) -> None:
+    """Remove a state store that speaks of no agreement any more.
+
+    Otherwise learned_pairs.json may hold pairs whose agreements are gone: it counts as edited by hand.
+    """
     store = settings.state / "state.db"
     if not store.exists():
         return
-    if not any(settings.agreements.rglob("*.md")):
-        for suffix in ("-wal", "-shm", ""):
-            durable.remove(store.with_name(store.name + suffix))
+    if any(settings.agreements.rglob("*.md")):
+        with open_state(settings.state) as state:
+            state.forget_generated()
         return
-    with open_state(settings.state) as state:
-        for key, base in state.bases().items():
-            if settings.agreements / base.file in gone:
-                state.set_base(key, None)
+    for suffix in ("-wal", "-shm", ""):
+        durable.remove(store.with_name(store.name + suffix))

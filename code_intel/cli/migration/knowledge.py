@@ -1,7 +1,7 @@
 """What was learned: agreements from pairs, and the pairs in version 2 (seed 004 §6.1, step 3).
 
-An agreement that is there already, whoever wrote it, stays as it is, and its pair is written after it. Once
-`.code-intel/state.db` knows both sides, bringing them together is `learned.reconcile`'s work, and none of ours.
+An agreement that is there already stays as it is, and its pair is written after it. Once there is a
+`.code-intel/state.db`, learned_pairs.json is generated from the agreements, and is left alone here.
 """
 
 import json
@@ -16,7 +16,7 @@ from code_intel.cli.changes import Change, current
 from code_intel.cli.migration.notes import Note
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, claims, journal, pairs
+from code_intel.learned import agreements, claims, pairs
 from code_intel.learned.agreements import Entry, Key
 from code_intel.learned.pairs import Pair, PairsFile
 from code_intel.records import Agreement
@@ -27,6 +27,7 @@ NAMED = 5
 """Items that a report names."""
 SHOWN = 60
 """Characters of a term or symbol that a report shows."""
+TAKEN_IN = "`code-intel map rebuild --from pairs` takes in pairs that are no agreements yet"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -52,17 +53,15 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
     if before is None:
         return Knowledge()
     if (root / STATE_FOLDER / "state.db").exists():
-        return Knowledge(
-            left=(Note(FILE, "`code-intel sync` keeps it and the agreements together"),)
-        )
+        return Knowledge(left=(Note(FILE, TAKEN_IN),))
     file = pairs.parse(before.removeprefix(_BOM))
-    if file.read_only:
+    if file.is_newer:
         note = Note(FILE, f"version {file.version} is newer than this program; left alone")
         return Knowledge(found=(note,), left=(note,))
     if file.damage:
         note = Note(
             FILE,
-            f"{file.damage} Mend it and run this again, or let `code-intel sync` take what of it is whole",
+            f"{file.damage} Correct it and run this again",
         )
         return Knowledge(found=(note,), problems=(note,))
     return _migrated(path, before, file, folder)
@@ -112,7 +111,7 @@ class _Settled(NamedTuple):
 def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> _Settled:
     if entry and entry.agreement:
         name = entry.path.relative_to(folder).as_posix()
-        return _Settled(replace(journal.to_pair(entry.agreement, name), extra=pair.extra))
+        return _Settled(pairs.of_agreement(entry.agreement, name, dict(pair.extra)))
     path = folder / file_name(told.nl_term, told.symbol)
     shown = " → ".join(word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in pair.key)
     if os.path.lexists(path):
@@ -121,7 +120,7 @@ def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> 
         data = agreements.rendered(told)
     except StorageError as error:
         return _Settled(pair, problem=f"{shown} stays a pair alone: {error.message}")
-    new = replace(journal.to_pair(told, path.name), extra=pair.extra)
+    new = pairs.of_agreement(told, path.name, dict(pair.extra))
     return _Settled(new, Change(path, None, data, "an agreement that nobody has confirmed yet"))
 
 
@@ -131,7 +130,7 @@ def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
     for pair in file.pairs:
         same = doubles.get(pair.key, ())
         extra = {key: value for one in (*same, pair) for key, value in one.extra}
-        said = [canonical(journal.to_agreement(one)) for one in (pair, *same)]
+        said = [canonical(pairs.to_agreement(one)) for one in (pair, *same)]
         yield replace(pair, extra=tuple(extra.items())), claims.unite(said)
 
 
