@@ -1,6 +1,6 @@
 """Generate learned_pairs.json from the agreements, and notice when it was edited by hand.
 
-Agreements are the truth (docs/decisions/0049). The state store remembers the digest of what this program
+Agreements are the truth (docs/decisions/0050). The state store remembers the digest of what this program
 wrote; a file with another digest that also says something else than the agreements is an edit, which
 only `code-intel map rebuild` overwrites or takes in.
 """

@@ -1,7 +1,7 @@
 """Read and write the format of learned_pairs.json: versions 1 and 2 are read, version 2 is written.
 
 Seed 004 §3.2 defines the format. Keys and items that the program does not know are kept. When the
-file is written, and from what, is decided in `generated` (docs/decisions/0049).
+file is written, and from what, is decided in `generated` (docs/decisions/0050).
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Take hand edits of learned_pairs.json into the agreements, or generate the file again.
 
-Both happen only because a person asks for it (docs/decisions/0049). Nothing is lost: an edited file that
+Both happen only because a person asks for it (docs/decisions/0050). Nothing is lost: an edited file that
 is replaced is kept beside the new one, and an agreement that is updated leaves a copy in the trash.
 """
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from code_intel.chunking.agreement import file_name
 from code_intel.cli.main import main
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement
@@ -269,6 +270,7 @@ def test_what_is_in_conflict_is_told_by_every_word_that_is_asked_for_it(
 
 READ_ONLY = """
 import sys
+from code_intel.chunking.agreement import file_name
 from code_intel.cli.main import main
 from privileges import without_root
 with without_root():
@@ -315,3 +317,37 @@ def test_check_needs_no_disk_that_can_be_written(
     )
     assert sorted(agreed.root.rglob("*")) == before
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_deleting_most_agreements_is_believed_by_the_first_sync(
+    shop: Project, called: Called
+) -> None:
+    for number in range(8):
+        called(shop, "add", f"term {number}", SYMBOL, "--evidence", "It returns the fee.")
+    for path in sorted(folder(shop).glob("*.md"))[:6]:
+        path.unlink()
+    assert {row["action"] for row in called(shop, "sync")["actions"]} == {"remove_pair"}
+    assert len(terms(shop)) == 2
+    assert called(shop, "sync")["actions"] == []
+
+
+@pytest.mark.covers("rule.pairs.edited")
+def test_every_word_tells_of_an_edited_json_until_it_is_taken_in(agreed: Project) -> None:
+    pairs = agreed.root / ".code-intel" / "learned_pairs.json"
+    before = pairs.read_text("utf-8").replace("It returns the fee.", "It adds the fee.", 1)
+    pairs.write_text(before, encoding="utf-8")
+    wanted = "`code-intel map rebuild --from pairs`"
+    for words in (
+        ("list",),
+        ("list", "--json"),
+        ("trash", "list"),
+        ("sync",),
+        ("add", "籠", "ShoppingCart", "--evidence", "It holds items."),
+    ):
+        assert wanted in process(agreed, *words)[1]
+    assert pairs.read_text("utf-8") == before
+    assert (folder(agreed) / file_name("籠", "ShoppingCart")).exists()
+    code, said = process(agreed, "rebuild", "--from", "pairs")
+    assert (code, wanted in said) == (0, False)
+    assert "It adds the fee." in next(folder(agreed).glob("送料*.md")).read_text("utf-8")
+    assert wanted not in process(agreed, "list")[1]
