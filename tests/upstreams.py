@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from code_intel.servers.upstreams import Upstreams
+from code_intel.servers.upstream.searcher import Upstreams
 from code_intel.tools.searchers import ProjectSearcher, in_process
 from code_intel.tools.shelf import open_project
 from served import settings_of

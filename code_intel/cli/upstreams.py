@@ -8,7 +8,7 @@ from typing import Any
 from code_intel.config import UPSTREAMS, Settings
 from code_intel.errors import UpstreamError
 from code_intel.index.doctor import Finding
-from code_intel.servers.upstream_report import running
+from code_intel.servers.upstream.report import running
 from code_intel.tools.degraded import status_text
 
 HERE = "in process"
@@ -54,7 +54,7 @@ def upstream_findings(settings: Settings) -> list[Finding]:
     ]
     if not settings.upstreams:
         return found
-    from code_intel.servers.upstream_trial import try_out  # a client of MCP
+    from code_intel.servers.upstream.searcher import try_out  # a client of MCP
 
     for name, config in settings.upstreams.items():
         try:

@@ -48,8 +48,8 @@ def _told_apart(report: Report) -> tuple[Report, Report]:
 
 def _offer(settings: Settings, *, writes: bool) -> Offer:
     from code_intel.learned.warming import Warming
-    from code_intel.servers.upstream import reporting
-    from code_intel.servers.upstreams import Upstreams
+    from code_intel.servers.upstream.connection import reporting
+    from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.command_desk import CommandDesk, open_commands
     from code_intel.tools.desk import Desk
     from code_intel.tools.searchers import in_process

@@ -25,8 +25,8 @@ def hint_of(corpus: UnavailableCorpus) -> str:
     if status.state == "failed":
         table = f"[upstreams.{status.name}] in .code-intel/config.toml"
         return f"Correct {table} and restart this server."
-    when = f" in {status.retry_in:g} s" if status.retry_in else ""
-    return f"It is tried again by itself{when}; `code-intel doctor` tests it."
+    when = f" after {status.retry_in:g} s" if status.retry_in else ""
+    return f"It is tried again at the next question{when}; `code-intel doctor` tests it."
 
 
 def data_of(corpus: UnavailableCorpus) -> dict[str, Any]:

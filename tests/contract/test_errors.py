@@ -24,7 +24,7 @@ from code_intel.errors import (
 from code_intel.forest.grep import Question, grep
 from code_intel.index.store import Store
 from code_intel.servers import protocol
-from code_intel.servers.upstream_answer import content_of
+from code_intel.servers.upstream.answer import content_of
 from code_intel.session import journal
 from code_intel.session.phases import Intent
 from code_intel.tools.declaration import Answer, Tool
@@ -254,7 +254,7 @@ async def test_what_a_half_sends_in_vain_and_how_often_it_was_restarted_is_count
         await call("search_smart")
         forest = (await call("get_session_status"))["upstreams"][1]
         assert (forest["name"], forest["state"]) == ("devrag-forest", "ready")
-        assert forest["ignored"] == {"lines that are no JSON-RPC": 2}
+        assert forest["ignored"] == {"messages that are not JSON-RPC": 2}
         assert "restarts" not in forest
         os.kill(int(log.read_text(encoding="utf-8").split()[1]), 9)
         with anyio.fail_after(60):

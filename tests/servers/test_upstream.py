@@ -12,9 +12,8 @@ import pytest
 
 from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer
-from code_intel.servers.upstream import reporting
-from code_intel.servers.upstream_health import distance
-from code_intel.servers.upstream_report import running
+from code_intel.servers.upstream.connection import pause_after, reporting
+from code_intel.servers.upstream.report import running
 from code_intel.tools.searchers import ProjectSearcher
 from hurry import late
 from upstreams import command, marked, point, supervised, until, zombies
@@ -63,7 +62,7 @@ async def test_a_command_answers_in_either_era_and_is_started_by_the_first_quest
         assert [hit.document for hit in answer.hits] == ["src/auth/service.py"]
         status = upstreams.states()[1]
         assert (status.state, status.error, status.restarts) == ("ready", "", 0)
-        assert dict(status.ignored) == {"lines that are no JSON-RPC": 2}
+        assert dict(status.ignored) == {"messages that are not JSON-RPC": 2}
         assert status.where == f"command {Path(sys.executable).name}"
 
 
@@ -75,11 +74,11 @@ MODES = {
     "hang_call": "it did not answer within 20 s",
     "deaf": "it did not answer within 20 s",
     "wrong_ids": "it did not answer within 20 s",
-    "huge": "it sent a message of more than 4 MiB",
-    "long_line": "it sent a message of more than 4 MiB",
-    "flood": "it floods us with messages nobody asked for",
-    "flood_start": "it floods us with messages nobody asked for",
-    "flood_stderr": "it floods us with output on stderr",
+    "huge": "it sent more than 8 MiB",
+    "long_line": "it sent more than 8 MiB",
+    "flood": "it sent more than 8 MiB",
+    "flood_start": "it sent more than 8 MiB",
+    "flood_stderr": "it sent more than 8 MiB",
     "refusal": "it refused",
     "wrong_shape": "it answered without a list of results",
     "no_search": "it offers no tool `search`",
@@ -150,8 +149,7 @@ async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> No
         assert "devrag-forest: 1 x hits without a document" in answer.index.degraded
         assert "devrag-forest: 3 x a score that is no number of 0 to 1" in answer.index.degraded
         counted = dict(upstreams.states()[1].ignored)
-        assert counted["lines that are no JSON-RPC"] == 3
-        assert counted["answers nobody asked for"] == 1
+        assert counted["messages that are not JSON-RPC"] == 3
 
 
 async def test_the_original_devrag_is_understood(root: Path) -> None:
@@ -200,9 +198,9 @@ async def ask_anyway(upstreams: ProjectSearcher) -> None:
         await ask(upstreams)
 
 
-def test_attempts_come_at_distances_that_double_and_never_end() -> None:
-    distances = [distance(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 8, 10**6)]
-    assert distances == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+def test_pauses_between_attempts_double_up_to_a_maximum() -> None:
+    pauses = [pause_after(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10**6)]
+    assert pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
 async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(root: Path) -> None:
@@ -218,7 +216,9 @@ async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(roo
         assert upstreams.states()[1].retry_in is not None
         starts = log.read_text(encoding="utf-8").count("start")
         assert starts <= 4
-        await until(lambda: log.read_text(encoding="utf-8").count("start") > starts)
+        await until(lambda: upstreams.states()[1].retry_in is None)
+        await refused(upstreams)
+        assert log.read_text(encoding="utf-8").count("start") > starts
 
 
 async def test_cancelling_a_question_reaches_the_server_and_progress_comes_back(
@@ -302,8 +302,8 @@ async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
     async with supervised(root) as upstreams:
         assert "it refused" in await refused(upstreams)
         assert upstreams.states()[1].said == "unknown tool"
+        assert "it offers no tool `search`" in await refused(upstreams)
         await until(lambda: upstreams.states()[1].state == "failed")
-        assert "it offers no tool `search`" in upstreams.states()[1].error
 
 
 async def test_a_slow_start_only_needs_its_time(root: Path) -> None:

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import UpstreamError
-from code_intel.servers.upstream_answer import (
-    MAX_CHUNK,
-    MAX_TEXT,
+from code_intel.servers.upstream.answer import (
+    MAX_CHUNK_CHARS,
+    MAX_TEXT_CHARS,
     answer_of,
     content_of,
-    placed,
-    scrubbed,
+    project_name,
 )
 
 ANY_TEXT = st.text(st.characters(), max_size=12)
@@ -37,7 +36,7 @@ ANSWERS = st.fixed_dictionaries(
 @given(ANSWERS, st.integers(1, 5))
 def test_whatever_is_passed_on_is_within_its_bounds(data: dict[str, Any], most: int) -> None:
     try:
-        answer, _ = answer_of(scrubbed(data), most=most)
+        answer, _ = answer_of(data, top_k=most)
     except UpstreamError:
         assert not isinstance(data["results"], list)
         return
@@ -47,8 +46,8 @@ def test_whatever_is_passed_on_is_within_its_bounds(data: dict[str, Any], most: 
         assert hit.score is None or 0 <= hit.score <= 1
         assert 0 <= hit.similarity <= 1
         assert min(hit.position, hit.start_line, hit.end_line) >= 0
-        assert len(hit.chunk) <= MAX_CHUNK
-        assert len(hit.document) <= MAX_TEXT
+        assert len(hit.chunk) <= MAX_CHUNK_CHARS
+        assert len(hit.document) <= MAX_TEXT_CHARS
         assert "\0" not in hit.document + hit.chunk
     json.dumps([str(hit) for hit in answer.hits], ensure_ascii=False).encode()
 
@@ -74,7 +73,7 @@ def test_depth_has_an_end() -> None:
     deep: Any = "x"
     for _ in range(500):
         deep = [deep]
-    answer, _ = answer_of(scrubbed({"results": [{"document": "a", "why": deep}]}))
+    answer, _ = answer_of({"results": [{"document": "a", "why": deep}]})
     assert answer.hits[0].document == "a"
 
 
@@ -100,5 +99,5 @@ def test_documents_are_named_as_the_project_names_them(tmp_path: Path) -> None:
         "": "",
         "x" * 5000: "x" * 5000,
     }
-    assert {name: placed(root, root / "docs", name) for name in cases} == cases
-    assert placed(root, root / "docs", os.sep) == os.sep
+    assert {name: project_name(root, root / "docs", name) for name in cases} == cases
+    assert project_name(root, root / "docs", os.sep) == os.sep

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 from code_intel.records import UpstreamStatus
-from code_intel.servers.upstream_report import Report, running
+from code_intel.servers.upstream.report import Report, running
 
 STATES = (UpstreamStatus("devrag-map", "in process"), UpstreamStatus("devrag-forest", "command x"))
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from code_intel.records import UpstreamStatus
-from code_intel.servers.upstream_report import Report
+from code_intel.servers.upstream.report import Report
 report = Report(Path(sys.argv[1]))
 report.write((UpstreamStatus("devrag-map", "command x", "ready"),))
 print("told", flush=True)

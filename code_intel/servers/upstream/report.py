@@ -1,7 +1,7 @@
-"""What a gateway says of its upstreams to other processes: a file a gateway, valid while it lives.
+"""Tell other processes how a gateway's upstreams are doing, such as `code-intel status`.
 
-`.code-intel/logs/upstreams-<pid>.json` under a lock that the kernel gives up with the process, so that a
-gateway that was killed claims nothing any more. Imports nothing of MCP: the terminal reads it.
+Each gateway writes `.code-intel/logs/upstreams-<pid>.json` and holds a lock beside it. The kernel releases the lock
+when the process ends, so the file of a killed gateway is ignored. Nothing of MCP is imported here.
 """
 
 import json
@@ -21,28 +21,26 @@ from code_intel.records import UpstreamStatus
 from code_intel.tools.degraded import status_data
 
 
-class Told(NamedTuple):
-    """What one running gateway says: its process, and the upstreams as in an answer."""
+class GatewayReport(NamedTuple):
+    """What one running gateway reports: its process, and its upstreams as in an answer."""
 
     pid: int
     states: list[dict[str, Any]]
 
 
 class Report:
-    """This process's file; made at the first change, removed at the end."""
+    """This process's file, made at the first change and removed at the end."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / "logs" / f"upstreams-{os.getpid()}.json"
         self._lock = FileLock(self._file.with_suffix(".lock"), thread_local=False)
 
     def write(self, states: tuple[UpstreamStatus, ...]) -> None:
-        """Replace the file; whoever reads sees the old or the new one."""
-        # How long until the next attempt is true for a moment only, and the file is read later.
+        """Replace the file; a failure is ignored, because the gateway works without it."""
+        # The file is read later, when the time until the next attempt is no longer true.
         lasting = [status_data(replace(status, retry_in=None)) for status in states]
         text = json.dumps(lasting, ensure_ascii=False)
-        with suppress(
-            OSError, StorageError, Timeout
-        ):  # that others can read it matters less than the work
+        with suppress(OSError, StorageError, Timeout):
             durable.make_folder(self._file.parent)
             if not self._lock.is_locked:
                 self._lock.acquire(timeout=0)
@@ -50,33 +48,36 @@ class Report:
             durable.replace(self._file, text.encode())
 
     def close(self) -> None:
-        """Say nothing any more."""
+        """Remove the file."""
         if self._lock.is_locked:
             with suppress(StorageError):
-                durable.remove(self._file, flushed=False)
-                durable.remove(self._file.with_suffix(".lock"), flushed=False)
+                _remove(self._file)
             self._lock.release()
 
 
-def running(state: Path) -> Iterator[Told]:
-    """Return what each gateway says that runs now; changes nothing."""
+def running(state: Path) -> Iterator[GatewayReport]:
+    """Yield the report of each gateway that runs now; change nothing."""
     for file in sorted((state / "logs").glob("upstreams-*.json")):
         pid = file.stem.rpartition("-")[2]
-        if not pid.isdecimal() or not _is_held(file.with_suffix(".lock")):
-            continue
-        with suppress(OSError, ValueError):
-            yield Told(int(pid), json.loads(read_plain(file)))
+        if pid.isdecimal() and _is_locked(file):
+            with suppress(OSError, ValueError):
+                yield GatewayReport(int(pid), json.loads(read_plain(file)))
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what gateways have left that were killed."""
+    """Remove the files of gateways that were killed."""
     for file in folder.glob("upstreams-*.json"):
-        if not _is_held(file.with_suffix(".lock")):
-            for left in (file, file.with_suffix(".lock")):
-                durable.remove(left, flushed=False)
+        if not _is_locked(file):
+            _remove(file)
 
 
-def _is_held(lock: Path) -> bool:
+def _remove(file: Path) -> None:
+    durable.remove(file, flushed=False)
+    durable.remove(file.with_suffix(".lock"), flushed=False)
+
+
+def _is_locked(file: Path) -> bool:
+    lock = file.with_suffix(".lock")
     if not lock.exists():
         return False
     probe = FileLock(lock)

@@ -1,54 +1,50 @@
-"""What an upstream answered, read with care: it may not be ours, nor mean us well.
+"""Read what an upstream answered, with care: it may be another program, or a hostile one.
 
 Understood are our own answers and those of the original devrag: JSON in a text, whose keys were
-`DocumentName`, `ChunkContent`, `Similarity`, `Position` up to its version 1.1.0 and have our names since.
-What cannot be believed is left out and counted, never passed on.
+`DocumentName`, `ChunkContent`, `Similarity`, `Position` up to version 1.1.0 and have our names since.
+What cannot be believed is left out and counted.
 """
 
 import fnmatch
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import UpstreamError
 from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
-from code_intel.servers.upstream_words import SAID, quoted
+from code_intel.servers.upstream.trouble import SAID, quoted
 
-STATUSES = frozenset(
-    {"valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"}
-)
-STATES = frozenset({"fresh", "stale", "building", "missing"})
-V1_1 = {
+State = Literal["fresh", "stale", "building", "missing"]
+DEVRAG_1_1 = {
     "document": "DocumentName",
     "chunk": "ChunkContent",
     "similarity": "Similarity",
     "position": "Position",
 }
 """Our key -> devrag's until 1.1.0."""
-MAX_CHUNK = 20_000
-"""Characters of a chunk."""
-MAX_TEXT = 4096
-"""Characters of any other text, such as a path."""
-MAX_ITEMS = 50
-"""Items of a list."""
-MOST_HITS = 100
-MAX_DEPTH = 20
+MAX_CHUNK_CHARS = 20_000
+MAX_TEXT_CHARS = 4096
+"""Of any other text, such as a path."""
+MAX_LIST_ITEMS = 50
+MAX_HITS = 100
+_KIND = re.compile(r"[a-z]{1,20}")
 
-Place = Callable[[str], str]
-"""From a document's name, as an upstream says it, to ours."""
+Naming = Callable[[str], str]
+"""From an upstream's name of a document to ours."""
 
 
 def content_of(result: CallToolResult) -> Mapping[str, Any]:
-    """Return the object a tool answered with, structured or as JSON in its first text.
+    """Return the object that a tool answered with, structured or as JSON in its first text.
 
     Raises:
-        UpstreamError: The tool refused, or the answer is no object.
+        UpstreamError: The tool refused, or its answer is no object.
     """
     content: object = result.structured_content
     if content is None:
@@ -60,7 +56,7 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
     if isinstance(content, list):
         content = {"results": content}
     if not isinstance(content, Mapping):
-        raise UpstreamError("it answered with something else than an object")
+        raise UpstreamError("its answer is not an object")
     if result.is_error:
         said = quoted(_text(content.get("message"))) or "it does not say why"
         hint = quoted(_text(content.get("hint")))
@@ -68,67 +64,61 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
     return content
 
 
-def scrubbed(value: object, depth: int = 0) -> Any:
-    """Return a JSON value without what no file, index or terminal could carry back: NUL, half pairs."""
-    if isinstance(value, str):
-        return (
-            value.encode("utf-8", "replace")
-            .decode("utf-8")
-            .replace("\0", "\N{REPLACEMENT CHARACTER}")
-        )
-    if depth > MAX_DEPTH:
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): scrubbed(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [scrubbed(item, depth + 1) for item in value]
-    return value
-
-
 def answer_of(
-    data: Mapping[str, Any], *, most: int = MOST_HITS, place: Place = str
+    data: Mapping[str, Any], *, top_k: int = MAX_HITS, named: Naming = str
 ) -> tuple[SearchAnswer, Counter[str]]:
     """Read a search answer.
 
     Returns:
-        The answer, at most `most` hits, and what was left out of it, by kind.
+        The answer with at most `top_k` hits, and how much was left out of it, by kind.
 
     Raises:
         UpstreamError: There are no results in it.
     """
     results = data.get("results", data.get("Results", ...))
-    if results is None:  # an empty list, as Go writes it
+    if results is None:  # how Go writes an empty list
         results = []
     if not isinstance(results, list):
         raise UpstreamError("it answered without a list of results")
     bad: Counter[str] = Counter()
-    hits = [_hit(item, place, bad) for item in results[:MOST_HITS]]
-    bad["hits beyond what was asked for"] += max(0, len(results) - max(most, MOST_HITS))
+    hits = [_hit(item, named, bad) for item in results[:MAX_HITS]]
+    bad["hits beyond what was asked for"] += max(0, len(results) - max(top_k, MAX_HITS))
     index = data.get("index")
     answer = SearchAnswer(
-        tuple(hit for hit in hits if hit is not None)[:most],
+        tuple(hit for hit in hits if hit is not None)[:top_k],
         _freshness(index if isinstance(index, Mapping) else {}),
         truncated=data.get("truncated") is True,
     )
     return answer, +bad
 
 
-def below(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchAnswer:
-    """Keep the hits below a folder whose file name matches, for a server that cannot choose them itself."""
+def with_notes(answer: SearchAnswer, name: str, bad: Counter[str]) -> SearchAnswer:
+    """Say in our words what the upstream's index lacks and what was left out.
+
+    Of the upstream's own notes only the kind is kept: they are another program's text.
+    """
+    kinds = {note.partition(":")[0].strip() for note in answer.index.degraded}
+    known = sorted({kind if _KIND.fullmatch(kind) else "other" for kind in kinds})
+    notes = [f"{kind}: incomplete, {name} says" for kind in known]
+    notes += [f"{name}: {count} x {kind}" for kind, count in sorted(bad.items())]
+    return replace(answer, index=replace(answer.index, degraded=tuple(notes)))
+
+
+def filtered(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchAnswer:
+    """Keep the hits below a folder whose file name matches, for a server that cannot filter."""
     folder = PurePosixPath(directory or ".")
-    kept = tuple(
-        hit
-        for hit in answer.hits
-        if PurePosixPath(hit.document).is_relative_to(folder)
-        and (not file_pattern or fnmatch.fnmatch(PurePosixPath(hit.document).name, file_pattern))
-    )
-    return replace(answer, hits=kept)
+
+    def matches(hit: Hit) -> bool:
+        path = PurePosixPath(hit.document)
+        return path.is_relative_to(folder) and fnmatch.fnmatch(path.name, file_pattern or "*")
+
+    return replace(answer, hits=tuple(filter(matches, answer.hits)))
 
 
-def placed(root: Path, cwd: Path, document: str) -> str:
-    """Return a document's name relative to the project, when such a file is there.
+def project_name(root: Path, cwd: Path, document: str) -> str:
+    """Return a document's name relative to the project if that file exists, else unchanged.
 
-    A server names files as it sees them, from its own folder; a file that is not here keeps its name.
+    A server names files as it sees them, from its own folder.
     """
     for name in dict.fromkeys((document, document.replace("\\", "/"))):
         for base in (cwd, root):
@@ -141,11 +131,11 @@ def placed(root: Path, cwd: Path, document: str) -> str:
     return document
 
 
-def _hit(item: object, place: Place, bad: Counter[str]) -> Hit | None:
+def _hit(item: object, named: Naming, bad: Counter[str]) -> Hit | None:
     if not isinstance(item, Mapping):
         bad["hits that are no objects"] += 1
         return None
-    given = {**{ours: item[old] for ours, old in V1_1.items() if old in item}, **item}
+    given = {**{ours: item[old] for ours, old in DEVRAG_1_1.items() if old in item}, **item}
     document = _text(given.get("document"))
     if not document:
         bad["hits without a document"] += 1
@@ -154,8 +144,8 @@ def _hit(item: object, place: Place, bad: Counter[str]) -> Hit | None:
         if given.get(name) is not None and _unit(given[name]) is None:
             bad[f"a {name} that is no number of 0 to 1"] += 1
     return Hit(
-        document=place(document),
-        chunk=_text(given.get("chunk"), MAX_CHUNK),
+        document=named(document),
+        chunk=_text(given.get("chunk"), MAX_CHUNK_CHARS),
         position=_whole(given.get("position")),
         similarity=_unit(given.get("similarity")) or 0.0,
         score=_unit(given.get("score")),
@@ -171,11 +161,10 @@ def _agreement(value: object) -> AgreementHit | None:
     if not isinstance(value, Mapping):
         return None
     status = value.get("status")
-    known = isinstance(status, str) and status in STATUSES
     return AgreementHit(
         nl_term=_text(value.get("nl_term")),
         symbol=_text(value.get("symbol")),
-        status=cast("Validity", status) if known else "unchecked",
+        status=cast("Validity", status) if status in get_args(Validity) else "unchecked",
         files=tuple(_file(text) for text in _texts(value.get("files"))),
         reasons=_texts(value.get("reasons")),
         learned_at=_text(value.get("learned_at")),
@@ -191,9 +180,8 @@ def _file(text: str) -> FileReference:
 
 def _freshness(value: Mapping[str, Any]) -> Freshness:
     state = value.get("state")
-    known = isinstance(state, str) and state in STATES
     return Freshness(
-        state=cast("Any", state) if known else "fresh",
+        state=cast("State", state) if state in get_args(State) else "fresh",
         files=_whole(value.get("files")),
         pending=_whole(value.get("pending")),
         degraded=_texts(value.get("degraded")),
@@ -215,12 +203,15 @@ def _whole(value: object) -> int:
     return cast("int", value) if good else 0
 
 
-def _text(value: object, longest: int = MAX_TEXT) -> str:
-    """Return a text, cut; empty for anything else."""
-    return value[:longest] if isinstance(value, str) else ""
+def _text(value: object, max_chars: int = MAX_TEXT_CHARS) -> str:
+    """Return a text, cut, without NUL and half pairs, which no file can hold; "" for anything else."""
+    if not isinstance(value, str):
+        return ""
+    whole = value[:max_chars].encode("utf-8", "replace").decode("utf-8")
+    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
-    return tuple(_text(item) for item in value[:MAX_ITEMS] if isinstance(item, str))
+    return tuple(_text(item) for item in value[:MAX_LIST_ITEMS] if isinstance(item, str))

@@ -1,0 +1,5 @@
+"""Ask a corpus behind a command or a URL: one supervised MCP client each, and the care its answers need.
+
+Only what the settings name under `[upstreams]` comes through here; everything else is asked in process
+(`tools.searchers`). docs/decisions/0018 has the states and limits.
+"""

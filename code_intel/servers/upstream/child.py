@@ -1,0 +1,147 @@
+"""Speak to an upstream that is a command: a child process in its own process group, over its pipes.
+
+The SDK's stdio client is used only on Windows. Elsewhere it would keep a line of any length in memory, and
+it hides the process: nothing could end its children if we are killed (docs/decisions/0018).
+"""
+
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+from mcp import StdioServerParameters, stdio_client
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+
+from code_intel import child_guard, processes
+from code_intel.config import UpstreamConfig
+from code_intel.servers.upstream.link import Link, Streams
+from code_intel.servers.upstream.trouble import MAX_SAID_CHARS, quoted
+
+GRACE_S = 0.7
+"""Time a child has to end when its stdin was closed, and again after SIGTERM."""
+LAST_WORDS_S = 0.2
+"""Time to read what a child wrote before it ended, or to learn how it ended."""
+STDERR_BYTES = 2000
+"""How much of the end of stderr is kept."""
+MAX_QUEUED_MESSAGES = 64
+"""Messages that wait for a child that does not read."""
+
+
+@asynccontextmanager
+async def child(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
+    """Start the command, and end it and its process group afterwards.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    command, cwd, env = [config.command, *config.args], config.cwd, dict(config.env)
+    if sys.platform == "win32":
+        parameters = StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=cwd)
+        async with stdio_client(parameters) as streams:
+            yield streams
+        return
+    process = await processes.start(
+        command, cwd, environment=env, stdin=subprocess.PIPE, guarded=True
+    )
+    try:
+        async with _served(process, link) as streams:
+            yield streams
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+
+
+@asynccontextmanager
+async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
+    """Yield the streams of messages while tasks serve the pipes."""
+    assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - all pipes
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, queue = anyio.create_memory_object_stream[SessionMessage](MAX_QUEUED_MESSAGES)
+    last_words, drained = bytearray(), anyio.Event()
+
+    async def read_messages() -> None:
+        async with send:  # closed once it is known why: its end ends the session
+            async for line in _lines(stdout, link):
+                await send.send(_message(line))
+            drained.set()
+            await end_after(process.wait)
+
+    async def read_stderr() -> None:
+        async for data in stderr:
+            link.receive(len(data))
+            last_words.extend(data)
+            del last_words[:-STDERR_BYTES]
+
+    async def write_messages() -> None:
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for item in queue:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await stdin.send(text.encode() + b"\n")
+
+    async def wait() -> None:
+        """Notice the end of the child, even if another process holds its pipes open."""
+        await process.wait()
+        await end_after(drained.wait)
+
+    async def end_after(known: Callable[[], Awaitable[object]]) -> None:
+        with anyio.move_on_after(LAST_WORDS_S):
+            await known()
+        said = last_words[-MAX_SAID_CHARS:].decode("utf-8", "replace")
+        link.end(_how_it_ended(process), quoted(said))
+
+    async with send, receive, write, queue, anyio.create_task_group() as group:
+        for task in (read_messages, read_stderr, write_messages, wait):
+            group.start_soon(task)
+        try:
+            yield receive, write
+        finally:
+            group.cancel_scope.cancel()
+
+
+async def _lines(stdout: ByteReceiveStream, link: Link) -> AsyncIterator[bytes]:
+    """Yield the lines that are not blank; the link bounds how much is read."""
+    line = bytearray()
+    async for data in stdout:
+        link.receive(len(data))
+        if link.ended.is_set():
+            return
+        *whole, rest = data.split(b"\n")
+        for part in whole:
+            line += part
+            if line.strip():
+                yield bytes(line)
+            line.clear()
+        line += rest
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+def _how_it_ended(process: Process) -> str:
+    code = process.returncode
+    if code is None:
+        return "it closed its stdout"
+    return f"it ended with exit code {code}" if code >= 0 else f"it ended with signal {-code}"
+
+
+async def _end(process: Process) -> None:
+    """Close stdin and wait; terminate the process group and wait; kill it."""
+    if process.stdin is not None:
+        await process.stdin.aclose()
+    with anyio.move_on_after(GRACE_S):
+        await process.wait()
+    if child_guard.tell(process.pid, signal.SIGTERM):
+        with anyio.move_on_after(GRACE_S):
+            # The kernel sends no event for the end of a group.
+            while process.returncode is None or child_guard.tell(process.pid, 0):  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+    await processes.end(process)

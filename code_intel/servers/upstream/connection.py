@@ -1,0 +1,300 @@
+"""Keep one connection to an upstream: open it at the first question, and again when it was lost.
+
+    idle ──question──▶ starting ──▶ ready ──lost──▶ backoff ──question──▶ starting …
+                           └───────useless──────▶ failed  ──question──▶ starting …
+
+One task (`run`) enters and leaves the client, as the SDK demands; questions only wait for it. After
+a first failure the next question connects again. After more, questions fail at once until a pause
+is over, which doubles each time. Only a good answer resets it (docs/decisions/0018).
+"""
+
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import anyio
+from mcp import Client, MCPError
+from mcp.types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    Tool,
+)
+
+from code_intel import __version__
+from code_intel.config import UpstreamConfig
+from code_intel.config.upstreams import MASK
+from code_intel.errors import UpstreamError
+from code_intel.records import UpstreamStatus
+from code_intel.servers.upstream.answer import content_of
+from code_intel.servers.upstream.child import child
+from code_intel.servers.upstream.link import Link, Transport, watched
+from code_intel.servers.upstream.tool import UselessError, accepted, may_repeat, search_tool
+from code_intel.servers.upstream.trouble import LOST, SAID, Trouble, quoted, trouble_of
+from code_intel.tools.declaration import Report
+
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
+MAX_MISSED = 2
+"""Questions in a row that may time out before the connection is ended."""
+REASON_TIMEOUT_S = 0.3
+"""Time to learn why a connection was lost."""
+
+State = Literal["idle", "starting", "ready", "backoff", "failed"]
+
+# Problems stand in the status; the SDK would log tracebacks that quote the server.
+logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
+"""Takes the progress of the call that is being served."""
+
+
+class Connection:
+    """A supervised connection to one upstream."""
+
+    def __init__(self, config: UpstreamConfig, changed: Callable[[], None] = lambda: None) -> None:
+        self.config = config
+        self._changed = changed
+        self._state: State = "idle"
+        self._trouble = Trouble("")
+        self._since, self._failing_since = _now(), ""
+        self._failures = self._missed = self._starts = 0
+        self._retry_at = 0.0
+        self._ignored: Counter[str] = Counter()
+        self._legacy = False
+        self._link = Link()
+        self._client: Client | None = None
+        self._tool: Tool | None = None
+        self._wanted, self._moved = anyio.Event(), anyio.Event()
+        if config.problem:
+            self._state, self._failing_since = "failed", _now()
+            self._trouble = Trouble(self._masked(config.problem))
+
+    @property
+    def status(self) -> UpstreamStatus:
+        """How it is doing now."""
+        waits = self._state in {"backoff", "failed"} and not self.config.problem
+        left = self._retry_at - anyio.current_time() if waits else 0.0
+        return UpstreamStatus(
+            name=self.config.name,
+            where=self.config.where,
+            state=self._state,
+            since=self._failing_since or self._since,
+            error=self._trouble.why,
+            said=self._trouble.said,
+            retry_in=max(0.1, round(left, 1)) if left > 0 else None,
+            restarts=max(0, self._starts - 1),
+            ignored=tuple(sorted((self._ignored + self._link.ignored).items())),
+        )
+
+    async def run(self) -> None:
+        """Connect whenever a question wants it, until cancelled."""
+        if self.config.problem:
+            self._changed()
+            return
+        while True:
+            await self._wanted.wait()
+            self._starts += 1
+            self._move("starting")
+            state, trouble = await self._connect()
+            self._client = self._tool = None
+            self._ignored += self._link.ignored
+            self._link.ignored.clear()
+            self._failures += 1
+            pause = MAX_PAUSE_S if state == "failed" else pause_after(self._failures)
+            self._retry_at = anyio.current_time() + pause * random.uniform(0.5, 1)
+            self._fail(trouble)
+            self._wanted = anyio.Event()
+            self._move(state)
+
+    async def _connect(self) -> tuple[State, Trouble]:
+        """Connect, and wait for the end of the connection; return the next state, and why it ended."""
+        link = self._link = Link()
+        transport = watched(self._transport(link), link)
+        mode = "legacy" if self._legacy else "auto"
+        info = Implementation(name="code-intel", version=__version__)
+        reached, trouble = False, Trouble(LOST)
+        try:
+            with anyio.move_on_after(self.config.start_seconds) as starting:
+                async with Client(transport, mode=mode, client_info=info, cache=None) as client:
+                    try:
+                        self._tool = await search_tool(client)
+                        starting.deadline = float("inf")
+                        reached, self._client = True, client
+                        self._move("ready")
+                        await link.ended.wait()
+                    except UselessError as error:
+                        _reject(link, error)
+            if starting.cancelled_caught:
+                trouble = Trouble(f"it did not start within {self.config.start_seconds:g} s")
+        except Exception as error:  # noqa: BLE001 - whatever a server does becomes a status
+            trouble = trouble_of(error, link.http_error)
+        if not reached and not link.useless:
+            # Some servers end, or never answer, when they are asked in the newer protocol.
+            self._legacy = not self._legacy
+        state: State = "failed" if link.useless else "backoff"
+        return state, Trouble(link.reason, link.said) if link.reason else trouble
+
+    def _transport(self, link: Link) -> Transport:
+        if self.config.command:
+            return child(self.config, link)
+        from code_intel.servers.upstream.remote import remote  # most projects need no HTTP client
+
+        return remote(self.config, link)
+
+    async def ask(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Call the tool `search` with those of the arguments that it takes.
+
+        Raises:
+            UpstreamError: It refused, or did not answer in time.
+        """
+        asked: Link | None = None
+        try:
+            with anyio.fail_after(self.config.call_seconds):
+                for last in (False, True):
+                    client = await self._connected()
+                    asked = self._link
+                    result = await self._call(client, asked, arguments, last=last)
+                    if result is not None:
+                        self._missed = 0
+                        return self._content(result)
+        except TimeoutError:
+            limit = f"{self.config.call_seconds:g} s"
+            if asked is None:
+                raise self.failure(Trouble(f"it was still starting after {limit}")) from None
+            self._missed += 1
+            if self._missed >= MAX_MISSED:
+                self._missed = 0
+                asked.end("it left several questions in a row unanswered")
+            raise self.failure(Trouble(f"it did not answer within {limit}")) from None
+        raise AssertionError  # the last attempt returns or raises
+
+    async def _connected(self) -> Client:
+        """Return the client once there is one, unless the last attempts have failed."""
+        while (client := self._client) is None:
+            paused = self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
+            if self.config.problem or paused:
+                raise self.failure(self._trouble)
+            moved = self._moved
+            self._wanted.set()
+            await moved.wait()
+        return client
+
+    async def _call(
+        self, client: Client, link: Link, arguments: Mapping[str, Any], *, last: bool
+    ) -> CallToolResult | None:
+        """Send one request; return None if the connection was lost and it may be sent again."""
+        tool = self._tool
+        try:
+            tool = self._tool = tool or await search_tool(client)
+            parameters = CallToolRequestParams(name="search", arguments=accepted(tool, arguments))
+            # Not `client.call_tool`: it would apply the server's own schema to its answers.
+            return await client.session.send_request(
+                CallToolRequest(params=parameters),
+                CallToolResult,
+                progress_callback=self._progress(reporting.get()),
+            )
+        except TimeoutError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an answer may fail to be read in any way
+            if isinstance(error, UselessError):
+                _reject(link, error)
+            if link.useless or not (_is_lost(error) or link.ended.is_set()):
+                self._tool = None  # look at its tools again before the next question
+                raise self.failure(trouble_of(error, link.http_error)) from None
+        if self._client is client:
+            self._client = None
+        with anyio.move_on_after(REASON_TIMEOUT_S):
+            await link.ended.wait()
+        link.end("")
+        if last or link.dropped or not may_repeat(tool):
+            raise self.failure(Trouble(link.reason or LOST, link.said))
+        return None
+
+    def _progress(self, report: Report | None) -> Any:
+        """Return a callback that reports progress in the name of the upstream; or None."""
+        if report is None:
+            return None
+
+        async def callback(done: float, total: float | None, message: str | None) -> None:
+            await report(done, total, f"{self.config.name}: {quoted(message)}" if message else "")
+
+        return callback
+
+    def _content(self, result: CallToolResult) -> Mapping[str, Any]:
+        try:
+            return content_of(result)
+        except UpstreamError as error:
+            raise self.bad_answer(error) from None
+
+    def bad_answer(self, error: UpstreamError) -> UpstreamError:
+        """Return the error for an answer that cannot be used; the next question looks at the tools again."""
+        self._tool = None
+        return self.failure(trouble_of(error))
+
+    def good_answer(self, ignored: Counter[str]) -> None:
+        """Note that a question was answered, and what of the answer could not be used."""
+        self._ignored += ignored
+        self._link.received_bytes = 0
+        self._failures = 0
+        if self._failing_since:
+            self._failing_since = ""
+            self._changed()
+
+    def failure(self, trouble: Trouble) -> UpstreamError:
+        """Return the error that a question ends with."""
+        self._fail(trouble)
+        details = {SAID: self._trouble.said} if self._trouble.said else None
+        return UpstreamError(f"{self.config.name}: {self._trouble.why}.", details=details)
+
+    def _fail(self, trouble: Trouble) -> None:
+        """Remember what went wrong, and since when."""
+        why = " ".join(trouble.why.split()).rstrip(".")
+        known = Trouble(self._masked(why), self._masked(trouble.said))
+        new = known != self._trouble or not self._failing_since
+        self._trouble = known
+        self._failing_since = self._failing_since or _now()
+        if new:
+            self._changed()
+
+    def _masked(self, text: str) -> str:
+        text = self.config.masked(text)
+        return text.replace(self._link.secret, MASK) if self._link.secret else text
+
+    def _move(self, state: State) -> None:
+        """Change the state, and wake the questions that wait for it."""
+        self._state, self._since = state, _now()
+        moved, self._moved = self._moved, anyio.Event()
+        moved.set()
+        self._changed()
+
+
+def pause_after(failures: int) -> float:
+    """Return the seconds during which questions fail at once, after so many failures in a row."""
+    return min(MAX_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(failures - 2, 10)) if failures > 1 else 0.0
+
+
+def _reject(link: Link, error: UselessError) -> None:
+    """End the connection to a server that cannot answer our questions."""
+    link.useless = True
+    link.end(*trouble_of(error))
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a request failed because there is no connection any more.
+
+    Servers use the same code for errors of their own; the SDK's words tell them apart.
+    """
+    if isinstance(error, MCPError):
+        by_sdk = error.message == "Connection closed" or error.message.startswith("SSE stream")
+        return error.code == CONNECTION_CLOSED and by_sdk
+    return isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,95 @@
+"""Watch one connection: whether it has ended and why, and how much came since the last good answer.
+
+A server that talks without end would fill our memory and our time. So everything it sends counts towards
+a maximum, answers and stderr included, and each answer that we can use sets the count back.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCResponse
+
+Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
+Transport = AbstractAsyncContextManager[Streams]
+
+MAX_BYTES = 8 << 20
+"""What a server may send until we get an answer that we can use; the largest is far smaller."""
+MESSAGE_COST_BYTES = 1024
+"""What a message costs beside its bytes: reading one takes time, however short it is."""
+
+
+@dataclass
+class Link:
+    """One connection.
+
+    Attributes:
+        ended: Set when it is over.
+        reason: Why, in our words; empty while it is open, or if nothing is known.
+        said: What the server said of it, or empty.
+        dropped: Whether we ended it because of what the server sent.
+        useless: Whether the server cannot answer our questions at all.
+        http_error: The last HTTP response that was an error, such as `HTTP 503`; or empty.
+        secret: A token that must not be shown; or empty.
+        ignored: What could not be used, counted by kind.
+        received_bytes: What came since the last good answer.
+    """
+
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    reason: str = ""
+    said: str = ""
+    dropped: bool = False
+    useless: bool = False
+    http_error: str = ""
+    secret: str = field(default="", repr=False)
+    ignored: Counter[str] = field(default_factory=Counter)
+    received_bytes: int = 0
+
+    def end(self, reason: str, said: str = "") -> None:
+        """Note that the connection is over; only the first reason counts."""
+        if not self.ended.is_set():
+            self.reason, self.said = reason, said
+            self.ended.set()
+
+    def drop(self, reason: str) -> None:
+        """End the connection because of what the server sent."""
+        self.dropped = self.dropped or not self.ended.is_set()
+        self.end(reason)
+
+    def receive(self, size: int) -> None:
+        """Count what came, and drop the connection if it is too much."""
+        self.received_bytes += size
+        if self.received_bytes > MAX_BYTES:
+            self.drop(f"it sent more than {MAX_BYTES >> 20} MiB without an answer that we can use")
+
+
+@asynccontextmanager
+async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
+    """Pass the messages of a transport on and count them; notice its end also between two questions."""
+    async with transport as (read, write):
+        send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def forward() -> None:
+            async with send:
+                async for item in read:
+                    link.receive(MESSAGE_COST_BYTES)
+                    if link.ended.is_set():
+                        return
+                    if isinstance(item, Exception):
+                        link.ignored["messages that are not JSON-RPC"] += 1
+                        continue
+                    if not isinstance(item.message, JSONRPCResponse | JSONRPCError):
+                        link.ignored["messages nobody asked for"] += 1
+                    await send.send(item)
+            link.end("")
+
+        async with receive, anyio.create_task_group() as group:
+            group.start_soon(forward)
+            try:
+                yield receive, write
+            finally:
+                group.cancel_scope.cancel()

@@ -1,0 +1,113 @@
+"""Speak to an upstream that is a URL: the SDK's HTTP client, with headers, a token, limits, and reasons."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from code_intel.config import UpstreamConfig
+from code_intel.errors import UpstreamError
+from code_intel.servers.upstream.link import MAX_BYTES, Link, Streams
+
+SESSION_HEADER = "mcp-session-id"
+STREAM_TIMEOUT_S = 300.0
+"""Time without a byte after which a stream is opened again; questions have their own limit."""
+UNCOMPRESSED = "identity"
+MAX_TOKEN_CHARS = 8192
+
+
+@asynccontextmanager
+async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
+    """Connect to the URL; read the token each time, since tokens are rotated.
+
+    Raises:
+        UpstreamError: The token cannot be read.
+    """
+    headers = {**config.headers, "accept-encoding": UNCOMPRESSED}
+    if config.token_file is not None:
+        link.secret = _token(config.token_file)
+        headers["authorization"] = f"Bearer {link.secret}"
+
+    async def inspect(response: httpx2.Response) -> None:
+        _judge(response, link)
+        stream = response.stream
+        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - an asynchronous client
+        if link.dropped:
+            response.headers.pop("content-encoding", None)
+            response.stream = httpx2.ByteStream(b"")
+            await stream.aclose()
+        else:
+            response.stream = _Counted(stream, link)
+
+    timeout = httpx2.Timeout(
+        config.call_seconds, connect=config.start_seconds, read=STREAM_TIMEOUT_S
+    )
+    async with (
+        httpx2.AsyncClient(
+            headers=headers, timeout=timeout, event_hooks={"response": [inspect]}
+        ) as client,
+        # To end the session politely would mean to wait for a server that may hang.
+        streamable_http_client(
+            config.url,
+            http_client=client,
+            terminate_on_close=False,
+            max_sse_event_size=MAX_BYTES,
+        ) as streams,
+    ):
+        yield streams
+
+
+def _judge(response: httpx2.Response, link: Link) -> None:
+    """Note in the link what a response means for the connection."""
+    status = response.status_code
+    if status in {httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN}:
+        link.end(f"it answered {status}: it does not accept our token or headers")
+    elif status == httpx2.codes.NOT_FOUND and SESSION_HEADER in response.request.headers:
+        link.end("it has forgotten our session")
+    elif response.headers.get("content-encoding", UNCOMPRESSED) != UNCOMPRESSED:
+        # A few kilobytes may unpack to gigabytes before we can measure them.
+        link.drop("it compressed its answer, though we asked it not to")
+    elif response.request.method == "POST":
+        link.http_error = ""
+        if response.is_redirect:
+            link.http_error = (
+                f"HTTP {status}: it has moved, and our token must not follow; correct url"
+            )
+        elif response.is_error:
+            link.http_error = f"HTTP {status}"
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """A response body that ends when too much has come."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, link: Link) -> None:
+        self._stream = stream
+        self._link = link
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        async for data in self._stream:
+            self._link.receive(len(data))
+            if self._link.dropped:
+                return
+            yield data
+
+    async def aclose(self) -> None:  # type: ignore[explicit-override]  # as above
+        await self._stream.aclose()
+
+
+def _token(file: Path) -> str:
+    try:
+        if not file.is_file():  # a pipe would block
+            raise UpstreamError(f"its token_file cannot be read: {file} is no file")
+        with file.open(encoding="ascii") as text:
+            token = text.read(MAX_TOKEN_CHARS).strip()
+    except OSError as error:
+        why = f"its token_file cannot be read: {error.strerror or error}"
+        raise UpstreamError(why) from error
+    except ValueError:
+        raise UpstreamError("its token_file holds no token: it is not ASCII") from None
+    if not token or not token.isprintable() or " " in token:
+        raise UpstreamError("its token_file holds no token")
+    return token

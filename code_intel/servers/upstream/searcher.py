@@ -1,0 +1,106 @@
+"""Answer for the corpora that the settings point at a command or a URL."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from code_intel.config import Settings, UpstreamConfig
+from code_intel.errors import UpstreamError
+from code_intel.records import SearchAnswer, UpstreamStatus
+from code_intel.servers.upstream.answer import answer_of, filtered, project_name, with_notes
+from code_intel.servers.upstream.connection import Connection
+from code_intel.servers.upstream.report import Report
+from code_intel.tools.searchers import CorpusSearcher, ProjectSearcher
+
+
+class RemoteCorpus:
+    """One corpus, searched through a supervised connection."""
+
+    def __init__(self, connection: Connection, root: Path) -> None:
+        config = connection.config
+        self._connection = connection
+        self._named = partial(project_name, root, config.cwd if config.command else root)
+
+    @property
+    def status(self) -> UpstreamStatus:
+        """How the connection is doing now."""
+        return self._connection.status
+
+    async def search(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        """Ask the server.
+
+        Raises:
+            UpstreamError: It refused, did not answer in time, or answered nonsense.
+        """
+        filters = {"directory": directory, "file_pattern": file_pattern}
+        given = {name: value for name, value in filters.items() if value}
+        data = await self._connection.ask({"query": query, "top_k": top_k, **given})
+        try:
+            answer, bad = answer_of(data, top_k=top_k, named=self._named)
+        except UpstreamError as error:
+            raise self._connection.bad_answer(error) from None
+        self._connection.good_answer(bad)
+        answer = with_notes(answer, self._connection.config.name, bad)
+        return filtered(answer, directory, file_pattern) if given else answer
+
+
+class Upstreams:
+    """The connections of a gateway, and the tasks that keep them."""
+
+    def __init__(self, settings: Settings, local: ProjectSearcher) -> None:
+        self._report = Report(settings.state)
+        self._connections = {
+            name: Connection(config, self._changed) for name, config in settings.upstreams.items()
+        }
+        remote: dict[str, CorpusSearcher] = {
+            name: RemoteCorpus(connection, settings.root)
+            for name, connection in self._connections.items()
+        }
+        self.searcher = ProjectSearcher(
+            map=remote.get("devrag-map", local.map),
+            forest=remote.get("devrag-forest", local.forest),
+        )
+
+    async def run(self) -> None:
+        """Keep the connections until cancelled, and leave nothing behind."""
+        try:
+            async with anyio.create_task_group() as group:
+                for connection in self._connections.values():
+                    group.start_soon(connection.run)
+        finally:
+            self._report.close()
+
+    def _changed(self) -> None:
+        self._report.write(self.searcher.states())
+
+
+def try_out(config: UpstreamConfig) -> str:
+    """Connect once, ask for one hit as a question would, and return what `doctor` says of it.
+
+    Raises:
+        UpstreamError: It did not answer, or with nothing that can be used.
+    """
+    # A question waits for the start, so both must fit into its limit.
+    patient = replace(config, call_seconds=config.start_seconds + config.call_seconds)
+    hits = anyio.run(_hits, Connection(patient))
+    return f"{hits} hit" if hits else "no hit, which may be right"
+
+
+async def _hits(connection: Connection) -> int:
+    failure: UpstreamError | None = None
+    hits = 0
+    async with anyio.create_task_group() as group:
+        group.start_soon(connection.run)
+        try:
+            data = await connection.ask({"query": "test", "top_k": 1})
+            hits = len(answer_of(data, top_k=1)[0].hits)
+        except UpstreamError as error:  # raised here, it would come as a group
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return hits

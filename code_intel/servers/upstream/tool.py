@@ -1,0 +1,72 @@
+"""Check that a server offers a tool `search` that we can call."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp import Client
+from mcp.types import Tool
+
+from code_intel.errors import UpstreamError
+from code_intel.servers.upstream.trouble import SAID, quoted
+
+GATEWAY = "code-intel"
+GATEWAY_TOOLS = frozenset({"start_session", "search_smart"})
+MAX_PAGES = 10
+"""Pages of tools that are read."""
+
+
+class UselessError(UpstreamError):
+    """The server cannot answer, however often it is asked."""
+
+
+async def search_tool(client: Client) -> Tool:
+    """Return the tool `search` of a connected server.
+
+    Raises:
+        UselessError: It is a gateway, so that we would ask ourselves; or it cannot search.
+    """
+    tools: dict[str, Tool] = {}
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools |= {tool.name: tool for tool in page.tools}
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    info = client.server_info
+    if (info is not None and info.name == GATEWAY) or tools.keys() >= GATEWAY_TOOLS:
+        raise UselessError(
+            "it is a code-intel gateway itself, which would ask itself; name an index server, "
+            "such as `devrag --config devrag-forest.json`"
+        )
+    if "search" not in tools:
+        offered = quoted(", ".join(sorted(tools)[:5])) or "none at all"
+        raise UselessError("it offers no tool `search`", details={SAID: f"its tools: {offered}"})
+    accepted(tools["search"], {"query": "", "top_k": 1})
+    return tools["search"]
+
+
+def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a tool takes.
+
+    Raises:
+        UselessError: It takes no query, or requires what we do not have.
+    """
+    properties = tool.input_schema.get("properties")
+    names = properties if isinstance(properties, dict) and properties else arguments
+    if "query" not in names:
+        raise UselessError("its tool `search` takes no query")
+    required = tool.input_schema.get("required")
+    missing = (
+        [name for name in required if name not in arguments] if isinstance(required, list) else []
+    )
+    if missing:
+        said = quoted(f"it requires {missing[0]}")
+        raise UselessError("its tool `search` requires what we do not have", details={SAID: said})
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def may_repeat(tool: Tool | None) -> bool:
+    """Whether a tool declares that calling it twice does no harm."""
+    hints = tool.annotations if tool is not None else None
+    return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

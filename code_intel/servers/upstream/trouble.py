@@ -1,0 +1,75 @@
+"""Say what went wrong with an upstream, in our words, with the words of others apart.
+
+Readers may believe `why`, so nothing that another program wrote stands there: not its refusal, not its
+stderr, not a library's message that quotes it. Such text is data, and named `said` (docs/decisions/0018).
+"""
+
+from typing import NamedTuple
+
+from mcp import MCPError
+
+from code_intel.errors import UpstreamError
+
+SAID = "said"
+"""Name of the field, and of the detail of an error."""
+MAX_SAID_CHARS = 300
+
+LOST = "the connection was lost"
+UNREACHED = "it cannot be reached"
+NO_HTTP = "it does not speak HTTP as it should"
+NO_MCP = "it does not speak MCP as it should"
+EXCEPTIONS = {
+    "ConnectError": UNREACHED,
+    "ConnectTimeout": UNREACHED,
+    "ProxyError": UNREACHED,
+    "ReadError": LOST,
+    "WriteError": LOST,
+    "TimeoutException": "it did not answer in time",
+    "ProtocolError": NO_HTTP,
+    "DecodingError": NO_HTTP,
+    "InvalidURL": "its url is not valid",
+    "ValidationError": NO_MCP,
+    "RuntimeError": NO_MCP,
+    "PermissionError": "it may not be started",
+    "NotADirectoryError": "its cwd is not a folder",
+}
+"""Name of an exception or of a base of it -> what it means."""
+SDK_MESSAGES = (
+    ("Failed to parse JSON", "it answered with what is not JSON-RPC"),
+    ("Unexpected content type", "it answered with what is not MCP, such as a page; check its url"),
+    ("server answered a request", "it accepted a question without answering it"),
+)
+"""Beginnings of errors that the SDK makes in a server's name -> what they mean."""
+
+
+class Trouble(NamedTuple):
+    """What went wrong; `said` is another program's text, or empty."""
+
+    why: str
+    said: str = ""
+
+
+def trouble_of(error: BaseException, http_error: str = "") -> Trouble:
+    """Return what an error means; `http_error` is the last HTTP response if that was one."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, UpstreamError):
+        return Trouble(error.message, str(error.details.get(SAID, "")))
+    if http_error:
+        return Trouble(f"it answered {http_error}")
+    if isinstance(error, FileNotFoundError):
+        return Trouble(f"there is no {error.filename}")
+    if isinstance(error, MCPError):
+        known = (why for begin, why in SDK_MESSAGES if error.message.startswith(begin))
+        return Trouble(next(known, "it refused"), quoted(error.message))
+    if "certificate verify failed" in str(error):
+        return Trouble("its certificate is not trusted here", quoted(str(error)))
+    names = (base.__name__ for base in type(error).__mro__)
+    why = next((EXCEPTIONS[name] for name in names if name in EXCEPTIONS), None)
+    return Trouble(why or f"it failed with {type(error).__name__}", quoted(str(error)))
+
+
+def quoted(text: str) -> str:
+    """Return another program's text as one line, cut, without control characters."""
+    line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SAID_CHARS])
+    return " ".join(line.split())[:MAX_SAID_CHARS]
