@@ -1,5 +1,5 @@
-"""Here is a text, give me its vector: the `Embedder` protocol, its engines, the vector cache.
+"""Make vectors of texts: the `Embedder` protocol, its engines and the vector cache.
 
-Importing anything here costs nothing: numpy, the engines and SQLite are imported at first use,
-because a server must answer its handshake before it knows whether a vector will be needed.
+Modules here import numpy, the engines and SQLite at first use, because a server answers its
+handshake before it needs a vector. Storing and searching vectors belongs to `index`.
 """

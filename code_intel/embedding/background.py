@@ -1,4 +1,4 @@
-"""Threads that make vectors and give way to everything else on the machine."""
+"""Threads that make vectors at low priority."""
 
 import ctypes
 import os
@@ -8,33 +8,34 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 NICENESS = 10
-MOST_THREADS = 4
+MAX_THREADS = 4
 
 
 def thread_count(setting: int) -> int:
-    """Return how many threads may embed: the setting, or for 0 what leaves a machine usable.
+    """Return the number of embedding threads: the setting, or a default for 0.
 
-    Where threads can be niced (Linux) all cores, else half of them; four at most.
+    The default is all cores on Linux, where threads have a low priority, and half of them
+    elsewhere, but at most `MAX_THREADS`.
     """
     if setting > 0:
         return setting
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(1, min(MOST_THREADS, cores if sys.platform == "linux" else cores // 2))
+    return max(1, min(MAX_THREADS, cores if sys.platform == "linux" else cores // 2))
 
 
 def workers(count: int) -> ThreadPoolExecutor:
-    """Return a pool of niced threads; what they start inherits that."""
-    return ThreadPoolExecutor(count, thread_name_prefix="embed", initializer=_give_way)
+    """Return a pool of threads with low priority, which their threads inherit."""
+    return ThreadPoolExecutor(count, thread_name_prefix="embed", initializer=_lower_priority)
 
 
-def give_memory_back() -> None:
-    """Return what was freed to the system; the C library of Linux keeps it otherwise."""
+def release_memory() -> None:
+    """Return freed memory to the system, which the C library of Linux otherwise keeps."""
     if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # musl has no such call
+        with suppress(OSError, AttributeError):  # musl has no malloc_trim
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def _give_way() -> None:
-    if sys.platform == "linux":  # the only system where niceness is a thread's own
+def _lower_priority() -> None:
+    if sys.platform == "linux":  # the only system with a priority per thread
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

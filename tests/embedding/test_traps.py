@@ -89,7 +89,7 @@ def test_what_is_no_string_is_refused(engine: Embedder, text: object) -> None:
 
 
 def test_a_single_text_is_refused_rather_than_read_as_letters(engine: Embedder) -> None:
-    with pytest.raises(UsageError, match="pass a list"):
+    with pytest.raises(UsageError, match="Pass a list"):
         engine.passages("login")
 
 

@@ -1,4 +1,4 @@
-"""One engine that a process holds: loaded at the first text, dropped after idle minutes."""
+"""Load an engine at its first text, and unload it after idle minutes."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from code_intel.embedding.background import give_memory_back
+from code_intel.embedding.background import release_memory
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError
 
@@ -15,19 +15,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Held:
-    """An engine that comes and goes; safe for threads and across a fork.
+class EngineHandle:
+    """An engine that is loaded on demand; safe for threads and across a fork.
 
     Args:
-        identity: What it is or will be, known without loading it.
-        load: Makes it.
-        idle_seconds: Without a text, after which it is dropped; 0 keeps it.
-        clock: Seconds, monotonic.
+        identity: Its identity, known without loading it.
+        load: Loads it.
+        idle_seconds: Idle time after which it is unloaded; 0: never.
+        clock: A monotonic clock in seconds.
+
+    Attributes:
+        failure: The error of the last attempt to load it; it is not loaded again.
     """
 
     failure: EmbeddingError | None
     _engine: Embedder | None
-    _fetching: bool
+    _is_loading: bool
 
     def __init__(
         self,
@@ -44,40 +47,40 @@ class Held:
 
     @property
     def loaded(self) -> bool:
-        """Whether a model is in memory now."""
+        """Whether the model is in memory now."""
         return self._engine is not None and self._process == os.getpid()
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed questions; see `Embedder`."""
-        return self._now().queries(texts)
+        """Embed queries; see `Embedder`."""
+        return self._loaded_engine().queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed what questions should find; see `Embedder`."""
-        vectors = self._now().passages(texts)
-        self._used = self._clock()
+        """Embed passages; see `Embedder`."""
+        vectors = self._loaded_engine().passages(texts)
+        self._last_used = self._clock()
         return vectors
 
-    def fetch(self) -> None:
-        """Load the model in the background, unless it is there, failed before, or is being loaded."""
-        if self.loaded or self._fetching or self.failure is not None:
+    def load_in_background(self) -> None:
+        """Load the model in a thread, unless it is loaded, loading or has failed."""
+        if self.loaded or self._is_loading or self.failure is not None:
             return
-        self._fetching = True
-        threading.Thread(target=self._fetch, name="load a model", daemon=True).start()
+        self._is_loading = True
+        threading.Thread(target=self._load_quietly, name="load a model", daemon=True).start()
 
     def drop_if_idle(self) -> bool:
-        """Let the model go if nothing was embedded for the idle time; say whether it went.
+        """Unload the model if it is idle; return whether it was unloaded.
 
-        A call that is still embedding keeps its own hold on the model until it is done.
+        A running call keeps its reference to the model until it is done.
         """
         with self._lock:
-            rest = self._used + self._idle_seconds - self._clock()
+            remaining = self._last_used + self._idle_seconds - self._clock()
             if self._engine is None or self._idle_seconds == 0:
                 return False
-            if rest > 0:
-                self._watch(rest)
+            if remaining > 0:
+                self._start_timer(remaining)
                 return False
             self._engine = None
-        give_memory_back()
+        release_memory()
         return True
 
     def _reset(self) -> None:
@@ -85,21 +88,21 @@ class Held:
         self._process = os.getpid()
         self._engine = None
         self.failure = None
-        self._used = self._clock()
-        self._fetching = False
+        self._last_used = self._clock()
+        self._is_loading = False
 
-    def _fetch(self) -> None:
+    def _load_quietly(self) -> None:
         try:
-            with suppress(EmbeddingError):  # kept as `failure`
-                self._now()
+            with suppress(EmbeddingError):  # stored as `failure`
+                self._loaded_engine()
         finally:
-            self._fetching = False
+            self._is_loading = False
 
-    def _now(self) -> Embedder:
+    def _loaded_engine(self) -> Embedder:
         if self._process != os.getpid():
             self._reset()
         with self._lock:
-            self._used = self._clock()
+            self._last_used = self._clock()
             if self._engine is not None:
                 return self._engine
             if self.failure is not None:
@@ -109,10 +112,10 @@ class Held:
             except EmbeddingError as error:
                 self.failure = error
                 raise
-            self._watch(self._idle_seconds)
+            self._start_timer(self._idle_seconds)
             return self._engine
 
-    def _watch(self, seconds: float) -> None:
+    def _start_timer(self, seconds: float) -> None:
         if self._idle_seconds > 0:
             timer = threading.Timer(seconds, self.drop_if_idle)
             timer.daemon = True

