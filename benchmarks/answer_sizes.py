@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 
 from mcp import Client, types
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
-from code_intel.tools.answers import HARD_CAP, tokens
-from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.wire.answers import HARD_CAP, tokens
 
 TEXT = 4000
 """Tokens that the text of an answer may take when fifty hits are asked for."""
@@ -200,7 +200,7 @@ async def measure(settings: Settings) -> list[Row]:
     """Return a row for each call, and one for each tool that was not called."""
     folder, file = largest(settings.root)
     rows: list[Row] = []
-    shelves = open_project(settings)
+    services = open_project(settings)
     async with AsyncExitStack() as stack:
         gateway = await stack.enter_async_context(connected(build_gateway(settings), "gateway"))
         await ask_gateway(gateway, folder, file)
@@ -211,8 +211,8 @@ async def measure(settings: Settings) -> list[Row]:
         )
         await ask_commands(alone)
         rows += alone.rows
-    for shelf in shelves:
-        async with connected(build_server(shelf), shelf.index.config.corpus) as call:
+    for service in services:
+        async with connected(build_server(service), service.index.config.corpus) as call:
             await ask_index(call, file)
             rows += call.rows
     called = {row.tool for row in rows}
@@ -230,9 +230,9 @@ async def connected(server: Any, name: str) -> AsyncIterator[Caller]:
         yield Caller(client, name)
 
 
-def build_server(shelf: Shelf) -> Any:
+def build_server(service: CorpusService) -> Any:
     """Return the map or the forest server of a project."""
-    return build_index_server(shelf.index.config.corpus, lambda: shelf)
+    return build_index_server(service.index.config.corpus, lambda: service)
 
 
 def largest(root: Path) -> tuple[str, str]:
@@ -265,9 +265,9 @@ def prepare(tree: Path, root: Path, agreements: int = AGREEMENTS) -> Settings:
         state_dir=root.parent / "state",
         command_runner="prompts",
     )
-    for shelf in open_project(settings):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings):
+        service.index.complete(words_only=True)
+        service.index.close()
     return settings
 
 

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 from mcp import Client
 
 import code_intel
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 
 PACKAGE = Path(code_intel.__file__).parent
 PROJECT = Path(__file__).resolve().parent.parent / "tests" / "repos" / "shop"
@@ -143,9 +143,9 @@ def prepare(tree: Path, root: Path) -> Settings:
         front = f"---\nnl_term: billing report {number}\nsymbol: Report{number}\n---\n"
         text = f"{front}\n## Evidence\n\n- It prints the billing report.\n"
         (folder / f"{number}.md").write_text(text, encoding="utf-8")
-    for shelf in open_project(settings):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings):
+        service.index.complete(words_only=True)
+        service.index.close()
     return settings
 
 

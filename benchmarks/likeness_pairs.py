@@ -23,11 +23,11 @@ from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.board import NOWHERE
-from code_intel.forest.question import embedded
-from code_intel.forest.search import search
+from code_intel.forest.ranking.question import embedded
+from code_intel.forest.ranking.search import search
+from code_intel.forest.ranking.state import NOWHERE
 from code_intel.index.store import Store
-from code_intel.learned.calibration import load
+from code_intel.learned.recall.calibration import load
 from code_intel.planning.likeness import card
 from code_intel.planning.matching import Page, on_page
 from code_intel.planning.records import Result

@@ -14,7 +14,7 @@ from benchmarks.map_judging import Judged, Scores, judged
 from benchmarks.map_labels import Labels, chosen
 from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
-from code_intel.learned.recall import Card, fold, recall
+from code_intel.learned.recall.recall import Card, fold, recall
 from code_intel.records import Agreement
 
 NO_QUOTE = ("sentence", "request")

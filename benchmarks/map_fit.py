@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.map_labels import Labels
-from code_intel.learned.calibration import FEATURES, SIGNS
-from code_intel.learned.recall import DIFFERENT
+from code_intel.learned.recall.calibration import FEATURES, SIGNS
+from code_intel.learned.recall.recall import DIFFERENT
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

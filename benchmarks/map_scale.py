@@ -38,12 +38,12 @@ from code_intel.chunking.words import query_words
 from code_intel.config import Settings, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
-from code_intel.learned.deck import DEALT, deck_of
-from code_intel.learned.ledger import ledger
-from code_intel.learned.recall import recall
-from code_intel.learned.warming import Warming
+from code_intel.learned.recall.agreement_index import DEALT, deck_of
+from code_intel.learned.recall.recall import recall
+from code_intel.learned.status.preload import Warming
+from code_intel.learned.status.snapshot import ledger
 from code_intel.records import Agreement, FileReference
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 
 LIMIT = 20.0
 """Milliseconds above the echo."""
@@ -140,9 +140,9 @@ def index_map(settings: Settings, agreements: Sequence[Agreement]) -> None:
 
 def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     """Return the median milliseconds of each part of a question to the map, in this process."""
-    shelf, forest = open_project(settings)
-    shelf.embedder.lasting = True
-    warming = Warming(settings, shelf.index, shelf.embedder.identity)
+    service, forest = open_project(settings)
+    service.embedder.lasting = True
+    warming = Warming(settings, service.index, service.embedder.identity)
     warming.start()
     warming.wait()
     times: dict[str, list[float]] = {}
@@ -156,18 +156,18 @@ def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     for turn, question in enumerate(questions):
         if turn == WARM:
             times.clear()
-        asked = timed("question embedded", shelf.question, question)
+        asked = timed("question embedded", service.question, question)
         known = timed("disk, memory and git asked", ledger, settings)
-        deck = timed("deck", deck_of, shelf.index, known, asked.identity)
-        spoken = timed("words", shelf.index.store.word_hits, query_words(question), "body", DEALT)
-        rows = shelf.index.store.chunk_rows([chunk for chunk, _ in spoken])
+        deck = timed("deck", deck_of, service.index, known, asked.identity)
+        spoken = timed("words", service.index.store.word_hits, query_words(question), "body", DEALT)
+        rows = service.index.store.chunk_rows([chunk for chunk, _ in spoken])
         names = [row.path for row in rows.values()]
         dealt = timed("cards dealt", deck.dealt, question, asked.vector, names)
         cards = [deck.cards[place] for place in dealt]
         timed("evidence of those", recall, question, asked.vector, cards, asked.identity)
-        timed("shelf, all of it", shelf.search, question, 10)
+        timed("service, all of it", service.search, question, 10)
     warming.close()
-    for each in (shelf, forest):
+    for each in (service, forest):
         each.index.close()
     return {name: statistics.median(values) for name, values in times.items()}
 

@@ -30,7 +30,7 @@ from code_intel.chunking.words import STOP_WORDS
 from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.grep import find_program
+from code_intel.forest.text.grep import find_program
 
 Found = Sequence[Sequence[str]]
 

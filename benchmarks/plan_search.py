@@ -36,9 +36,9 @@ from code_intel.config import IndexConfig, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.board import NOWHERE
-from code_intel.forest.question import embedded
-from code_intel.forest.search import search
+from code_intel.forest.ranking.question import embedded
+from code_intel.forest.ranking.search import search
+from code_intel.forest.ranking.state import NOWHERE
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.planning import goals, likeness, loop
@@ -54,7 +54,7 @@ from code_intel.planning.records import (
     Search,
     Strategy,
 )
-from code_intel.tools.plan_sources import result_of
+from code_intel.tools.plans.plan_sources import result_of
 
 EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
 PLAIN = re.compile("[a-z]+")

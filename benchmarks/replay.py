@@ -42,11 +42,11 @@ from benchmarks.map_labels import FOLDER, labels_from
 from benchmarks.replay_plot import plot
 from benchmarks.replay_sessions import NOTHING, Agent, Lesson, Need
 from benchmarks.replay_tables import Asked, show
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
-from code_intel.learned.recall import fold
+from code_intel.learned.recall.recall import fold
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 
 OWN = HERE / "data" / "replay_own.jsonl"
 LANGUAGES = ("en", "ja")
@@ -94,9 +94,9 @@ def make(folder: Path, root: Path, cache: Path) -> Settings:
         subprocess.run([*git, *arguments], check=True)
     settings = replace(load_settings(root), cache_dir=cache, state_dir=cache / "state")
     settings.agreements.mkdir(parents=True, exist_ok=True)
-    for shelf in open_project(settings):
-        shelf.index.complete(progress=lambda done, total: _say(f"{root.name} {done}/{total}"))
-        shelf.index.close()
+    for service in open_project(settings):
+        service.index.complete(progress=lambda done, total: _say(f"{root.name} {done}/{total}"))
+        service.index.close()
     return settings
 
 

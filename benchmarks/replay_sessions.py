@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from mcp import Client
 
-from code_intel.tools.answers import tokens
+from code_intel.tools.wire.answers import tokens
 
 LONGEST = 200
 """Characters that a slot of the query frame takes."""

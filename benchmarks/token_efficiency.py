@@ -29,9 +29,9 @@ from code_intel.config import IndexConfig, Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
-from code_intel.tools.answers import tokens
-from code_intel.tools.context_bundle import context_bundle
-from code_intel.tools.desk import Desk
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.search.context_bundle import context_bundle
+from code_intel.tools.wire.answers import tokens
 
 MARKS = (250, 500, 1000, 2000, 4000)
 NEVER = math.inf
@@ -48,7 +48,9 @@ class Answered(NamedTuple):
     milliseconds: float
 
 
-def desk_of(folder: Path, database: Path, settings: Settings, cache: VectorCache | None) -> Desk:
+def context_of(
+    folder: Path, database: Path, settings: Settings, cache: VectorCache | None
+) -> GatewayContext:
     """Return what the tool works with, its index complete; nothing is written into `folder`."""
     config = IndexConfig(
         path=folder / "devrag-forest.json", corpus="forest", patterns=(".",), db_path=database
@@ -57,16 +59,16 @@ def desk_of(folder: Path, database: Path, settings: Settings, cache: VectorCache
     embedder = LazyEmbedder(here, corpus="forest")
     index = Index(config, embedder=embedder, cache=cache)
     index.complete(words_only=settings.embedding == "off", progress=_progress)
-    return Desk(here, None, Index(here.map, readonly=True), index, embedder)
+    return GatewayContext(here, None, Index(here.map, readonly=True), index, embedder)
 
 
-def ours(repo: str, corpus: Repository, desk: Desk) -> list[Answered]:
+def ours(repo: str, corpus: Repository, context: GatewayContext) -> list[Answered]:
     """Ask the tool every question."""
     answers = []
     for question in corpus.questions:
         query = str(question["query"])
         started = time.perf_counter()
-        data = asyncio.run(context_bundle(desk, query)).data
+        data = asyncio.run(context_bundle(context, query)).data
         took = 1000 * (time.perf_counter() - started)
         wanted = _wanted(corpus, question)
         text = json.dumps(data, ensure_ascii=False)
@@ -160,9 +162,9 @@ def main() -> None:
     answers: dict[str, list[Answered]] = {"context_bundle": [], "ripgrep, then reading": []}
     for corpus in asked_about(args):
         with tempfile.TemporaryDirectory() as scratch:
-            desk = desk_of(corpus.folder, Path(scratch) / "forest.db", settings, cache)
-            answers["context_bundle"] += ours(corpus.name, corpus, desk)
-            desk.forest.close()
+            context = context_of(corpus.folder, Path(scratch) / "forest.db", settings, cache)
+            answers["context_bundle"] += ours(corpus.name, corpus, context)
+            context.forest.close()
         answers["ripgrep, then reading"] += reading(corpus.name, corpus)
     how = "words and vectors" if args.vectors else "words only"
     result = show(answers, f"{args.data.name}, scope {args.scope}, {how}")

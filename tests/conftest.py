@@ -45,11 +45,11 @@ def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def embedded_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Add vectors to a copy of the shop, so that no test waits for the model to compute them."""
-    from code_intel.tools.shelf import open_project
+    from code_intel.tools.context.corpus_service import open_project
     from served import settings_of
 
     root = Path(shutil.copytree(indexed_shop, tmp_path_factory.mktemp("embedded") / "shop"))
-    for shelf in open_project(settings_of(root, "faithful")):
-        shelf.index.complete()
-        shelf.index.close()
+    for service in open_project(settings_of(root, "faithful")):
+        service.index.complete()
+        service.index.close()
     return root

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel import durable
-from code_intel.durable import Disk
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
+from code_intel.foundation.durable import Disk
 
 WAYS = ("dies before", "dies torn", "dies after", "fails", "fails for good", "writes half")
 """How a change goes wrong. A change that writes nothing dies before in place of torn, and never writes half."""

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import IndexConfig, load_settings
 from code_intel.errors import CodeIntelError
-from code_intel.forest.search import search
+from code_intel.forest.ranking.search import search
 from code_intel.index.store import Store
 from projects import BIN
 

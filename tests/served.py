@@ -10,12 +10,12 @@ import anyio
 import pytest
 from mcp import Client
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.index.indexer import WAY_SECONDS, Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 from programs import git
 from projects import ERAS, SHOP, Caller
 
@@ -36,10 +36,10 @@ def make_project(root: Path) -> Path:
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "All of it")
-    shelves = open_project(settings_of(root))
-    for shelf in shelves:
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    services = open_project(settings_of(root))
+    for service in services:
+        service.index.complete(words_only=True)
+        service.index.close()
     return root
 
 
@@ -76,9 +76,9 @@ async def settled(call: Caller) -> None:
 @asynccontextmanager
 async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIterator[Caller]:
     """Connect to the map or forest server in this process."""
-    shelf = open_project(settings_of(root))[corpus == "forest"]
+    service = open_project(settings_of(root))[corpus == "forest"]
     with anyio.fail_after(LONGEST):
         async with Client(
-            build_index_server(shelf.index.config.corpus, lambda: shelf), mode=era
+            build_index_server(service.index.config.corpus, lambda: service), mode=era
         ) as client:
             yield Caller(client)

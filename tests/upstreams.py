@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 
 from code_intel.servers.upstream.searcher import Upstreams
-from code_intel.tools.searchers import ProjectSearcher, in_process
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.searchers import ProjectSearcher, in_process
 from served import settings_of
 
 FAKE = Path(__file__).resolve().parent / "servers" / "fake_upstream.py"
@@ -44,8 +44,8 @@ def point(root: Path, **tables: dict[str, object]) -> Path:
 async def supervised(root: Path) -> AsyncIterator[ProjectSearcher]:
     """Run the upstreams of a project as the gateway does."""
     settings = settings_of(root)
-    map_shelf, forest_shelf = open_project(settings)
-    upstreams = Upstreams(settings, in_process(map_shelf, forest_shelf))
+    map_service, forest_service = open_project(settings)
+    upstreams = Upstreams(settings, in_process(map_service, forest_service))
     try:
         with anyio.fail_after(240):
             async with anyio.create_task_group() as group:
@@ -53,8 +53,8 @@ async def supervised(root: Path) -> AsyncIterator[ProjectSearcher]:
                 yield upstreams.searcher
                 group.cancel_scope.cancel()
     finally:
-        map_shelf.index.close()
-        forest_shelf.index.close()
+        map_service.index.close()
+        forest_service.index.close()
 
 
 async def until(true: Callable[[], object], seconds: float = 60) -> None:

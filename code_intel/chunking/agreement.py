@@ -20,8 +20,8 @@ from code_intel.chunking import agreement_body as md
 from code_intel.chunking import agreement_values as values_of
 from code_intel.chunking import front_matter
 from code_intel.errors import CodeIntelError
+from code_intel.foundation.text import hidden_character, without_hidden
 from code_intel.records import Agreement, FileReference
-from code_intel.text import hidden_character, without_hidden
 
 NAME_BYTES = 60
 """UTF-8 bytes of term and of symbol in a file name, which all file systems accept."""

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from code_intel.chunking import front_matter
-from code_intel.text import code_point, hidden_character, visible
+from code_intel.foundation.text import code_point, hidden_character, visible
 
 SCHEMA = 1
 KNOWN = frozenset({

@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from code_intel.redaction import mask
+from code_intel.foundation.redaction import mask
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 _MARKS = (

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from code_intel.chunking import front_matter
-from code_intel.redaction import masked
-from code_intel.text import visible
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
 
 MOST_BYTES = 8000
 MAX_GOAL_CHARS = 500

@@ -13,9 +13,9 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
 from code_intel.errors import UsageError
-from code_intel.forest.boosts import BoostProfile
-from code_intel.tools.answers import BUDGET
-from code_intel.tools.context_bundle import context_bundle
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.tools.search.context_bundle import context_bundle
+from code_intel.tools.wire.answers import BUDGET
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

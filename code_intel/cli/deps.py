@@ -7,7 +7,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
 from code_intel.forest.dependencies import CAP, DEEPEST, DEPTH, Direction
-from code_intel.tools.deps_closure import deps_closure
+from code_intel.tools.code.deps_closure import deps_closure
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

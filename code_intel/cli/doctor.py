@@ -7,25 +7,25 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from code_intel.cli.commands_findings import registry_findings
+from code_intel.cli.commands.findings import registry_findings
 from code_intel.cli.output import emit
-from code_intel.cli.plan_files import KINDS
+from code_intel.cli.plans.plan_files import KINDS
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, EmbeddingError
+from code_intel.foundation.text import counted, visible
 from code_intel.index.doctor import Finding, examine
 from code_intel.index.facade import Index
-from code_intel.learned.generated import notice
-from code_intel.learned.sharing import misshared
-from code_intel.learned.standings import standings
+from code_intel.learned.files.generated import notice
+from code_intel.learned.files.git_checks import misshared
+from code_intel.learned.status.agreement_status import standings
 from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
 from code_intel.session import journal
-from code_intel.text import counted, visible
-from code_intel.tools.desk import sessions_of
-from code_intel.tools.shelf import project_sync
+from code_intel.tools.context.corpus_service import project_sync
+from code_intel.tools.context.gateway import sessions_of
 
 ADVICE = {
     "broken": "Its symbol is gone: correct the file, or delete it.",

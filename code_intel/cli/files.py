@@ -6,8 +6,8 @@ from typing import get_args
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
-from code_intel.forest.boosts import BoostProfile
-from code_intel.tools.files_search import files_search
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.tools.search.files_search import files_search
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.redaction import masked, masked_data
+from code_intel.foundation.redaction import masked, masked_data
 
 
 class UnexpectedError(CodeIntelError):
@@ -37,7 +37,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("init", "code_intel.cli.init", "set a project up (or --remove it)"),
+    Command("init", "code_intel.cli.setup.init", "set a project up (or --remove it)"),
     Command("migrate", "code_intel.cli.migrate", "bring a project over from v3.7 or v3.8"),
     Command("serve", "code_intel.cli.serve", "run the gateway (stdio or HTTP)"),
     Command("search", "code_intel.cli.search", "ask the map first, then the forest"),

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli import transaction
-from code_intel.cli.changes import Change, databases, name_in
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.notes import Note
 from code_intel.cli.migration.plan import Plan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
-from code_intel.cli.transaction import MIGRATION, Run
+from code_intel.cli.setup import transaction
+from code_intel.cli.setup.changes import Change, databases, name_in
+from code_intel.cli.setup.transaction import MIGRATION, Run
 from code_intel.config import load_settings
-from code_intel.learned.sharing import misshared
+from code_intel.learned.files.git_checks import misshared
 
 SHOWN = 5
 """Files of one kind that the text names; `--json` has all of them."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from code_intel.redaction import masked, masked_data
-from code_intel.text import visible, visible_json
+from code_intel.foundation.redaction import masked, masked_data
+from code_intel.foundation.text import visible, visible_json
 
 PATIENCE = 1.0
 """Seconds until a terminal is told that the work goes on, and how often then."""

@@ -17,12 +17,14 @@ from typing import Any, NamedTuple, get_args
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
-from code_intel.cli.plan_files import SHORT, resolve_plan
-from code_intel.cli.plans_show import expectations
+from code_intel.cli.plans.plan_files import SHORT, resolve_plan
+from code_intel.cli.plans.show import expectations
 from code_intel.cli.project import add_project, as_project_says, project_of
 from code_intel.cli.tool_call import call
 from code_intel.config import Settings
 from code_intel.errors import BusyError, UsageError
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
 from code_intel.planning import keeping, place, refining
 from code_intel.planning.records import (
     CONFIDENCE,
@@ -38,13 +40,11 @@ from code_intel.planning.records import (
 )
 from code_intel.planning.stored import as_json
 from code_intel.records import Freshness
-from code_intel.redaction import masked
-from code_intel.text import visible
-from code_intel.tools.answers import index_text
 from code_intel.tools.declaration import Report, Tool
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan
-from code_intel.tools.plan_answers import STOPS
-from code_intel.tools.plan_inputs import preview
+from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.plans.plan_answers import STOPS
+from code_intel.tools.plans.plan_inputs import preview
+from code_intel.tools.wire.answers import index_text
 
 
 class Option(NamedTuple):

@@ -10,7 +10,7 @@ import sys
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
-from code_intel.tools.semantic_rerank import MOST, semantic_rerank
+from code_intel.tools.search.semantic_rerank import MOST, semantic_rerank
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, is_set_up, project_of, setting_up
-from code_intel.cli.question import first_question
+from code_intel.cli.setup.question import first_question
 from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.records import SearchAnswer
-from code_intel.tools.answers import fit, hit_data, hits_text, index_data, index_text
-from code_intel.tools.shelf import Shelf, open_project, project_sync
+from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
+from code_intel.tools.wire.answers import fit, hit_data, hits_text, index_data, index_text
 
 SURE = 0.7
 
@@ -41,41 +41,43 @@ def run(args: argparse.Namespace) -> int:
         raise NotFoundError(
             f"{settings.root} is not indexed yet.", hint=f"Run {before}`{project_sync(settings)}`."
         )
-    shelves = open_project(settings, readonly=True)
+    services = open_project(settings, readonly=True)
     try:
         if args.query == ["-"]:
             for line in filter(None, map(str.strip, sys.stdin)):
-                print(json.dumps(_one(shelves, line, args), ensure_ascii=False), flush=True)
+                print(json.dumps(_one(services, line, args), ensure_ascii=False), flush=True)
             return 0
-        query = " ".join(args.query) if args.query else first_question(shelves[1].index)
-        source, answer = ask(shelves, query, args)
+        query = " ".join(args.query) if args.query else first_question(services[1].index)
+        source, answer = ask(services, query, args)
         asked = "" if args.query else f"Question: {query}\n"
         emit(args, {"query": query, **_data(source, answer)}, asked + _text(source, answer))
         return 0 if answer.hits else 1
     finally:
-        for shelf in shelves:
-            shelf.index.close()
+        for service in services:
+            service.index.close()
 
 
-def _one(shelves: tuple[Shelf, Shelf], query: str, args: argparse.Namespace) -> dict[str, Any]:
+def _one(
+    services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
+) -> dict[str, Any]:
     """Return the answer to one line; an error answers that line and ends nothing."""
     try:
-        return _data(*ask(shelves, query, args))
+        return _data(*ask(services, query, args))
     except CodeIntelError as error:
         return error.as_dict()
 
 
 def ask(
-    shelves: tuple[Shelf, Shelf], query: str, args: argparse.Namespace
+    services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
 ) -> tuple[str, SearchAnswer]:
     """Return which corpus answered, and what."""
-    map_shelf, forest_shelf = shelves
+    map_service, forest_service = services
     if not args.forest:
-        answer = map_shelf.search(query, args.top_k)
+        answer = map_service.search(query, args.top_k)
         best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
         if args.map or best >= SURE:
             return "map", answer
-    return "forest", forest_shelf.search(query, args.top_k)
+    return "forest", forest_service.search(query, args.top_k)
 
 
 def _data(source: str, answer: SearchAnswer) -> dict[str, Any]:

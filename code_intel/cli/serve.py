@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from code_intel.config import Settings, find_served_root, load_settings, one_project
+from code_intel.config import Settings, find_served_root, load_settings, require_single_project
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.wire import take_stdout
 
@@ -48,7 +48,7 @@ def serve_project(
         ConfigError: The project is no folder.
     """
     wire = take_stdout()
-    settings = load_settings(one_project(find_served_root()))
+    settings = load_settings(require_single_project(find_served_root()))
     if not settings.root.is_dir():
         raise ConfigError(f"{settings.root} is not a folder.")
     writes = args.http is None or bool(args.allow_writes)
@@ -112,13 +112,13 @@ def serve(
 
         stdio.serve(build(), wire)
     wire.close()
-    from code_intel.servers.http_address import LOOPBACK, listen
-    from code_intel.servers.http_tokens import read_tokens
+    from code_intel.servers.http.address import LOOPBACK, listen
+    from code_intel.servers.http.tokens import read_tokens
 
     tokens = read_tokens(args.token_file) if args.token_file else None
     names = args.allow_host or ()
     address = listen(args.host or LOOPBACK, args.http, names=names, guarded=tokens is not None)
-    from code_intel.servers.http_guard import Policy
-    from code_intel.servers.http_serving import serve_http
+    from code_intel.servers.http.guard import Policy
+    from code_intel.servers.http.serving import serve_http
 
     serve_http(build(), Policy(address, tokens), program)

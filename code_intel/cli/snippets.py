@@ -9,8 +9,8 @@ import re
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
-from code_intel.tools.answers import BUDGET
-from code_intel.tools.snippets_get import snippets_get
+from code_intel.tools.code.snippets_get import snippets_get
+from code_intel.tools.wire.answers import BUDGET
 
 _PLACE = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
 

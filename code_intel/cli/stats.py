@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.learned.statistics import OutcomeStatistics
-from code_intel.text import visible
-from code_intel.tools.get_outcome_stats import NONE_YET, outcomes_of, unreadable
+from code_intel.foundation.text import visible
+from code_intel.learned.history.statistics import OutcomeStatistics
+from code_intel.tools.session.get_outcome_stats import NONE_YET, outcomes_of, unreadable
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

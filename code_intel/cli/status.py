@@ -10,15 +10,15 @@ from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_lines, upstream_status
 from code_intel.config import find_root, load_settings
 from code_intel.errors import CodeIntelError
+from code_intel.foundation.text import counted
 from code_intel.index.doctor import disk
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
-from code_intel.learned.generated import notice
-from code_intel.learned.sharing import misshared
-from code_intel.learned.standings import standings
-from code_intel.text import counted
-from code_intel.tools.answers import index_data
-from code_intel.tools.shelf import Shelf, open_project
+from code_intel.learned.files.generated import notice
+from code_intel.learned.files.git_checks import misshared
+from code_intel.learned.status.agreement_status import standings
+from code_intel.tools.context.corpus_service import CorpusService, open_project
+from code_intel.tools.wire.answers import index_data
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the status; writes nothing."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
-    shelves = open_project(settings, readonly=True)
-    engines = dict.fromkeys(map(_engine, shelves))
+    services = open_project(settings, readonly=True)
+    engines = dict.fromkeys(map(_engine, services))
     data: dict[str, Any] = {"project": str(settings.root), "embedding": ", ".join(engines)}
     lines = [f"project    {settings.root}", f"embedding  {data['embedding']}"]
-    for shelf in shelves:
-        corpus = shelf.index.config.corpus
-        data[corpus] = shelf_status(shelf)
-        lines.append(f"{corpus:<11}{shelf_line(data[corpus])}")
+    for service in services:
+        corpus = service.index.config.corpus
+        data[corpus] = service_status(service)
+        lines.append(f"{corpus:<11}{service_line(data[corpus])}")
     data["upstreams"] = upstream_status(settings)
     lines += upstream_lines(data["upstreams"])
     if not is_set_up(settings):
@@ -51,21 +51,21 @@ def run(args: argparse.Namespace) -> int:
     lines += [f"git        {what}" for what in data["git"]]
     data["learned_pairs"] = notice(settings)
     lines += [f"pairs      {data['learned_pairs']}"] if data["learned_pairs"] else []
-    for shelf in shelves:
-        shelf.index.close()
+    for service in services:
+        service.index.close()
     emit(args, data, "\n".join(lines))
     return 0
 
 
-def _engine(shelf: Shelf) -> str:
+def _engine(service: CorpusService) -> str:
     """Return what makes the vectors of an index."""
-    usable, reason = shelf.embedder.available()
-    return shelf.embedder.identity if usable else f"none: {reason}"
+    usable, reason = service.embedder.available()
+    return service.embedder.identity if usable else f"none: {reason}"
 
 
-def shelf_status(shelf: Shelf) -> dict[str, Any]:
+def service_status(service: CorpusService) -> dict[str, Any]:
     """Return what is known of one index, without making one."""
-    config = shelf.index.config
+    config = service.index.config
     data: dict[str, Any] = {
         "config": str(config.path),
         "database": str(config.db_path),
@@ -73,16 +73,16 @@ def shelf_status(shelf: Shelf) -> dict[str, Any]:
         "indexer_pid": Role(config.db_path).holder(),
         "notes": [*config.notes, *(finding.what for finding in disk(config))],
     }
-    slow = shelf.embedder.degraded()
-    data |= index_data(shelf.index.freshness((f"embedding: {slow}",) if slow else ()))
+    slow = service.embedder.degraded()
+    data |= index_data(service.index.freshness((f"embedding: {slow}",) if slow else ()))
     try:
-        skipped = int(shelf.index.store.get_meta("skipped") or 0)
-        return data | {"model": shelf.index.store.model(), "skipped": skipped}
+        skipped = int(service.index.store.get_meta("skipped") or 0)
+        return data | {"model": service.index.store.model(), "skipped": skipped}
     except CodeIntelError:  # freshness has said why
         return data
 
 
-def shelf_line(data: dict[str, Any]) -> str:
+def service_line(data: dict[str, Any]) -> str:
     """Return one line about an index."""
     if data["state"] == "missing":
         return f"missing ({'; '.join(data['degraded'])})"

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
-from code_intel.config import find_root, load_settings, one_project
+from code_intel.config import find_root, load_settings, require_single_project
+from code_intel.foundation.text import counted
 from code_intel.index.report import SyncReport
-from code_intel.learned.changes import sync
-from code_intel.text import counted
-from code_intel.tools.shelf import Shelf, open_project
-from code_intel.tools.sync import report_data, report_text
+from code_intel.learned.files.changes import sync
+from code_intel.tools.context.corpus_service import CorpusService, open_project
+from code_intel.tools.documents.sync import report_data, report_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,46 +29,48 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     named = Path(args.project).expanduser() if args.project else None
-    settings = load_settings(one_project(find_root(named)))
+    settings = load_settings(require_single_project(find_root(named)))
     if note := sync(settings, datetime.now(UTC)).note:
         _say(note)
     data: dict[str, Any] = {"project": str(settings.root)}
     lines = []
-    shelves = open_project(settings)
+    services = open_project(settings)
     try:
         with progress() as advance:
-            reports = [(shelf, words(shelf, advance)) for shelf in shelves]
+            reports = [(service, words(service, advance)) for service in services]
             if not args.words_only:
-                for shelf, report in reports:
-                    report.warnings += vectors(shelf, advance)
-        for shelf, report in reports:
-            corpus, index = shelf.index.config.corpus, shelf.index.freshness()
+                for service, report in reports:
+                    report.warnings += vectors(service, advance)
+        for service, report in reports:
+            corpus, index = service.index.config.corpus, service.index.freshness()
             data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
             waiting = f", {counted(index.pending, 'vector')} to come" if index.pending else ""
             counts, *notes = report_text(report).split("\n")
             lines += [f"{corpus}: {counted(index.files, 'file')}{waiting} ({counts})", *notes]
     finally:
-        for shelf in shelves:
-            shelf.index.close()
+        for service in services:
+            service.index.close()
     emit(args, data, "\n".join(lines))
     return 0
 
 
-def words(shelf: Shelf, advance: Advance) -> SyncReport:
+def words(service: CorpusService, advance: Advance) -> SyncReport:
     """Index the words of one corpus."""
-    what = f"{shelf.index.config.corpus}: words"
-    return shelf.index.complete(
+    what = f"{service.index.config.corpus}: words"
+    return service.index.complete(
         words_only=True, progress=lambda done, total: advance(done, total, what), say=_say
     )
 
 
-def vectors(shelf: Shelf, advance: Advance) -> list[str]:
+def vectors(service: CorpusService, advance: Advance) -> list[str]:
     """Embed what is pending, and return what hindered it."""
-    usable, reason = shelf.embedder.available()
+    usable, reason = service.embedder.available()
     if not usable:
         return [f"no vectors: {reason}"]
-    what = f"{shelf.index.config.corpus}: vectors"
-    report = shelf.index.complete(progress=lambda done, total: advance(done, total, what), say=_say)
+    what = f"{service.index.config.corpus}: vectors"
+    report = service.index.complete(
+        progress=lambda done, total: advance(done, total, what), say=_say
+    )
     return report.warnings
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.config import Settings
 from code_intel.errors import NotFoundError
+from code_intel.tools.context.corpus_service import open_project, project_sync
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.searchers import in_process
 from code_intel.tools.declaration import Answer, Report, Tool, silent
-from code_intel.tools.desk import Desk
-from code_intel.tools.searchers import in_process
-from code_intel.tools.shelf import open_project, project_sync
 
 
 def call(
@@ -40,17 +40,17 @@ async def _called(
     arguments: Mapping[str, Any],
     report: Report,
 ) -> Answer:
-    map_shelf, forest_shelf = open_project(settings, readonly=True)
-    desk = Desk(
+    map_service, forest_service = open_project(settings, readonly=True)
+    context = GatewayContext(
         settings,
-        in_process(map_shelf, forest_shelf),
-        map_shelf.index,
-        forest_shelf.index,
-        map_shelf.embedder,
+        in_process(map_service, forest_service),
+        map_service.index,
+        forest_service.index,
+        map_service.embedder,
         report=report,
     )
     try:
-        return await run(desk, **arguments)
+        return await run(context, **arguments)
     finally:
-        map_shelf.index.close()
-        forest_shelf.index.close()
+        map_service.index.close()
+        forest_service.index.close()

@@ -9,7 +9,7 @@ from code_intel.config import UPSTREAMS, Settings
 from code_intel.errors import UpstreamError
 from code_intel.index.doctor import Finding
 from code_intel.servers.upstream.report import running
-from code_intel.tools.degraded import status_text
+from code_intel.tools.context.degraded import status_text
 
 HERE = "in process"
 

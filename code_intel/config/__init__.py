@@ -12,7 +12,7 @@ from code_intel.config.index_config import (
     load_index_config,
 )
 from code_intel.config.settings import (
-    KNOWLEDGE,
+    KNOWLEDGE_FOLDER,
     Settings,
     default_cache,
     default_state,
@@ -20,14 +20,14 @@ from code_intel.config.settings import (
     find_served_root,
     holds_all_projects,
     load_settings,
-    one_project,
+    require_single_project,
 )
 from code_intel.config.table import SETTINGS, Setting, TokenizationStrategy
 from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
 __all__ = [
     "FOREST_CONFIG",
-    "KNOWLEDGE",
+    "KNOWLEDGE_FOLDER",
     "MAP_CONFIG",
     "SETTINGS",
     "STATE_FOLDER",
@@ -45,5 +45,5 @@ __all__ = [
     "holds_all_projects",
     "load_index_config",
     "load_settings",
-    "one_project",
+    "require_single_project",
 ]

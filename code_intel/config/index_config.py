@@ -12,15 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from code_intel.config.reading import regular, require, unknown_keys
+from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
 from code_intel.errors import ConfigError
 from code_intel.records import Corpus
 
 STATE_FOLDER = ".code-intel"
 MAP_CONFIG = "devrag-map.json"
 FOREST_CONFIG = "devrag-forest.json"
-BUILT_IN = "multilingual-e5-small"
-BUILT_IN_NAMES = (BUILT_IN, f"intfloat/{BUILT_IN}")
+DEFAULT_MODEL = "multilingual-e5-small"
+DEFAULT_MODEL_NAMES = (DEFAULT_MODEL, f"intfloat/{DEFAULT_MODEL}")
 DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "document_patterns": ["./documents"],
@@ -28,7 +28,7 @@ DEVRAG_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "chunk_size": 500,
         "search_top_k": 5,
         "compute": {"device": "auto", "fallback_to_cpu": True},
-        "model": {"name": BUILT_IN, "dimensions": 384},
+        "model": {"name": DEFAULT_MODEL, "dimensions": 384},
     }
 )
 """The values of missing keys, and the template that devrag writes if there is no config."""
@@ -110,10 +110,10 @@ def load_index_config(path: Path) -> IndexConfig:
         path=path,
         corpus=_corpus(path, raw, patterns),
         patterns=tuple(patterns),
-        db_path=beside(path, _text(path, raw, "db_path", DEVRAG_DEFAULTS["db_path"])),
+        db_path=path_from_config(path, _text(path, raw, "db_path", DEVRAG_DEFAULTS["db_path"])),
         chunk_size=_positive(path, raw, "chunk_size", DEVRAG_DEFAULTS["chunk_size"]),
         top_k=_positive(path, raw, "search_top_k", DEVRAG_DEFAULTS["search_top_k"]),
-        model=_text(path, raw, "model.name", BUILT_IN),
+        model=_text(path, raw, "model.name", DEFAULT_MODEL),
         dimensions=dimensions,
         device=device,
         fallback_to_cpu=_flag(path, raw, "compute.fallback_to_cpu", default=True),
@@ -124,7 +124,7 @@ def load_index_config(path: Path) -> IndexConfig:
         raise ConfigError(
             f"{path}: db_path names a folder: {config.db_path}.", details={"field": "db_path"}
         )
-    return with_model_dir(config, beside(path, model_dir)) if model_dir else config
+    return with_model_dir(config, path_from_config(path, model_dir)) if model_dir else config
 
 
 def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
@@ -137,11 +137,11 @@ def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
         notes = (*notes, f"{config.path}: model_dir: {folder} does not exist.")
     last = config.model.rpartition("/")[2]
     found = [path for path in (folder / config.model, folder / last) if path.is_dir()]
-    model = str(found[0]) if found and last != BUILT_IN else config.model
+    model = str(found[0]) if found and last != DEFAULT_MODEL else config.model
     return replace(config, model_dir=folder, model=model, notes=notes)
 
 
-def beside(path: Path, text: str) -> Path:
+def path_from_config(path: Path, text: str) -> Path:
     """Return a path from a config; it is relative to the config's folder."""
     expanded = os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser fails without a home
     return Path(os.path.normpath(path.parent / expanded))
@@ -206,7 +206,7 @@ def _corpus(path: Path, raw: Mapping[str, Any], patterns: list[str]) -> Corpus:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(regular(path).decode("utf-8-sig"))
+        raw = json.loads(read_regular_file(path).decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ConfigError(f"{path} is not JSON: {place}: {error.msg}.") from error
@@ -240,8 +240,8 @@ def _dimensions(path: Path, raw: Mapping[str, Any]) -> tuple[int, tuple[str, ...
     """Return the length of a vector and a warning; devrag accepted any length for its model."""
     fixed = DEVRAG_DEFAULTS["model"]["dimensions"]
     size = _positive(path, raw, "model.dimensions", fixed)
-    name = _text(path, raw, "model.name", BUILT_IN)
-    if size == fixed or name not in BUILT_IN_NAMES:
+    name = _text(path, raw, "model.name", DEFAULT_MODEL)
+    if size == fixed or name not in DEFAULT_MODEL_NAMES:
         return size, ()
     return fixed, (f"{path}: model.dimensions is {size}; {name} makes {fixed}, which is used.",)
 
@@ -252,7 +252,7 @@ def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
     for part, known in KNOWN_KEYS.items():
         given = raw.get(part, {}) if part else raw
         keys = [key for key in given if key[:1] not in {"$", "_"}]
-        notes += unknown_keys(part, keys, known)
+        notes += unknown_key_warnings(part, keys, known)
     return tuple(f"{path}: {note}" for note in notes)
 
 

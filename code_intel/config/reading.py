@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from code_intel.errors import ConfigError
-from code_intel.text import counted
+from code_intel.foundation.text import counted
 
 MAX_BYTES = 4 * 1024 * 1024
 """Largest configuration file."""
@@ -19,7 +19,7 @@ _NAME = re.compile(rf"[\w.$@-]{{1,{MAX_KEY_CHARS}}}")
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def regular(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+def read_regular_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file; a repository may contain a link to a device or a pipe.
 
     Raises:
@@ -44,7 +44,7 @@ def require(path: Path, key: str, good: bool, expected: str) -> None:  # noqa: F
         raise ConfigError(f"{path}: {key} must be {expected}.", details={"field": key})
 
 
-def unknown_keys(where: str, given: Iterable[str], known: Sequence[str]) -> list[str]:
+def unknown_key_warnings(where: str, given: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return warnings about unknown keys, with the most similar known key.
 
     Keys come from a file, so a warning repeats only those that are names, and only the first ones.
@@ -56,7 +56,7 @@ def unknown_keys(where: str, given: Iterable[str], known: Sequence[str]) -> list
     for key in others[:MAX_WARNINGS]:
         near = get_close_matches(key[:MAX_KEY_CHARS], known, n=1)
         meant = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}."
-        name = named(key)
+        name = printable_key(key)
         notes.append(f"{f'{where}.{name}' if where else name} is unknown and ignored{meant}")
     if rest := len(others) - len(notes):
         notes.append(
@@ -65,6 +65,6 @@ def unknown_keys(where: str, given: Iterable[str], known: Sequence[str]) -> list
     return notes
 
 
-def named(key: str) -> str:
+def printable_key(key: str) -> str:
     """Return a key of a file for a message; a key that is not a name is not repeated."""
     return key if _NAME.fullmatch(key) else "(a key that is not a name)"

@@ -19,13 +19,13 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
-from code_intel.config.placing import is_inside, placed, plans_folder
-from code_intel.config.reading import regular, require, unknown_keys
+from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
 from code_intel.config.table import SETTINGS, Embedding, Setting, TokenizationStrategy, ToolGroup
 from code_intel.config.upstreams import PASSED_ON, UpstreamConfig, read_upstreams
+from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
 
-KNOWLEDGE = "cache/knowledge"
+KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder in `plans_dir` for the pages of query plans (seed 003 §4)."""
 _FIX_VARIABLE = "Correct the variable {}, or unset it."
 
@@ -100,7 +100,7 @@ def holds_all_projects(folder: Path) -> bool:
     return os.path.realpath(folder) in {folder.anchor, os.path.realpath(home)}
 
 
-def one_project(root: Path) -> Path:
+def require_single_project(root: Path) -> Path:
     """Return `root`; refuse the home folder and the file system root unless they are set up.
 
     Raises:
@@ -164,17 +164,20 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
     notes = (*_misplaced(given), *notes)
-    warnings = tuple(f"{file}: {note}" for note in (*unknown_keys("", given, known), *notes))
+    warnings = tuple(
+        f"{file}: {note}" for note in (*unknown_key_warnings("", given, known), *notes)
+    )
     cache_dir = _folder(root, "cache_dir", str(cache)) if cache else default_cache()
     configs = [
-        placed(project_config(root, name), cache_dir) for name in (MAP_CONFIG, FOREST_CONFIG)
+        with_writable_database(project_config(root, name), cache_dir)
+        for name in (MAP_CONFIG, FOREST_CONFIG)
     ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
     plans_dir = plans_folder(_folder(root, "plans_dir", str(plans) or ".gistdex"), cache_dir)
     return Settings(
         root=root,
         map=configs[0],
-        forest=replace(configs[1], knowledge=plans_dir / KNOWLEDGE),
+        forest=replace(configs[1], knowledge=plans_dir / KNOWLEDGE_FOLDER),
         plans_dir=plans_dir,
         cache_dir=cache_dir,
         state_dir=_folder(root, "state_dir", str(state)) if state else default_state(),
@@ -213,7 +216,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # imported late to keep the handshake fast
 
     try:
-        return tomllib.loads(regular(path).decode("utf-8-sig"))
+        return tomllib.loads(read_regular_file(path).decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from code_intel.config.reading import require, unknown_keys
+from code_intel.config.reading import require, unknown_key_warnings
 
 UPSTREAMS = ("devrag-map", "devrag-forest")
 DEPTH = "CODE_INTEL_DEPTH"
@@ -115,7 +115,7 @@ def read_upstreams(
     """
     tables = given.get("upstreams", {})
     require(file, "upstreams", isinstance(tables, dict), "a table")
-    warnings = list(unknown_keys("upstreams", tables, UPSTREAMS))
+    warnings = list(unknown_key_warnings("upstreams", tables, UPSTREAMS))
     depth = environ.get(DEPTH, "")
     above = int(depth) if depth.isdecimal() and len(depth) < 4 else 0  # noqa: PLR2004 - digits of a sane depth
     found = {}
@@ -125,7 +125,7 @@ def read_upstreams(
         where = f"upstreams.{name}"
         table = tables[name]
         require(file, where, isinstance(table, dict), "a table")
-        warnings += unknown_keys(where, table, tuple(key.name for key in KEYS))
+        warnings += unknown_key_warnings(where, table, tuple(key.name for key in KEYS))
         values = {key.name: _checked(file, where, key, table) for key in KEYS}
         warnings += _useless(where, table)
         one = bool(values["command"]) != bool(values["url"])

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from code_intel import durable
 from code_intel.errors import StorageError
-from code_intel.mounts import journal_mode
+from code_intel.foundation import durable
+from code_intel.foundation.mounts import journal_mode
 
 if TYPE_CHECKING:
     import apsw

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from code_intel.config import TokenizationStrategy
-from code_intel.forest import boosts
-from code_intel.forest.boosts import BoostProfile
-from code_intel.forest.paths import relative
-from code_intel.forest.question import read
-from code_intel.forest.tokens import fold, tokenise
+from code_intel.forest.bundles import boosts
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.forest.bundles.tokens import fold, tokenise
+from code_intel.forest.ranking.paths import relative
+from code_intel.forest.ranking.question import read
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from code_intel.forest.dependencies import CAP, DEEPEST, Graph, Node, closure
-from code_intel.forest.matches import Match
+from code_intel.forest.text.matches import Match
 from code_intel.index.corpus import priority
 from code_intel.records import Definition
 

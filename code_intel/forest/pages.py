@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from code_intel.chunking import knowledge_page
 from code_intel.chunking.words import words
-from code_intel.forest.question import Question
+from code_intel.forest.ranking.question import Question
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 from code_intel.records import Hit

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 
 from code_intel.chunking.knowledge_page import NAME as PAGE
-from code_intel.config import KNOWLEDGE, STATE_FOLDER, IndexConfig
+from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
 from code_intel.records import Corpus
 
 LARGEST = 1 << 20
@@ -84,7 +84,7 @@ def refusal(path: str) -> str:
 def is_page(path: str) -> bool:
     """Whether a document is a page that a query plan wrote, by its folder and its name."""
     folder, _, name = path.rpartition("/")
-    return f"/{folder}".endswith(f"/{KNOWLEDGE}") and bool(PAGE.fullmatch(name))
+    return f"/{folder}".endswith(f"/{KNOWLEDGE_FOLDER}") and bool(PAGE.fullmatch(name))
 
 
 def is_kept(path: str, config: IndexConfig) -> bool:

@@ -4,14 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from code_intel import mounts
 from code_intel.config import IndexConfig
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
+from code_intel.foundation import mounts
+from code_intel.foundation.text import counted, visible
 from code_intel.index import walk
 from code_intel.index.database import Database
 from code_intel.index.role import Role
 from code_intel.index.store import Store
-from code_intel.text import counted, visible
 
 _SHOWN = 5
 
@@ -66,7 +66,7 @@ def disk(config: IndexConfig) -> list[Finding]:
     """Return what there is to say about where the database of `config` lies."""
     if not mounts.is_network(config.db_path):
         return []
-    name, kind = config.db_path.name, mounts.kind_of(config.db_path)
+    name, kind = config.db_path.name, mounts.file_system_of(config.db_path)
     what = f"{name} is on a disk of another machine ({kind}): slow, and who reads waits for who writes."
     remedy = f"Name a place on this machine as db_path in {config.path.name}."
     return [Finding("warning", what, remedy)]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from code_intel.config import IndexConfig
+from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.store import Store
-from code_intel.text import counted
 
 MANY = 10
 

@@ -9,13 +9,13 @@ import time
 from code_intel.chunking import decode
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError
+from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.corpus import LARGEST
 from code_intel.index.reading import read_resolved
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.sync import unsettled
-from code_intel.text import counted
 
 SECONDS = 0.5
 """What a look may cost an answer; it takes about 0.1 s for a thousand files."""

@@ -15,10 +15,10 @@ from types import MappingProxyType
 import apsw
 
 from code_intel.config import STATE_FOLDER
-from code_intel.durable import locked, make_folder, move, remove
 from code_intel.errors import StorageError
+from code_intel.foundation.durable import locked, make_folder, move, remove
+from code_intel.foundation.mounts import journal_mode
 from code_intel.index import schema
-from code_intel.mounts import journal_mode
 
 BUSY_MS = 5000
 PAGE_BYTES = 8192

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
-from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 from code_intel.index.reading import read_plain
 
 BEAT_SECONDS = 5.0

@@ -13,7 +13,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from code_intel.config import KNOWLEDGE
+from code_intel.config import KNOWLEDGE_FOLDER
 from code_intel.errors import CodeIntelError
 from code_intel.index import schema
 from code_intel.index.corpus import is_page
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 __all__ = ["NEIGHBOURS", "Store"]
 
-_PAGES = f"*{KNOWLEDGE}/*.md"
+_PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
 
 
 class Store:

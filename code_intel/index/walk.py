@@ -13,9 +13,10 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from code_intel import git
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
+from code_intel.foundation import git
+from code_intel.foundation.spelling import spelled
 from code_intel.index.corpus import (
     CORPORA,
     LARGEST,
@@ -25,7 +26,6 @@ from code_intel.index.corpus import (
 )
 from code_intel.index.ignore import walk_folder
 from code_intel.index.reading import real_path
-from code_intel.spelling import spelled
 
 GIT_SECONDS = 30
 KEPT_OUT = "deleted from the index by name; index it to have it back"

@@ -8,11 +8,11 @@ import unicodedata
 from collections.abc import Iterable
 
 from code_intel.chunking.agreement import card, split_symbol
-from code_intel.learned.contrast import foreign_words, opposite
-from code_intel.learned.glossary import content_words
-from code_intel.learned.opposites import opposed
-from code_intel.learned.recall import fold
-from code_intel.learned.validity import lookup_name
+from code_intel.learned.recall.contrast import foreign_words, opposite
+from code_intel.learned.recall.glossary import content_words
+from code_intel.learned.recall.opposites import opposed
+from code_intel.learned.recall.recall import fold
+from code_intel.learned.status.validity import lookup_name
 from code_intel.records import Agreement
 
 _READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDTH", "IDEOGRAPHIC")

@@ -12,17 +12,17 @@ from pathlib import Path
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned import agreements, claims, trash
-from code_intel.learned.agreements import Entry, Key, Known
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import code_point, counted, hidden_character, without_hidden
 from code_intel.learned.aliases import is_term, why_no_alias
-from code_intel.learned.changes import Change, Written, changing
-from code_intel.learned.feedback import note_in
-from code_intel.learned.recall import fold
-from code_intel.learned.state import State
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.files import agreements, merge_agreements, trash
+from code_intel.learned.files.agreements import Entry, Key, Known
+from code_intel.learned.files.changes import Change, Written, changing
+from code_intel.learned.history.feedback import note_in
+from code_intel.learned.history.state import State
+from code_intel.learned.recall.recall import fold
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
-from code_intel.redaction import masked
-from code_intel.text import code_point, counted, hidden_character, without_hidden
 
 LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
 """Characters; a longer one is a pasted text and no name or sentence."""
@@ -209,7 +209,7 @@ def checked(agreement: Agreement, now: datetime) -> Agreement:
             hint="Say in a sentence what in the code shows it.",
             details={"field": "code_evidence"},
         )
-    if not claims.is_time(agreement.learned_at):
+    if not merge_agreements.is_time(agreement.learned_at):
         raise UsageError("learned_at is no ISO 8601 time.", details={"field": "learned_at"})
     for item in evidence:
         _bounded("code_evidence", item)
@@ -262,7 +262,7 @@ def _store_earned(change: Change, entry: Entry | None, earned: Agreement) -> Lea
         kept = (alias for alias in old.aliases if fold(alias) in seen)
         aliases = (*earned.aliases, *kept)
         new = canonical(replace(new, aliases=aliases))
-        replaced = claims.adds(old, new)
+        replaced = merge_agreements.adds(old, new)
         if replaced:
             trash.copy(change.settings, entry.path, now=change.now)
         for twin in entry.also:  # its claims would be united with those that are confirmed

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 from code_intel.index import waiting
 from code_intel.planning import place, settings
 from code_intel.planning.stored import dumps, loads

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 from code_intel.chunking.card import salient
 from code_intel.chunking.lexicon import terms
 from code_intel.chunking.words import query_words, split_identifier, words
+from code_intel.foundation.text import visible
 from code_intel.planning.evaluation import WEIGHTS, hundredths
 from code_intel.planning.records import Evaluation, Expected, Metrics, Result
-from code_intel.text import visible
 
 MOST = 5
 """Suggestions, and names in a sentence."""

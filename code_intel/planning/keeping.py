@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
+from code_intel.foundation.redaction import masked_data
 from code_intel.planning import catalog, outcome, place, stored
 from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
 from code_intel.planning.stored import as_json, damaged, dumps
-from code_intel.redaction import masked_data
 
 VERSION = 1
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError
-from code_intel.forest.question import embedded
+from code_intel.forest.ranking.question import embedded
 from code_intel.planning import keeping, outcome
 from code_intel.planning.goals import distinct
 from code_intel.planning.records import MOST_KEYWORDS, Plan, Status

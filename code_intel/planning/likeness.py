@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.chunking.card import code_card
 from code_intel.chunking.words import words
 from code_intel.embedding.engine import Embedder, embeddable
-from code_intel.learned.calibration import fitted
+from code_intel.learned.recall.calibration import fitted
 from code_intel.planning.goals import language_of
 from code_intel.planning.matching import covered, ideas
 from code_intel.planning.records import MOST_KEYWORDS, MOST_MATCHES, Likeness, Result

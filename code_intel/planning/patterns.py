@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from code_intel.errors import UsageError
-from code_intel.text import counted
+from code_intel.foundation.text import counted
 
 MOST, LONGEST = 20, 500
 """Patterns of a plan, and characters of each."""

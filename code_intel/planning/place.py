@@ -13,10 +13,10 @@ Nothing is written through a link: a repository may carry one to anywhere.
 
 from pathlib import Path
 
-from code_intel import durable
 from code_intel.config import Settings
-from code_intel.config.reading import regular
+from code_intel.config.reading import read_regular_file
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 
 FOLDER = ".gistdex"
 CONFIG = "config.json"
@@ -90,7 +90,7 @@ def read(path: Path, most: int = MAX_BYTES) -> bytes:
         StorageError: It is no regular file, too large, or unreadable.
     """
     try:
-        return regular(path, most)
+        return read_regular_file(path, most)
     except FileNotFoundError:
         raise
     except OSError as error:

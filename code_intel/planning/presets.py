@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from code_intel.config.reading import named
+from code_intel.config.reading import printable_key
 from code_intel.errors import ConfigError, UsageError
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import (
@@ -246,7 +246,7 @@ def read(name: str, value: object) -> Preset:
     Raises:
         ConfigError: A key is unknown or a value wrong; names it as `presets.NAME.expectedResults.minMatches`.
     """
-    field = f"presets.{named(name)}"
+    field = f"presets.{printable_key(name)}"
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise ConfigError(
             f"{field}: a preset's name has 1 to {LONGEST_NAME} readable characters.",
@@ -262,7 +262,7 @@ def read(name: str, value: object) -> Preset:
         raise ConfigError(error.message, hint=error.hint, details=error.details) from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join([field, *(named(str(part)) for part in first["loc"])])
+        field = ".".join([field, *(printable_key(str(part)) for part in first["loc"])])
         raise ConfigError(
             f"{field}: {first['msg']}.", hint=REMEDY, details={"field": field}
         ) from None
@@ -298,7 +298,7 @@ def chosen(name: str, user: Mapping[str, Preset]) -> Preset:
     if name not in presets:
         raise UsageError(
             f"There is no preset {name[:LONGEST_NAME]!r}.",
-            hint=f"Name one of {', '.join(map(named, presets))}, or leave it out.",
+            hint=f"Name one of {', '.join(map(printable_key, presets))}, or leave it out.",
             details={"field": "preset"},
         )
     return presets[name]

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, StorageError
+from code_intel.foundation.redaction import masked, masked_data
 from code_intel.planning import place, stored
 from code_intel.planning.bounds import are_results
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import Found, Plan, Result, Search
 from code_intel.planning.stored import as_json, damaged, dumps
-from code_intel.redaction import masked, masked_data
 
 VERSION = 1
 Held = Callable[[Sequence[Result]], Sequence[Result]]

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from code_intel.chunking.card import salient
 from code_intel.chunking.words import query_words, split_identifier, words
-from code_intel.forest.globs import matches
+from code_intel.forest.text.globs import matches
 from code_intel.planning.goals import (
     asked_for,
     distinct,

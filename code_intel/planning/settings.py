@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
-from code_intel import durable
-from code_intel.config.reading import unknown_keys
+from code_intel.config.reading import unknown_key_warnings
 from code_intel.errors import CodeIntelError, ConfigError, StorageError
+from code_intel.foundation import durable
 from code_intel.planning import place, presets
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
@@ -127,7 +127,7 @@ def load(root: Path) -> PlanSettings:
         raise _wrong(path, place.CONFIG, "must be a JSON object")
     if document.get("version", VERSION) != VERSION:
         raise _wrong(path, "version", f"must be {VERSION}")
-    notes = unknown_keys("", document, ("version", "limits", "defaults", "presets"))
+    notes = unknown_key_warnings("", document, ("version", "limits", "defaults", "presets"))
     read = {part: _part(path, part, document.get(part, {}), notes) for part in _PARTS}
     own = _presets(path, document.get("presets", {}))
     return PlanSettings(**read, presets=own, warnings=tuple(f"{path}: {n}" for n in notes))
@@ -175,7 +175,7 @@ def _part(path: Path, part: str, given: object, notes: list[str]) -> Values:
     if not isinstance(given, dict):
         raise _wrong(path, part, "must be an object")
     rows = {key.name: key for key in KEYS if key.part == part}
-    notes += unknown_keys(part, given, tuple(rows))
+    notes += unknown_key_warnings(part, given, tuple(rows))
     return MappingProxyType(
         {name: _checked(path, row, given.get(name, row.default)) for name, row in rows.items()}
     )

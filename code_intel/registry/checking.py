@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from code_intel.config.reading import named
+from code_intel.config.reading import printable_key
+from code_intel.foundation.text import counted
 from code_intel.registry.records import (
     IDENTIFIER,
     LONGEST_NAME,
@@ -22,7 +23,6 @@ from code_intel.registry.records import (
     CommandOptions,
     Registry,
 )
-from code_intel.text import counted
 
 MOST_COMMANDS = 20_000
 MOST_AGENTS = 100
@@ -112,7 +112,7 @@ def registries(document: object) -> dict[str, str]:
             f"registries has {counted(len(given), 'agent')}; at most {MOST_AGENTS} are read"
         )
     for agent in given:
-        _identifier(agent, f"registries.{named(agent)}", "an agent's name")
+        _identifier(agent, f"registries.{printable_key(agent)}", "an agent's name")
         if not _text(given, agent, "registries"):
             raise Malformed(f"registries.{agent} must be a path, not empty")
     return dict(given)
@@ -250,7 +250,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise Malformed(f"Not valid JSON: an object has the key {named(twice)} twice")
+        raise Malformed(f"Not valid JSON: an object has the key {printable_key(twice)} twice")
     return made
 
 

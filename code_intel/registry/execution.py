@@ -16,13 +16,13 @@ from anyio import CapacityLimiter, move_on_after, to_thread
 
 from code_intel.config import Settings
 from code_intel.errors import BusyError, ExecutionError, NotFoundError
+from code_intel.foundation.text import counted
 from code_intel.registry import prompts, runners
 from code_intel.registry.options import Asked, Given, check_identifiers, checked
 from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
 from code_intel.registry.program import FLOOD, MAX_OUTPUT, Heard, Report, run
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
-from code_intel.text import counted
 
 AT_ONCE = 4
 """Programs that one server runs at a time: each may take a core, and Deno a hundred megabytes."""

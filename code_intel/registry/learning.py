@@ -15,16 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel import durable
 from code_intel.chunking.lexicon import unread
-from code_intel.config.reading import regular
+from code_intel.config.reading import read_regular_file
 from code_intel.errors import BusyError, StorageError
-from code_intel.ignored import FOLDER
-from code_intel.learned.english import Idea, covered, ideas, stems
-from code_intel.learned.pairs import set_aside
-from code_intel.redaction import masked
+from code_intel.foundation import durable
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.state_folder import STATE_FOLDER
+from code_intel.foundation.text import without_hidden
+from code_intel.learned.files.pairs import set_aside
+from code_intel.learned.recall.english import Idea, covered, ideas, stems
 from code_intel.registry.records import Key
-from code_intel.text import without_hidden
 
 FILE = "commands.json"
 VERSION = 1
@@ -109,7 +109,7 @@ class Experience:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         patience: float = PATIENCE,
     ) -> None:
-        self.path = root / FOLDER / FILE
+        self.path = root / STATE_FOLDER / FILE
         self._now = now
         self._patience = patience
         self._read: tuple[object, Kept] = (None, Kept())
@@ -223,7 +223,7 @@ def _parsed(path: Path, now: datetime) -> Kept:
     try:
         if path.is_symlink():
             return Kept(damage="it is a link")
-        document = json.loads(regular(path, MOST_BYTES))
+        document = json.loads(read_regular_file(path, MOST_BYTES))
         rows = document["uses"]
         if document["version"] > VERSION:
             return Kept(newer=True)

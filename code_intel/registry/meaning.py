@@ -17,8 +17,8 @@ from code_intel.chunking.words import split_identifier
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.forest.question import embedded
-from code_intel.learned.calibration import Space, fitted
+from code_intel.forest.ranking.question import embedded
+from code_intel.learned.recall.calibration import Space, fitted
 from code_intel.registry.loading import Loaded
 from code_intel.registry.records import Command
 from code_intel.registry.score import curves, everyday

@@ -10,14 +10,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel.config.placing import is_inside
+from code_intel.config.writable_folders import is_inside
 from code_intel.errors import UsageError
-from code_intel.forest.grep import confined
+from code_intel.forest.text.grep import confined
+from code_intel.foundation.text import hidden_character, visible
 from code_intel.index.corpus import SECRET, refusal
 from code_intel.index.reading import real_path
 from code_intel.registry.records import IDENTIFIER, LONGEST_NAME, NAME, VARIABLE, Command
 from code_intel.session.write_gate import belongs_to_us
-from code_intel.text import hidden_character, visible
 
 MOST_VARIABLES = 50
 LONGEST, LONGEST_INPUT = 1000, 200_000

@@ -12,10 +12,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from code_intel.config.reading import named
+from code_intel.config.reading import printable_key
 from code_intel.config.settings import COMMANDS_FOLDER
+from code_intel.foundation.text import visible
 from code_intel.index.reading import real_path
-from code_intel.text import visible
 
 CONFIG = f"{COMMANDS_FOLDER}/config/registry_config.json"
 REGISTRY = f"{COMMANDS_FOLDER}/registry.json"
@@ -70,7 +70,7 @@ def mentioned(path: Path, within: Sequence[Path], otherwise: str) -> str:
     A repository's config names it, and what files say stands in fields of data alone (docs/decisions/0020).
     """
     told = shown(path, within)
-    plain = all(named(part) == part for part in told.removeprefix("~/").split("/"))
+    plain = all(printable_key(part) == part for part in told.removeprefix("~/").split("/"))
     return told if plain else otherwise
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from code_intel import processes
-from code_intel.redaction import masked
-from code_intel.text import visible
+from code_intel.foundation import processes
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
 
 MAX_OUTPUT = 256 * 1024
 """Bytes of stdout that are shown; what is beyond is not read."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from code_intel.config import Settings
 from code_intel.errors import ConfigError, NotFoundError
+from code_intel.foundation.text import hidden_character, visible
 from code_intel.registry.options import Asked, argv
 from code_intel.registry.records import DEFAULT_AGENT, Command
-from code_intel.text import hidden_character, visible
 
 AUTO, CLIMPT, DENO, PROMPTS = "auto", "climpt", "deno", "prompts"
 PERMISSIONS = (

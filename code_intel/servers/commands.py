@@ -30,16 +30,16 @@ def build_commands_server(settings: Settings, *, writes: bool = True) -> ToolSer
 
 
 def _offer(settings: Settings, *, writes: bool) -> Offer:
-    from code_intel.tools.command_desk import open_commands
+    from code_intel.tools.context.commands import open_commands
     from code_intel.tools.table import COMMAND_TOOLS
 
-    desk = open_commands(settings)
+    context = open_commands(settings)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-        asked = replace(desk, report=call.report, connection=call.connection)
+        asked = replace(context, report=call.report, connection=call.connection)
         return await tool.run(asked, **arguments)
 
     async def background() -> None:
-        desk.embedder.lasting = True  # this process will answer more than one question
+        context.embedder.lasting = True  # this process will answer more than one question
 
-    return Offer(COMMAND_TOOLS, invoke, background, desk.close, writes=writes)
+    return Offer(COMMAND_TOOLS, invoke, background, context.close, writes=writes)

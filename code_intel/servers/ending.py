@@ -3,7 +3,7 @@
 import os
 from typing import NoReturn
 
-from code_intel import git, processes
+from code_intel.foundation import git, processes
 
 
 def leave(code: int) -> NoReturn:

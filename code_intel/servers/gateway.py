@@ -47,47 +47,49 @@ def _told_apart(report: Report) -> tuple[Report, Report]:
 
 
 def _offer(settings: Settings, *, writes: bool) -> Offer:
-    from code_intel.learned.warming import Warming
+    from code_intel.learned.status.preload import Warming
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
-    from code_intel.tools.command_desk import CommandDesk, open_commands
-    from code_intel.tools.desk import Desk
-    from code_intel.tools.searchers import in_process
-    from code_intel.tools.shelf import open_project
+    from code_intel.tools.context.commands import CommandContext, open_commands
+    from code_intel.tools.context.corpus_service import open_project
+    from code_intel.tools.context.gateway import GatewayContext
+    from code_intel.tools.context.searchers import in_process
     from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
 
-    map_shelf, forest_shelf = open_project(settings)
+    map_service, forest_service = open_project(settings)
     listed = frozenset(tool.name for tool in listed_tools(settings.tool_groups))
-    searcher = in_process(map_shelf, forest_shelf)
+    searcher = in_process(map_service, forest_service)
     upstreams = Upstreams(settings, searcher) if settings.upstreams else None
-    opened: list[CommandDesk] = []
+    opened: list[CommandContext] = []
 
-    def commands() -> CommandDesk:
+    def commands() -> CommandContext:
         if not opened:
-            opened.append(open_commands(settings, forest_shelf.embedder, forest_shelf.index.cache))
+            opened.append(
+                open_commands(settings, forest_service.embedder, forest_service.index.cache)
+            )
         return opened[0]
 
-    desk = Desk(
+    context = GatewayContext(
         settings=settings,
         upstream=upstreams.searcher if upstreams else searcher,
-        map=map_shelf.index,
-        forest=forest_shelf.index,
-        embedder=map_shelf.embedder,
+        map=map_service.index,
+        forest=forest_service.index,
+        embedder=map_service.embedder,
         offered=listed,
         opens_commands=commands,
     )
 
-    warming = Warming(settings, map_shelf.index, map_shelf.embedder.identity)
+    warming = Warming(settings, map_service.index, map_service.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
         own, others = _told_apart(call.report)
         reporting.set(others)  # each call has a task, and so a context, of its own
-        asked = desk.for_call(call.connection, own)
+        asked = context.for_call(call.connection, own)
         answer = await tool.run(asked, **arguments)
         return answer.noting(*asked.warnings)
 
     async def background() -> None:
-        start_indexers(map_shelf, forest_shelf)
+        start_indexers(map_service, forest_service)
         warming.start()
         if upstreams is not None:
             await upstreams.run()
@@ -96,11 +98,11 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
         warming.close()
         for used in opened:
             used.close()
-        map_shelf.index.close()
-        forest_shelf.index.close()
+        map_service.index.close()
+        forest_service.index.close()
 
     def condition() -> dict[str, Freshness]:
-        return {"map": map_shelf.index.freshness(), "forest": forest_shelf.index.freshness()}
+        return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
     return Offer(GATEWAY_TOOLS, invoke, background, close, condition, hidden, writes)

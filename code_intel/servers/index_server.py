@@ -9,7 +9,7 @@ from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
 if TYPE_CHECKING:  # opened after the handshake, imported no earlier
-    from code_intel.tools.shelf import Shelf
+    from code_intel.tools.context.corpus_service import CorpusService
 
 INSTRUCTIONS = {
     "map": "The map: what this project has agreed, «this term means that symbol». Search it first, with the "
@@ -22,9 +22,9 @@ INSTRUCTIONS = {
 
 
 def build_index_server(
-    corpus: Corpus, open_shelf: "Callable[[], Shelf]", *, writes: bool = True
+    corpus: Corpus, open_service: "Callable[[], CorpusService]", *, writes: bool = True
 ) -> ToolServer:
-    """Return the server of a shelf, which is opened when it is first needed.
+    """Return the server of a service, which is opened when it is first needed.
 
     `writes` says whether clients may change what is the project's.
     """
@@ -32,24 +32,24 @@ def build_index_server(
     def offer() -> Offer:
         from code_intel.tools.table import INDEX_TOOLS
 
-        shelf = open_shelf()
+        service = open_service()
 
         async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-            return await tool.run(replace(shelf, report=call.report), **arguments)
+            return await tool.run(replace(service, report=call.report), **arguments)
 
         async def background() -> None:
-            start_indexers(shelf)
+            start_indexers(service)
 
         def condition() -> dict[str, Freshness]:
-            return {corpus: shelf.index.freshness()}
+            return {corpus: service.index.freshness()}
 
-        return Offer(INDEX_TOOLS, invoke, background, shelf.index.close, condition, writes=writes)
+        return Offer(INDEX_TOOLS, invoke, background, service.index.close, condition, writes=writes)
 
     return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], offer=offer)
 
 
-def start_indexers(*shelves: "Shelf") -> None:
-    """Start the indexers of these shelves; this process will answer more than one question."""
-    for shelf in shelves:
-        shelf.embedder.lasting = True
-        shelf.index.start()  # only starts a thread: on the loop, so that nothing closes it meanwhile
+def start_indexers(*services: "CorpusService") -> None:
+    """Start the indexers of these services; this process will answer more than one question."""
+    for service in services:
+        service.embedder.lasting = True
+        service.index.start()  # only starts a thread: on the loop, so that nothing closes it meanwhile

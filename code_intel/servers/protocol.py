@@ -22,11 +22,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError, UsageError
+from code_intel.foundation.redaction import masked, masked_data
+from code_intel.foundation.text import visible, visible_json, visible_lines
 from code_intel.records import Freshness
-from code_intel.redaction import masked, masked_data
-from code_intel.text import visible, visible_json, visible_lines
-from code_intel.tools.answers import bounded, bounded_text
 from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.tools.wire.answers import bounded, bounded_text
 
 logger = logging.getLogger(__name__)
 

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
+from code_intel.foundation.text import hidden_character
 from code_intel.session.frame import SlotSource
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.requirements import REQUIRED_TOOLS
-from code_intel.session.state import CORROBORATING, Call, Session, Step
+from code_intel.session.state import CORROBORATING, Session, SessionCall, Step
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
-from code_intel.text import hidden_character
 
 EVIDENCE_TOOLS = (
     "find_definitions",
@@ -38,7 +38,7 @@ _QUOTED_CHARS = 80
 """How much of a hypothesis or target a message quotes."""
 
 
-class Reason(StrEnum):
+class ForestReason(StrEnum):
     """Why exploration was not enough; `devrag_reason` on the wire."""
 
     NO_DEFINITION_FOUND = "no_definition_found"
@@ -48,22 +48,22 @@ class Reason(StrEnum):
     CONTEXT_FRAGMENTED = "context_fragmented"
 
 
-ALWAYS = (Reason.ARCHITECTURE_UNKNOWN, Reason.CONTEXT_FRAGMENTED)
+GENERAL_REASONS = (ForestReason.ARCHITECTURE_UNKNOWN, ForestReason.CONTEXT_FRAGMENTED)
 """Reasons that are always accepted; the journal records which one was given."""
 
-REASONS: Mapping[str, tuple[Reason, ...]] = MappingProxyType(
+REASONS: Mapping[str, tuple[ForestReason, ...]] = MappingProxyType(
     {
-        "symbols_identified": (Reason.NO_DEFINITION_FOUND,),
-        "unverified_symbols": (Reason.NO_DEFINITION_FOUND,),
-        "entry_points": (Reason.NO_DEFINITION_FOUND, Reason.NO_REFERENCE_FOUND),
-        "existing_patterns": (Reason.NO_SIMILAR_IMPLEMENTATION,),
-        "nl_symbol_mapping": (Reason.NO_DEFINITION_FOUND,),
+        "symbols_identified": (ForestReason.NO_DEFINITION_FOUND,),
+        "unverified_symbols": (ForestReason.NO_DEFINITION_FOUND,),
+        "entry_points": (ForestReason.NO_DEFINITION_FOUND, ForestReason.NO_REFERENCE_FOUND),
+        "existing_patterns": (ForestReason.NO_SIMILAR_IMPLEMENTATION,),
+        "nl_symbol_mapping": (ForestReason.NO_DEFINITION_FOUND,),
     }
 )
 """Reasons by what is missing, in addition to `ALWAYS`."""
 
 
-class Evidence(NamedTuple):
+class CallEvidence(NamedTuple):
     """The tool call that an answer is based on, and what it showed."""
 
     tool: str
@@ -72,12 +72,12 @@ class Evidence(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-class Answer(NamedTuple):
+class HypothesisAnswer(NamedTuple):
     """One answer of submit_verification; `status` is `confirmed` or `rejected`."""
 
     hypothesis: str
     status: str
-    evidence: Evidence
+    evidence: CallEvidence
 
 
 class VerificationFacts(NamedTuple):
@@ -96,7 +96,7 @@ class VerificationFacts(NamedTuple):
     made: frozenset[str] = frozenset()
 
 
-class Verification(NamedTuple):
+class VerificationVerdict(NamedTuple):
     """A verdict; once `step` is appended, the session is in `next_phase`.
 
     `corroborated` has one entry per answer, in order.
@@ -117,11 +117,11 @@ _ANSWER_HINT = (
 )
 
 
-def allowed_reasons(missing: Iterable[str]) -> tuple[Reason, ...]:
+def allowed_reasons(missing: Iterable[str]) -> tuple[ForestReason, ...]:
     """Return the reasons that fit what the last submission lacked, in the order of `Reason`."""
     keys = {item.split(":", 1)[0] for item in missing}
-    fitting = {reason for key in keys for reason in REASONS.get(key, ())} | set(ALWAYS)
-    return tuple(reason for reason in Reason if reason in fitting)
+    fitting = {reason for key in keys for reason in REASONS.get(key, ())} | set(GENERAL_REASONS)
+    return tuple(reason for reason in ForestReason if reason in fitting)
 
 
 def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], reason: str) -> Step:
@@ -154,14 +154,14 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
     return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason, "missing": lacked})
 
 
-def calls_since_phase(session: Session) -> tuple[Call, ...]:
+def calls_since_phase(session: Session) -> tuple[SessionCall, ...]:
     """Return the calls made since the session entered its current phase."""
     return tuple(call for call in session.calls if call.seq > session.phase_seq)
 
 
 def submit_verification(
-    session: Session, answers: Sequence[Answer], facts: VerificationFacts = NO_FACTS
-) -> Verification:
+    session: Session, answers: Sequence[HypothesisAnswer], facts: VerificationFacts = NO_FACTS
+) -> VerificationVerdict:
     """Settle every hypothesis: one confirmed leads to READY, all rejected back to EXPLORATION.
 
     A session that writes must know a symbol for its target feature here, too. Otherwise unrelated
@@ -198,7 +198,7 @@ def submit_verification(
     proven = tuple(
         corroborate(item.evidence, calls, greenfield=session.greenfield) for item in answers
     )
-    return Verification(
+    return VerificationVerdict(
         Step(event, _settlement(session, answers, calls)),
         advance(session.phase, event),
         confirmed,
@@ -207,7 +207,9 @@ def submit_verification(
     )
 
 
-def corroborate(evidence: Evidence, calls: Iterable[Call], *, greenfield: bool = False) -> bool:
+def corroborate(
+    evidence: CallEvidence, calls: Iterable[SessionCall], *, greenfield: bool = False
+) -> bool:
     """Return whether one of `calls` is the evidence.
 
     It has the same tool and target, succeeded and had results. With `greenfield` a search_text
@@ -216,14 +218,14 @@ def corroborate(evidence: Evidence, calls: Iterable[Call], *, greenfield: bool =
     return any(_is_call(evidence, call, greenfield=greenfield) for call in calls)
 
 
-def _is_call(evidence: Evidence, call: Call, *, greenfield: bool = False) -> bool:
+def _is_call(evidence: CallEvidence, call: SessionCall, *, greenfield: bool = False) -> bool:
     same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
     empty = greenfield and call.tool == "search_text" and call.asks
     return same and (call.counts or empty)
 
 
 def _settlement(
-    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+    session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
 ) -> dict[str, object]:
     """Return the event's data; `symbols` are those of the map that the answers settle."""
     wanted = "confirmed" if any(item.status == "confirmed" for item in answers) else "rejected"
@@ -250,7 +252,7 @@ def _settlement(
     }
 
 
-def _opened(session: Session, item: Answer, calls: Sequence[Call]) -> list[str]:
+def _opened(session: Session, item: HypothesisAnswer, calls: Sequence[SessionCall]) -> list[str]:
     """Return the files that a confirmation opens; calls of this session have found all of them.
 
     They are the files that the evidence names and, for a map hit, those that define its symbol. If
@@ -270,7 +272,7 @@ def _opened(session: Session, item: Answer, calls: Sequence[Call]) -> list[str]:
     return named + defined or found
 
 
-def _planned(session: Session, evidence: Evidence) -> list[str]:
+def _planned(session: Session, evidence: CallEvidence) -> list[str]:
     """Return the new files that a confirmation announces; only in a project without code."""
     if not session.greenfield:
         return []
@@ -308,7 +310,7 @@ def _names_something(session: Session, text: str) -> bool:
 
 
 def _answer_problems(
-    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+    session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
 ) -> list[str]:
     problems: list[str] = []
     for item in answers:
@@ -325,7 +327,7 @@ def _answer_problems(
 
 
 def _unproven(
-    session: Session, said: str, evidence: Evidence, calls: Sequence[Call]
+    session: Session, said: str, evidence: CallEvidence, calls: Sequence[SessionCall]
 ) -> Iterator[str]:
     if not corroborate(evidence, calls, greenfield=session.greenfield):
         asked = any(
@@ -343,7 +345,7 @@ def _unproven(
         yield f"evidence of {said}: nothing exists yet; list the files you will create in files"
 
 
-def _unsettled(session: Session, answers: Sequence[Answer]) -> list[str]:
+def _unsettled(session: Session, answers: Sequence[HypothesisAnswer]) -> list[str]:
     """Return the hypotheses that are unanswered, unknown or answered twice, compared folded."""
     asked = {fold(item.text): item.text for item in session.hypotheses}
     given = [fold(item.hypothesis) for item in answers]
@@ -363,7 +365,7 @@ def _map_symbol(session: Session, hypothesis: str) -> str:
 
 
 def _unrelated_evidence(
-    session: Session, answers: Sequence[Answer], calls: Sequence[Call]
+    session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
 ) -> list[str]:
     """Return the confirmations whose evidence concerns something else.
 
@@ -384,7 +386,9 @@ def _unrelated_evidence(
     return problems
 
 
-def _concerns(session: Session, hypothesis: str, evidence: Evidence, calls: Sequence[Call]) -> bool:
+def _concerns(
+    session: Session, hypothesis: str, evidence: CallEvidence, calls: Sequence[SessionCall]
+) -> bool:
     """Return whether evidence has a word of the hypothesis in its target or in a symbol found.
 
     In a regular expression each alternative must have such a word, since any of them may have
@@ -405,12 +409,12 @@ def _concerns(session: Session, hypothesis: str, evidence: Evidence, calls: Sequ
     )
 
 
-def _shown(evidence: Evidence, calls: Sequence[Call]) -> list[str]:
+def _shown(evidence: CallEvidence, calls: Sequence[SessionCall]) -> list[str]:
     """Return the symbols that the evidence's calls have shown."""
     return [name for call in calls if _is_call(evidence, call) for name in call.shows]
 
 
-def _asks_for(evidence: Evidence, symbol: str, calls: Sequence[Call]) -> bool:
+def _asks_for(evidence: CallEvidence, symbol: str, calls: Sequence[SessionCall]) -> bool:
     """Return whether each alternative of a target has the symbol's name as a whole identifier.
 
     A `query` must have found the symbol.
@@ -424,7 +428,7 @@ def _asks_for(evidence: Evidence, symbol: str, calls: Sequence[Call]) -> bool:
     return all(found)
 
 
-def _parts(evidence: Evidence) -> list[str]:
+def _parts(evidence: CallEvidence) -> list[str]:
     """Return the alternatives of a target, without the classes and boundaries of an expression."""
     if evidence.tool != "search_text":
         return [evidence.target]
@@ -438,7 +442,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _feature_gaps(
-    session: Session, answers: Sequence[Answer], calls: Sequence[Call], facts: VerificationFacts
+    session: Session,
+    answers: Sequence[HypothesisAnswer],
+    calls: Sequence[SessionCall],
+    facts: VerificationFacts,
 ) -> Iterator[tuple[str, str]]:
     """Yield what a session that writes does not know about its target feature, and what to do.
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.errors import SessionError
+from code_intel.foundation.text import code_point, counted, hidden_character
 from code_intel.session.phases import Intent
 from code_intel.session.wording import (
     covers,
@@ -20,7 +21,6 @@ from code_intel.session.wording import (
     occurs,
     says_the_same,
 )
-from code_intel.text import code_point, counted, hidden_character
 
 SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 

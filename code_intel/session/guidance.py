@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.session.phases import LOOK, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
-from code_intel.session.state import MOST_OPENED, Session
+from code_intel.session.state import MAX_OPENED_FILES, Session
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
@@ -22,7 +22,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "one of symbols_identified",
         "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
         "files_seen": f"Look at the files in files_seen with {LOOK}; a file counts if such a call "
-        f"finds something in it and in at most {MOST_OPENED} files altogether, and a forest hit "
+        f"finds something in it and in at most {MAX_OPENED_FILES} files altogether, and a forest hit "
         "does not count",
         "existing_patterns": "List in existing_patterns the conventions of the code that you keep",
         "slot_evidence": "Give evidence for a slot by calling search_text with its words, or "
@@ -120,7 +120,7 @@ def leading_on(hint: str, session: Session, offered: Container[str] | None = Non
     return f"{hint} {next_step(session)}".strip()
 
 
-class Option(NamedTuple):
+class SuggestedCall(NamedTuple):
     """A possible next call, its purpose, and the sessions it helps."""
 
     tool: str
@@ -132,63 +132,63 @@ def _framed(session: Session) -> bool:
     return bool(session.frame and session.frame.value("target_feature"))
 
 
-OPTIONS: tuple[Option, ...] = (
-    Option(
+SUGGESTED_CALLS: tuple[SuggestedCall, ...] = (
+    SuggestedCall(
         "set_query_frame",
         "name the target feature; without a frame the risk of a writing session is HIGH",
         lambda session: session.intent.writes and session.frame is None,
     ),
-    Option(
+    SuggestedCall(
         "search_smart",
         "search the map, then the forest",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.READY},
     ),
-    Option(
+    SuggestedCall(
         "query",
         "let the server plan and make the calls that answer a question",
         lambda session: session.phase is Phase.EXPLORATION,
     ),
-    Option(
+    SuggestedCall(
         "search_forest",
         "search the source for hypotheses",
         lambda session: session.phase is Phase.SEMANTIC,
     ),
-    Option(
+    SuggestedCall(
         "find_definitions",
         "look up a symbol",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
     ),
-    Option(
+    SuggestedCall(
         "find_references",
         "find where a symbol is used",
         lambda session: session.phase in {Phase.EXPLORATION, Phase.VERIFICATION},
     ),
-    Option(
+    SuggestedCall(
         "confirm_symbol_relevance",
         "name the symbol that implements the target feature",
         lambda session: _framed(session) and not any(s.confirmed for s in session.symbols),
     ),
-    Option("submit_understanding", "submit what was understood", lambda _: True),
-    Option("submit_semantic", "submit hypotheses, to be verified next", lambda _: True),
-    Option(
+    SuggestedCall("submit_understanding", "submit what was understood", lambda _: True),
+    SuggestedCall("submit_semantic", "submit hypotheses, to be verified next", lambda _: True),
+    SuggestedCall(
         "submit_verification", "confirm or reject each hypothesis with evidence", lambda _: True
     ),
-    Option(
+    SuggestedCall(
         "check_write_target",
         "check a file before editing it",
         lambda session: session.phase is Phase.READY and session.intent.writes,
     ),
-    Option(
+    SuggestedCall(
         "add_explored_files",
         "allow edits of another file this session has looked at",
         lambda session: session.phase is Phase.READY and session.intent.writes,
     ),
-    Option(
+    SuggestedCall(
         "revert_to_exploration",
         "go back if something was misunderstood or is missing",
         lambda session: session.intent.writes or session.phase is not Phase.READY,
     ),
-    Option(
+    SuggestedCall(
         "record_outcome",
         "record the result",
         lambda session: session.phase is Phase.READY,
@@ -197,7 +197,11 @@ OPTIONS: tuple[Option, ...] = (
 """Possible calls, the most useful first; `recovery_options` leaves out forbidden ones."""
 
 
-def recovery_options(session: Session, offered: Container[str] | None = None) -> tuple[Option, ...]:
+def recovery_options(
+    session: Session, offered: Container[str] | None = None
+) -> tuple[SuggestedCall, ...]:
     """Return the useful calls that are allowed now."""
     allowed = allowed_tools(session, offered)
-    return tuple(option for option in OPTIONS if option.tool in allowed and option.helps(session))
+    return tuple(
+        option for option in SUGGESTED_CALLS if option.tool in allowed and option.helps(session)
+    )

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel import durable
 from code_intel.errors import SessionError, StorageError
+from code_intel.foundation import durable
 from code_intel.session import files
 from code_intel.session.handles import unknown
 
@@ -28,7 +28,7 @@ PRIVATE = 0o600
 """Only the owner may read journals and heads."""
 
 
-class Place(NamedTuple):
+class SessionPaths(NamedTuple):
     """The paths of one project's sessions.
 
     Attributes:
@@ -55,36 +55,36 @@ class Place(NamedTuple):
         return self.heads / f"{name}.head"
 
 
-def place_of(root: Path, journals: Path, state: Path) -> Place:
+def session_paths(root: Path, journals: Path, state: Path) -> SessionPaths:
     """Return the paths of a project's sessions; `state` is the user's state folder."""
     real = os.fsencode(os.path.realpath(root))
     project = hashlib.sha256(real).hexdigest()[:32]
-    return Place(root, journals, state / "sessions" / project)
+    return SessionPaths(root, journals, state / "sessions" / project)
 
 
-class Commit(NamedTuple):
+class JournalCommit(NamedTuple):
     """The number of lines of a journal after an acknowledged write, its bytes, and their digest."""
 
     lines: int
     size: int
     digest: str
 
-    def extended(self, data: bytes) -> "Commit":
+    def extended(self, data: bytes) -> "JournalCommit":
         """Return the commit after `data`, whole journal lines, has been appended."""
         digest = hashlib.sha256(self.digest.encode("ascii") + data).hexdigest()
-        return Commit(self.lines + data.count(b"\n"), self.size + len(data), digest)
+        return JournalCommit(self.lines + data.count(b"\n"), self.size + len(data), digest)
 
     def encoded(self) -> bytes:
         """Return the commit as a line of a head."""
         return b"%d %d %s\n" % (self.lines, self.size, self.digest.encode("ascii"))
 
 
-def empty(place: Place, name: str) -> Commit:
+def empty(place: SessionPaths, name: str) -> JournalCommit:
     """Return the commit before a journal's first line; it binds the digests to project and name."""
-    return Commit(0, 0, hashlib.sha256(f"{place.project}/{name}".encode()).hexdigest())
+    return JournalCommit(0, 0, hashlib.sha256(f"{place.project}/{name}".encode()).hexdigest())
 
 
-def make_folder(place: Place) -> None:
+def make_folder(place: SessionPaths) -> None:
     """Make the folder of a project's heads, readable for its owner only.
 
     Raises:
@@ -96,7 +96,7 @@ def make_folder(place: Place) -> None:
         durable.make_folder(place.heads, 0o700)
 
 
-def create(place: Place, name: str, commit: Commit) -> None:
+def create(place: SessionPaths, name: str, commit: JournalCommit) -> None:
     """Acknowledge a journal's first line.
 
     Raises:
@@ -106,7 +106,7 @@ def create(place: Place, name: str, commit: Commit) -> None:
         durable.create(place.head(name), commit.encoded(), PRIVATE)
 
 
-def read(place: Place, name: str) -> tuple[Commit, ...]:
+def read(place: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """Return a session's commits, the oldest first; () if there is no such session.
 
     Raises:
@@ -128,9 +128,9 @@ class LockedHead(NamedTuple):
 
     path: Path
     handle: int
-    commits: Sequence[Commit]
+    commits: Sequence[JournalCommit]
 
-    def acknowledge(self, commit: Commit) -> None:
+    def acknowledge(self, commit: JournalCommit) -> None:
         """Append a commit; raises StorageError if the disk refuses, then it does not count."""
         end = sum(len(each.encoded()) for each in self.commits)
         with files.disk(self.path, STATE_ADVICE):
@@ -138,7 +138,7 @@ class LockedHead(NamedTuple):
 
 
 @contextmanager
-def locked(place: Place, name: str, timeout_s: float) -> Iterator[LockedHead]:
+def locked(place: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedHead]:
     """Hold a session's head, and with it the journal, against every other writer.
 
     Raises:
@@ -162,7 +162,7 @@ def locked(place: Place, name: str, timeout_s: float) -> Iterator[LockedHead]:
         os.close(handle)
 
 
-def sweep(place: Place, names: Collection[str]) -> None:
+def sweep(place: SessionPaths, names: Collection[str]) -> None:
     """Delete heads unused for `RETENTION_S`; `names` are the sessions of this project that remain.
 
     Heads of another project go when it has started no session for as long.
@@ -179,12 +179,12 @@ def sweep(place: Place, names: Collection[str]) -> None:
             durable.remove_folder(folder)
 
 
-def _commits(path: Path, handle: int) -> tuple[Commit, ...]:
+def _commits(path: Path, handle: int) -> tuple[JournalCommit, ...]:
     """Return the commits in an open head; a torn last line was never acknowledged."""
     raw = files.read(handle, 0, os.fstat(handle).st_size)
     try:
         rows = [line.decode("ascii").split(" ") for line in raw.split(b"\n")[:-1]]
-        return tuple(Commit(int(lines), int(size), digest) for lines, size, digest in rows)
+        return tuple(JournalCommit(int(lines), int(size), digest) for lines, size, digest in rows)
     except ValueError as error:
         raise broken(path, "it is not a list of commits") from error
 

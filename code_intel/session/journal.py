@@ -14,19 +14,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel import durable
 from code_intel.errors import CodeIntelError, SessionError, StorageError, UsageError
+from code_intel.foundation import durable
+from code_intel.foundation.text import counted
 from code_intel.session import files, heads
 from code_intel.session.handles import NAME, Handle, Token, mint, parse, random_token, unknown
-from code_intel.session.heads import Commit, LockedHead, Place, broken
+from code_intel.session.heads import JournalCommit, LockedHead, SessionPaths, broken
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import VERSION, apply, replay
-from code_intel.session.state import Record, Session, Step
-from code_intel.text import counted
+from code_intel.session.state import JournalRecord, Session, Step
 
 Clock = Callable[[], datetime]
 
-MOST_BASELINE = 500
+MAX_BASELINE_FILES = 500
 """Files a session remembers as changed before it began."""
 MAX_JOURNALS = 1000
 """Journals of a project; the least recently used are deleted first."""
@@ -42,14 +42,14 @@ _MAX_QUERY_CHARS = 20_000
 _MAX_NAME_TRIES = 100
 
 
-class Started(NamedTuple):
+class NewSession(NamedTuple):
     """A new session, and the handle that only its owner gets."""
 
     session: Session
     handle: str
 
 
-class Contents(NamedTuple):
+class JournalContents(NamedTuple):
     """The acknowledged part of a journal.
 
     Attributes:
@@ -58,7 +58,7 @@ class Contents(NamedTuple):
         ahead: Whether the journal goes on after its last acknowledged line.
     """
 
-    records: tuple[Record, ...] = ()
+    records: tuple[JournalRecord, ...] = ()
     problem: str = ""
     ahead: bool = False
 
@@ -71,7 +71,7 @@ class JournalFile(NamedTuple):
     modified: float
 
 
-class Transaction:
+class SessionTransaction:
     """A session under its lock; new steps are written together at the end of the block.
 
     Attributes:
@@ -113,7 +113,7 @@ def encode(
     Raises:
         UsageError: The event is too big for one line, or JSON cannot represent it.
     """
-    from code_intel.redaction import masked_data  # hooks only read
+    from code_intel.foundation.redaction import masked_data  # hooks only read
 
     row = {"seq": seq, "at": now.isoformat(), "event": event.value, "data": masked_data(data)}
     try:
@@ -128,14 +128,14 @@ def encode(
     return line + b"\n"
 
 
-def decode(line: bytes) -> Record:
+def decode(line: bytes) -> JournalRecord:
     """Return the event of a journal line; raises ValueError or KeyError if it is not one."""
     row = json.loads(line)
-    return Record(row["seq"], row["at"], Event(row["event"]), row["data"])
+    return JournalRecord(row["seq"], row["at"], Event(row["event"]), row["data"])
 
 
 def create(
-    place: Place,
+    place: SessionPaths,
     intent: Intent,
     query: str,
     *,
@@ -143,7 +143,7 @@ def create(
     token: Token = random_token,
     baseline: Mapping[str, str] = MappingProxyType({}),
     commit: str | None = None,
-) -> Started:
+) -> NewSession:
     """Start a session, make missing folders and delete journals beyond `MAX_JOURNALS`.
 
     Args:
@@ -153,7 +153,7 @@ def create(
         clock: Returns the time.
         token: Returns the random part of the name.
         baseline: Content hashes of the files that have uncommitted changes already, by path
-            relative to the root; those changes are not this session's work. `MOST_BASELINE` are
+            relative to the root; those changes are not this session's work. `MAX_BASELINE_FILES` are
             kept.
         commit: What git has checked out, empty before the first commit; None if git cannot tell.
 
@@ -178,7 +178,7 @@ def create(
             "intent": intent.value,
             "query": query,
             "root": str(place.root),
-            "baseline": dict(sorted(baseline.items())[:MOST_BASELINE]),
+            "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),
             **({} if commit is None else {"commit": commit}),
         }
         # The first line makes a new file, so it may be longer than an appended one.
@@ -186,11 +186,13 @@ def create(
         session = apply(None, decode(line))
         if _write_new(place, handle.name, line):
             prune(place)
-            return Started(session, handle.text)
+            return NewSession(session, handle.text)
     raise StorageError(f"No free session id in {place.journals}.")
 
 
-def load(place: Place, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now) -> Session:
+def load(
+    place: SessionPaths, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now
+) -> Session:
     """Replay a session for its owner; it expires `expire_hours` after its last event, if not 0.
 
     Raises:
@@ -206,7 +208,7 @@ def load(place: Place, handle: str, *, expire_hours: float = 0, clock: Clock = u
     return _checked(_replayed(place, key.name, commits), key, expire_hours, clock())
 
 
-def inspect(place: Place, name: str) -> Session:
+def inspect(place: SessionPaths, name: str) -> Session:
     """Replay a session by its name, for display; expired ones, too.
 
     Raises:
@@ -217,24 +219,24 @@ def inspect(place: Place, name: str) -> Session:
     return _replayed(place, name, _commits_of(place, name))
 
 
-def read_intact(place: Place, name: str) -> Contents:
+def read_intact(place: SessionPaths, name: str) -> JournalContents:
     """Return the part of a session's journal that matches its head; raises nothing for damage."""
     try:
         return _contents(place, name, _commits_of(place, name))
     except CodeIntelError as error:
-        return Contents(problem=error.message)
+        return JournalContents(problem=error.message)
 
 
 @contextmanager
 def transaction(
-    place: Place,
+    place: SessionPaths,
     handle: str,
     *,
     expire_hours: float = 0,
     clock: Clock = utc_now,
     timeout: float = 5.0,
     seen: Session | None = None,
-) -> Iterator[Transaction]:
+) -> Iterator[SessionTransaction]:
     """Hold a session's lock to load, decide and append. An error inside the block writes nothing.
 
     `seen` is the session as loaded before; it is not read again if no step has been added since.
@@ -250,14 +252,14 @@ def transaction(
         if seen is None or (seen.name, seen.seq) != (key.name, last.lines):
             seen = _replayed(place, key.name, head.commits)
         session = _checked(seen, key, expire_hours, clock())
-        work = Transaction(session, clock, full=last.size > MAX_JOURNAL_BYTES)
+        work = SessionTransaction(session, clock, full=last.size > MAX_JOURNAL_BYTES)
         yield work
         if work.lines:
             _append(place.journal(key.name), head, last, work.lines)
 
 
 def append(
-    place: Place,
+    place: SessionPaths,
     handle: str,
     *steps: Step,
     expire_hours: float = 0,
@@ -274,7 +276,7 @@ def is_expired(used_at: str, hours: float, now: datetime) -> bool:
     return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
 
 
-def journal_files(place: Place) -> tuple[JournalFile, ...]:
+def journal_files(place: SessionPaths) -> tuple[JournalFile, ...]:
     """Return the journals of a project, the most recently used first; other files are left out."""
     found: list[JournalFile] = []
     if not place.journals.is_dir():
@@ -289,7 +291,7 @@ def journal_files(place: Place) -> tuple[JournalFile, ...]:
     return tuple(sorted(found, key=lambda file: (file.modified, file.name), reverse=True))
 
 
-def prune(place: Place, keep: int = MAX_JOURNALS) -> int:
+def prune(place: SessionPaths, keep: int = MAX_JOURNALS) -> int:
     """Delete old heads and all but the `keep` last used journals; return how many of these."""
     found = journal_files(place)
     with files.disk(place.journals):
@@ -300,7 +302,7 @@ def prune(place: Place, keep: int = MAX_JOURNALS) -> int:
     return len(found[keep:])
 
 
-def _commits_of(place: Place, name: str) -> tuple[Commit, ...]:
+def _commits_of(place: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """Return the commits of a session that a person named; raises as `inspect`."""
     if not NAME.fullmatch(name):
         raise SessionError(
@@ -314,7 +316,7 @@ def _commits_of(place: Place, name: str) -> tuple[Commit, ...]:
     return commits
 
 
-def _contents(place: Place, name: str, commits: Sequence[Commit]) -> Contents:
+def _contents(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> JournalContents:
     """Return the longest part of a journal that matches its commits.
 
     Raises:
@@ -343,10 +345,10 @@ def _contents(place: Place, name: str, commits: Sequence[Commit]) -> Contents:
         records = tuple(map(decode, raw[: intact.size].splitlines()))
     except (KeyError, TypeError, ValueError) as error:
         raise broken(path, f"{error!r}") from error
-    return Contents(records, problem, ahead)
+    return JournalContents(records, problem, ahead)
 
 
-def _replayed(place: Place, name: str, commits: Sequence[Commit]) -> Session:
+def _replayed(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> Session:
     """Return the session as of its last commit; raises as `inspect`."""
     path = place.journal(name)
     records, problem, ahead = _contents(place, name, commits)
@@ -371,7 +373,7 @@ def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) 
     return session
 
 
-def _write_new(place: Place, name: str, line: bytes) -> bool:
+def _write_new(place: SessionPaths, name: str, line: bytes) -> bool:
     """Write a journal's first line, then its head; return False if the name is taken.
 
     Raises:
@@ -392,7 +394,7 @@ def _write_new(place: Place, name: str, line: bytes) -> bool:
     return True
 
 
-def _append(path: Path, head: LockedHead, last: Commit, lines: bytes) -> None:
+def _append(path: Path, head: LockedHead, last: JournalCommit, lines: bytes) -> None:
     """Append lines after the last acknowledged one, then acknowledge them.
 
     If the head cannot be written, the lines stay: the next step cuts them off.

@@ -8,7 +8,7 @@ from code_intel.session.state import Session
 from code_intel.session.wording import symbol_parts
 
 
-class Condition(NamedTuple):
+class LearningCondition(NamedTuple):
     """A condition of learning; if it fails, `why` says so and `then` what to do."""
 
     holds: Callable[[Session, bool | None], bool]
@@ -16,36 +16,36 @@ class Condition(NamedTuple):
     then: str
 
 
-CONDITIONS: tuple[Condition, ...] = (
-    Condition(
+CONDITIONS: tuple[LearningCondition, ...] = (
+    LearningCondition(
         lambda session, _: session.intent.writes,
         "the intent is read-only",
         "a session that changes something can teach",
     ),
-    Condition(
+    LearningCondition(
         lambda session, _: session.ready_by != "map",
         "READY was reached by an agreement, not by understanding or verification",
         "that agreement counts as used; a new one needs submit_understanding",
     ),
-    Condition(
+    LearningCondition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached by understanding or verification",
         "get_session_status shows how to get there",
     ),
-    Condition(
+    LearningCondition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),
         "the query frame names no target_feature",
         "call set_query_frame with one before anything else in the next session",
     ),
-    Condition(
+    LearningCondition(
         lambda session, _: bool(_earned(session)),
         "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
         "find_references in this session",
         "do both for the symbols that implement the feature, then call record_outcome again",
     ),
-    Condition(
+    LearningCondition(
         lambda _, git_changed: git_changed is not False,
         "git shows no change in the explored files",
         "add the changed files with add_explored_files, then call record_outcome again",

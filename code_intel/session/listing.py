@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from code_intel.errors import CodeIntelError
-from code_intel.session.heads import Place
+from code_intel.session.heads import SessionPaths
 from code_intel.session.journal import (
     MAX_JOURNALS,
     JournalFile,
@@ -18,7 +18,7 @@ from code_intel.session.phases import Intent, Phase
 State = Literal["open", "expired", "broken"]
 
 
-class Listed(NamedTuple):
+class SessionSummary(NamedTuple):
     """One session of a list.
 
     Attributes:
@@ -47,25 +47,25 @@ class Listed(NamedTuple):
 
 
 def list_sessions(
-    place: Place,
+    place: SessionPaths,
     *,
     expire_hours: float = 0,
     clock: Callable[[], datetime] | None = None,
     most: int = MAX_JOURNALS,
-) -> tuple[Listed, ...]:
+) -> tuple[SessionSummary, ...]:
     """Return the `most` recently used sessions of a project, the last used first."""
     now = clock() if clock else datetime.now(UTC)
     found = [_listed(place, file, expire_hours, now) for file in journal_files(place)[:most]]
     return tuple(sorted(found, key=lambda one: (one.used_at, one.name), reverse=True))
 
 
-def _listed(place: Place, file: JournalFile, hours: float, now: datetime) -> Listed:
+def _listed(place: SessionPaths, file: JournalFile, hours: float, now: datetime) -> SessionSummary:
     try:
         session = inspect(place, file.name)
     except CodeIntelError as error:
         used = datetime.fromtimestamp(file.modified, UTC).isoformat()
-        return Listed(file.name, "broken", None, None, "", "", used, 0, error.message)
-    return Listed(
+        return SessionSummary(file.name, "broken", None, None, "", "", used, 0, error.message)
+    return SessionSummary(
         session.name,
         "expired" if is_expired(session.updated_at, hours, now) else "open",
         session.intent,

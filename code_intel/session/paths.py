@@ -3,7 +3,7 @@
 import os
 import re
 
-from code_intel.text import hidden_character
+from code_intel.foundation.text import hidden_character
 
 _LINE_NUMBER = r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$"
 

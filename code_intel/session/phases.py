@@ -231,7 +231,7 @@ OPENED_BY: Mapping[Phase, str] = MappingProxyType(
 """How files are opened in the phases before READY."""
 
 
-class Gated(Protocol):
+class GatedSession(Protocol):
     """The part of a `state.Session` that decides which tools are allowed."""
 
     @property
@@ -264,7 +264,7 @@ def advance(phase: Phase, event: Event) -> Phase:
     )
 
 
-def allowed_tools(session: Gated, offered: Container[str] | None = None) -> tuple[str, ...]:
+def allowed_tools(session: GatedSession, offered: Container[str] | None = None) -> tuple[str, ...]:
     """Return the tools that the session may call now: gated ones first, then `UNGATED`.
 
     Args:
@@ -279,7 +279,7 @@ def allowed_tools(session: Gated, offered: Container[str] | None = None) -> tupl
     return tuple(tool for tool in (*gated, *UNGATED) if offered is None or tool in offered)
 
 
-def check_allowed(session: Gated, tool: str, offered: Container[str] | None = None) -> None:
+def check_allowed(session: GatedSession, tool: str, offered: Container[str] | None = None) -> None:
     """Check that the session may call `tool` now; `offered` as in `allowed_tools`.
 
     Raises:
@@ -302,7 +302,7 @@ def check_allowed(session: Gated, tool: str, offered: Container[str] | None = No
     )
 
 
-def _instead(session: Gated, tool: str) -> str:
+def _instead(session: GatedSession, tool: str) -> str:
     """Return what to do instead of a forbidden tool."""
     if (session.phase, tool) in AFTER_MAP_MISS:
         return "Call search_map or search_smart first."

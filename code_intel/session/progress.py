@@ -9,7 +9,7 @@ from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 
 
-class Progress(NamedTuple):
+class RequirementProgress(NamedTuple):
     """One requirement: how much was found and how much is needed.
 
     `have` is None if only submit_understanding can supply it.
@@ -25,7 +25,7 @@ class Progress(NamedTuple):
         return self._asdict()
 
 
-def progress(session: Session) -> tuple[Progress, ...]:
+def progress(session: Session) -> tuple[RequirementProgress, ...]:
     """Return the requirements and what calls have found so far.
 
     The counts are an upper limit: a submission checks each symbol and file.
@@ -40,17 +40,19 @@ def progress(session: Session) -> tuple[Progress, ...]:
     slots = slots_asked(session, need)
     evidenced = sum(slot_evidenced(session, slot) for slot in slots)
     rows = (
-        Progress("symbols_identified", len(found), need.symbols),
-        Progress("entry_points", None, need.entry_points),
-        Progress("files_analyzed", len(session.seen_files), need.files),
-        Progress("existing_patterns", None, need.patterns),
-        Progress("required_tools", sum(map(session.used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)),
-        Progress("slot_evidence", evidenced, len(slots)),
+        RequirementProgress("symbols_identified", len(found), need.symbols),
+        RequirementProgress("entry_points", None, need.entry_points),
+        RequirementProgress("files_analyzed", len(session.seen_files), need.files),
+        RequirementProgress("existing_patterns", None, need.patterns),
+        RequirementProgress(
+            "required_tools", sum(map(session.used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)
+        ),
+        RequirementProgress("slot_evidence", evidenced, len(slots)),
     )
     return tuple(row for row in rows if row.need)
 
 
-def is_found(rows: Iterable[Progress]) -> bool:
+def is_found(rows: Iterable[RequirementProgress]) -> bool:
     """Return whether calls have found everything that calls can find."""
     return all(row.have is None or row.have >= row.need for row in rows)
 

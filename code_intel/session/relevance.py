@@ -29,7 +29,7 @@ _MIN_SHARED_CHARS = 3
 """Length from which a term contained in a symbol, or the reverse, counts as a shared word."""
 
 
-class Band(NamedTuple):
+class LikenessBand(NamedTuple):
     """One row of `BANDS`.
 
     Attributes:
@@ -49,9 +49,9 @@ class Band(NamedTuple):
 
 
 BANDS = (
-    Band("high", 0.6, named=False, found=False, raises=False),
-    Band("gray", 0.3, named=True, found=False, raises=True),
-    Band("low", 0.0, named=True, found=True, raises=True),
+    LikenessBand("high", 0.6, named=False, found=False, raises=False),
+    LikenessBand("gray", 0.3, named=True, found=False, raises=True),
+    LikenessBand("low", 0.0, named=True, found=True, raises=True),
 )
 """Highest first; likeness is calibrated like the scores of the map."""
 
@@ -60,7 +60,7 @@ NO_BAND = GRAY._replace(name="")
 """The band if nothing was measured."""
 
 
-class Place(NamedTuple):
+class SymbolLocation(NamedTuple):
     """The lines where a symbol is defined, counted from 1, both ends included."""
 
     file: str
@@ -68,7 +68,7 @@ class Place(NamedTuple):
     last: int
 
 
-class Unproven(NamedTuple):
+class UnprovenSymbol(NamedTuple):
     """A symbol that was not confirmed, the reason, and what to do."""
 
     name: str
@@ -81,7 +81,7 @@ class Unproven(NamedTuple):
         return {**self._asdict(), "band": self.band or None}
 
 
-class Confirmation(NamedTuple):
+class ConfirmationVerdict(NamedTuple):
     """A verdict, whose `step` is to be appended.
 
     Attributes:
@@ -93,13 +93,13 @@ class Confirmation(NamedTuple):
     """
 
     step: Step
-    bands: Mapping[str, Band]
+    bands: Mapping[str, LikenessBand]
     not_found: tuple[str, ...]
-    unproven: tuple[Unproven, ...]
+    unproven: tuple[UnprovenSymbol, ...]
     risk: Risk
 
 
-def band_of(likeness: float | None) -> Band:
+def band_of(likeness: float | None) -> LikenessBand:
     """Return the band of a likeness; `NO_BAND` for None and for numbers outside 0 to 1."""
     if likeness is None or not 0 <= likeness <= 1:
         return NO_BAND
@@ -113,8 +113,8 @@ def confirm_symbols(
     *,
     defined: Iterable[str],
     scores: Mapping[str, float] = MappingProxyType({}),
-    places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
-) -> Confirmation:
+    places: Mapping[str, Sequence[SymbolLocation]] = MappingProxyType({}),
+) -> ConfirmationVerdict:
     """Confirm that symbols implement the target feature.
 
     Args:
@@ -144,7 +144,7 @@ def confirm_symbols(
     where = {fold_symbol(name): found for name, found in places.items()}
     bands = {name: _band(session, name, known.get(name)) for name in names if name in index}
     unproven = [
-        Unproven(name, band.name, *lack)
+        UnprovenSymbol(name, band.name, *lack)
         for name, band in bands.items()
         if (lack := _lack(session, band, name, evidence, where.get(name, ())))
     ]
@@ -205,14 +205,14 @@ def _checked(session: Session, evidence: str) -> str:
     return evidence
 
 
-def _band(session: Session, name: str, likeness: float | None) -> Band:
+def _band(session: Session, name: str, likeness: float | None) -> LikenessBand:
     """Return the band of a symbol; HIGH for the one with which the map has led to READY."""
     led = session.ready_by == "map" and session.short_circuit.get("symbol") == name
     return HIGH if led else band_of(likeness)
 
 
 def _lack(
-    session: Session, band: Band, name: str, evidence: str, places: Sequence[Place]
+    session: Session, band: LikenessBand, name: str, evidence: str, places: Sequence[SymbolLocation]
 ) -> tuple[str, str] | None:
     """Return what evidence a band still needs and how to give it; None if none is missing."""
     said = (
@@ -233,7 +233,7 @@ def _lack(
     return None
 
 
-def _names(evidence: str, name: str, places: Sequence[Place]) -> bool:
+def _names(evidence: str, name: str, places: Sequence[SymbolLocation]) -> bool:
     """Return whether evidence names a symbol, or its file and one of its lines."""
     said = fold(evidence)
     bare = re.escape(fold(symbol_parts(name)[-1]))
@@ -251,12 +251,12 @@ def _names(evidence: str, name: str, places: Sequence[Place]) -> bool:
 
 def _confirmation(
     session: Session,
-    bands: Mapping[str, Band],
+    bands: Mapping[str, LikenessBand],
     scores: Mapping[str, float],
     evidence: str,
     not_found: tuple[str, ...],
-    unproven: Sequence[Unproven],
-) -> Confirmation:
+    unproven: Sequence[UnprovenSymbol],
+) -> ConfirmationVerdict:
     unsure = session.unsure or any(band.raises for band in bands.values())
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
     items: list[dict[str, Any]] = [
@@ -269,7 +269,7 @@ def _confirmation(
         for name, band in bands.items()
     ]
     data = {"symbols": items, "evidence": evidence, "risk": risk.value}
-    return Confirmation(Step(Event.CONFIRMED, data), bands, not_found, tuple(unproven), risk)
+    return ConfirmationVerdict(Step(Event.CONFIRMED, data), bands, not_found, tuple(unproven), risk)
 
 
 def _share_words(term: str, symbol: str) -> bool:

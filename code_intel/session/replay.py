@@ -11,14 +11,14 @@ from code_intel.session.frame import Frame, Slot, SlotSource
 from code_intel.session.phases import START, Event, Intent, Phase, advance
 from code_intel.session.risk import Risk, assess_risk
 from code_intel.session.state import (
-    Call,
     Hypothesis,
+    JournalRecord,
     MappedSymbol,
     Outcome,
     PhaseChange,
     ReadyBy,
-    Record,
     Session,
+    SessionCall,
 )
 from code_intel.session.wording import fold
 
@@ -29,7 +29,7 @@ SUBMITTED = 0.5
 _MAX_EVIDENCE_CHARS = 2000
 
 
-def apply(session: Session | None, record: Record) -> Session:
+def apply(session: Session | None, record: JournalRecord) -> Session:
     """Return the session after one event.
 
     Raises:
@@ -50,7 +50,7 @@ def apply(session: Session | None, record: Record) -> Session:
         ) from error
 
 
-def replay(records: Iterable[Record]) -> Session:
+def replay(records: Iterable[JournalRecord]) -> Session:
     """Return the session of a journal; same errors as `apply`."""
     session: Session | None = None
     for record in records:
@@ -60,7 +60,7 @@ def replay(records: Iterable[Record]) -> Session:
     return session
 
 
-def _start(record: Record) -> Session:
+def _start(record: JournalRecord) -> Session:
     if record.event is not Event.STARTED:
         raise ValueError("the first event must be `started`")
     data = record.data
@@ -87,7 +87,7 @@ def _start(record: Record) -> Session:
     )
 
 
-def _moved(session: Session, record: Record, phase: Phase) -> Session:
+def _moved(session: Session, record: JournalRecord, phase: Phase) -> Session:
     """Record the event itself and the change of phase, if any."""
     session = session._replace(seq=record.seq, updated_at=record.at)
     if phase is session.phase:
@@ -115,7 +115,7 @@ def _still_explored(session: Session, phase: Phase) -> tuple[str, ...]:
     return tuple(file for file in session.explored_files if file not in seeded)
 
 
-def _framed(session: Session, record: Record) -> Session:
+def _framed(session: Session, record: JournalRecord) -> Session:
     slots = tuple(
         Slot(slot["name"], slot["value"], slot["quote"], SlotSource(slot["source"]))
         for slot in record.data["slots"]
@@ -123,9 +123,9 @@ def _framed(session: Session, record: Record) -> Session:
     return session._replace(frame=Frame(session.query, slots), risk=Risk(record.data["risk"]))
 
 
-def _called(session: Session, record: Record) -> Session:
+def _called(session: Session, record: JournalRecord) -> Session:
     data = record.data
-    call = Call(
+    call = SessionCall(
         record.seq,
         session.phase,
         data["tool"],
@@ -147,7 +147,7 @@ def _called(session: Session, record: Record) -> Session:
     return _with_symbols(session, [known._replace(source=SlotSource.FACT) for known in defined])
 
 
-def _confirmed(session: Session, record: Record) -> Session:
+def _confirmed(session: Session, record: JournalRecord) -> Session:
     evidence = record.data["evidence"]
     return _with_symbols(
         session._replace(risk=Risk(record.data.get("risk", session.risk))),
@@ -165,7 +165,7 @@ def _confirmed(session: Session, record: Record) -> Session:
     )
 
 
-def _map_answered(session: Session, record: Record) -> Session:
+def _map_answered(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = session._replace(short_circuit=data)
     if record.event is Event.MAP_MISSED:
@@ -180,7 +180,7 @@ def _map_answered(session: Session, record: Record) -> Session:
     return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"], agreed),))
 
 
-def _understood(session: Session, record: Record) -> Session:
+def _understood(session: Session, record: JournalRecord) -> Session:
     data = record.data
     symbols = [
         MappedSymbol(item["name"], SlotSource(item["source"]), SUBMITTED)
@@ -192,7 +192,7 @@ def _understood(session: Session, record: Record) -> Session:
     )
 
 
-def _supposed(session: Session, record: Record) -> Session:
+def _supposed(session: Session, record: JournalRecord) -> Session:
     return session._replace(
         hypotheses=tuple(
             Hypothesis(item["text"], item["confidence"]) for item in record.data["hypotheses"]
@@ -200,7 +200,7 @@ def _supposed(session: Session, record: Record) -> Session:
     )
 
 
-def _verified(session: Session, record: Record) -> Session:
+def _verified(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = _with_files(session, data["files"])
     planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
@@ -221,7 +221,7 @@ def _verified(session: Session, record: Record) -> Session:
     )
 
 
-def _refuted(session: Session, record: Record) -> Session:
+def _refuted(session: Session, record: JournalRecord) -> Session:
     symbols = tuple(record.data["symbols"])
     if not symbols:
         return session
@@ -232,16 +232,16 @@ def _refuted(session: Session, record: Record) -> Session:
     )
 
 
-def _explored(session: Session, record: Record) -> Session:
+def _explored(session: Session, record: JournalRecord) -> Session:
     return _with_files(session, record.data["files"])
 
 
-def _learned(session: Session, record: Record) -> Session:
+def _learned(session: Session, record: JournalRecord) -> Session:
     pair = (record.data["nl_term"], record.data["symbol"])
     return session._replace(learned=tuple(dict.fromkeys((*session.learned, pair))))
 
 
-def _ended(session: Session, record: Record) -> Session:
+def _ended(session: Session, record: JournalRecord) -> Session:
     data = record.data
     outcome = Outcome(record.at, data["outcome"], session.phase, data["analysis"])
     return session._replace(outcomes=(*session.outcomes, outcome))
@@ -267,7 +267,7 @@ def _with_files(session: Session, files: Iterable[str]) -> Session:
     return session._replace(explored_files=tuple(dict.fromkeys((*session.explored_files, *files))))
 
 
-REDUCERS: Mapping[Event, Callable[[Session, Record], Session]] = MappingProxyType(
+REDUCERS: Mapping[Event, Callable[[Session, JournalRecord], Session]] = MappingProxyType(
     {
         Event.FRAMED: _framed,
         Event.CALLED: _called,

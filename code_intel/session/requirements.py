@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
+from code_intel.foundation.text import hidden_character
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.paths import plain_path
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.risk import Risk
-from code_intel.session.state import FOREST_TOOLS, Call, Session, Step
+from code_intel.session.state import FOREST_TOOLS, Session, SessionCall, Step
 from code_intel.session.wording import (
     content_words,
     covers,
@@ -27,10 +28,9 @@ from code_intel.session.wording import (
     says_something,
     symbol_parts,
 )
-from code_intel.text import hidden_character
 
 REQUIRED_TOOLS = ("find_definitions", "find_references")
-SLOT_TOOLS = (
+EVIDENCE_SLOT_TOOLS = (
     "find_definitions",
     "find_references",
     "search_text",
@@ -51,7 +51,7 @@ _CORRECT = "Correct what consistency_errors lists, then call submit_understandin
 _SHORT = " Supply the other missing_requirements first; without them the session moves to SEMANTIC."
 
 
-class Need(NamedTuple):
+class RequirementCounts(NamedTuple):
     """Minimum counts, and the slots that need evidence."""
 
     symbols: int
@@ -61,14 +61,14 @@ class Need(NamedTuple):
     slots: tuple[str, ...] = ()
 
 
-WRITE_NEEDS: Mapping[Risk, Need] = MappingProxyType(
+WRITE_NEEDS: Mapping[Risk, RequirementCounts] = MappingProxyType(
     {
-        Risk.HIGH: Need(5, 2, 4, 2, ("target_feature", "observed_issue")),
-        Risk.MEDIUM: Need(3, 1, 2, 1, ("target_feature",)),
-        Risk.LOW: Need(3, 1, 2, 1),
+        Risk.HIGH: RequirementCounts(5, 2, 4, 2, ("target_feature", "observed_issue")),
+        Risk.MEDIUM: RequirementCounts(3, 1, 2, 1, ("target_feature",)),
+        Risk.LOW: RequirementCounts(3, 1, 2, 1),
     }
 )
-READ_NEED = Need(1, 0, 1, 0)
+READ_NEED = RequirementCounts(1, 0, 1, 0)
 
 
 class Submission(NamedTuple):
@@ -112,7 +112,7 @@ class UnderstandingFacts(NamedTuple):
         )
 
 
-class Understanding(NamedTuple):
+class UnderstandingVerdict(NamedTuple):
     """A verdict; once `step` is appended, the session is in `next_phase`.
 
     Attributes:
@@ -138,14 +138,14 @@ class Understanding(NamedTuple):
     hint: str = ""
 
 
-def need_for(intent: Intent, risk: Risk) -> Need:
+def need_for(intent: Intent, risk: Risk) -> RequirementCounts:
     """Return the requirements for an intent and risk."""
     return WRITE_NEEDS[risk] if intent.writes else READ_NEED
 
 
 def submit_understanding(
     session: Session, submission: Submission, facts: UnderstandingFacts
-) -> Understanding:
+) -> UnderstandingVerdict:
     """Judge a submission.
 
     Raises:
@@ -178,7 +178,7 @@ def submit_understanding(
         "missing": lacking,
         "greenfield": _is_greenfield(session, facts),
     }
-    return Understanding(
+    return UnderstandingVerdict(
         Step(event, data),
         advance(session.phase, event),
         "low" if lacking else "high",
@@ -272,18 +272,18 @@ def slot_evidenced(session: Session, slot: str) -> bool:
     found = session.corroborated_symbols
     return any(
         call.counts
-        and (call.tool in SLOT_TOOLS or _proves(call, found))
+        and (call.tool in EVIDENCE_SLOT_TOOLS or _proves(call, found))
         and (call.slot == slot or _mentions(filled, call.target))
         for call in session.calls
     )
 
 
-def _proves(call: Call, corroborated: frozenset[str]) -> bool:
+def _proves(call: SessionCall, corroborated: frozenset[str]) -> bool:
     """Return whether a forest search returned a symbol that was then found in the code."""
     return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
-def slots_asked(session: Session, need: Need) -> list[str]:
+def slots_asked(session: Session, need: RequirementCounts) -> list[str]:
     """Return the slots that need evidence: the target feature, and others that the frame fills.
 
     An empty slot can have no evidence; it has raised the risk instead.

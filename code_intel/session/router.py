@@ -36,16 +36,16 @@ PURPOSE: Mapping[str, str] = MappingProxyType(
     }
 )
 
-MOST_STEPS = 12
-MOST_NAMES = 3
+MAX_PLAN_CALLS = 12
+MAX_NAMES = 3
 """Symbols of a question that are looked up."""
-MOST_WORDS = 3
+MAX_WORDS = 3
 """Words of a question that are looked up, the most specific ones."""
 
 Params = dict[str, object]
 
 
-class Asked(NamedTuple):
+class SearchTerms(NamedTuple):
     """The search terms of a slot or of the question.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
     slot: str = ""
 
 
-class Place(NamedTuple):
+class SearchScope(NamedTuple):
     """Where to search: a folder, a file if `is_file`, and the file that the question names."""
 
     path: str = "."
@@ -67,7 +67,7 @@ class Place(NamedTuple):
     is_file: bool = False
 
 
-class Planned(NamedTuple):
+class PlannedCall(NamedTuple):
     """A call to make; `priority` is the number of calls from here to the end of the plan."""
 
     tool: str
@@ -77,7 +77,7 @@ class Planned(NamedTuple):
     slot: str = ""
 
 
-class Skipped(NamedTuple):
+class SkippedCall(NamedTuple):
     """A call that is not made, and why; `slot` as in `Asked`."""
 
     tool: str
@@ -85,30 +85,30 @@ class Skipped(NamedTuple):
     why: str
 
 
-class Plan(NamedTuple):
+class CallPlan(NamedTuple):
     """The calls to make in order, the calls left out, and an explanation."""
 
-    steps: tuple[Planned, ...]
-    skipped: tuple[Skipped, ...]
+    steps: tuple[PlannedCall, ...]
+    skipped: tuple[SkippedCall, ...]
     reasoning: str
 
 
 class _Row(NamedTuple):
     """How a tool is called for search terms; `why` it is skipped if there is no call."""
 
-    calls: Callable[[Asked, Place], Sequence[Params]]
+    calls: Callable[[SearchTerms, SearchScope], Sequence[Params]]
     why: str
 
 
 def plan(
-    question: Asked,
-    slots: Sequence[Asked],
+    question: SearchTerms,
+    slots: Sequence[SearchTerms],
     intent: str,
     *,
     missing: Container[str],
-    place: Place = Place(),  # noqa: B008 - a NamedTuple never changes
+    place: SearchScope = SearchScope(),  # noqa: B008 - a NamedTuple never changes
     available: Container[str] = tuple(PURPOSE),
-) -> Plan:
+) -> CallPlan:
     """Return the calls that answer a question.
 
     Args:
@@ -120,23 +120,25 @@ def plan(
         available: Tools that can be run; the others are skipped.
     """
     steps: dict[tuple[str, str], tuple[str, Params, str]] = {}
-    skipped: list[Skipped] = []
+    skipped: list[SkippedCall] = []
     meant = intent_of(intent)
     for asked, tool in _asked(question, slots, meant, missing):
-        calls = ROWS[tool].calls(asked, place) if tool in available else ()
+        calls = CALLS_BY_TOOL[tool].calls(asked, place) if tool in available else ()
         if not calls:
-            why = ROWS[tool].why if tool in available else "it is not available"
-            skipped.append(Skipped(tool, asked.slot, why))
+            why = CALLS_BY_TOOL[tool].why if tool in available else "it is not available"
+            skipped.append(SkippedCall(tool, asked.slot, why))
         for params in calls:
-            if len(steps) < MOST_STEPS:
+            if len(steps) < MAX_PLAN_CALLS:
                 steps.setdefault((tool, repr(params)), (tool, params, asked.slot))
             elif (tool, repr(params)) not in steps:
-                skipped.append(Skipped(tool, asked.slot, f"a plan has at most {MOST_STEPS} calls"))
+                skipped.append(
+                    SkippedCall(tool, asked.slot, f"a plan has at most {MAX_PLAN_CALLS} calls")
+                )
     planned = tuple(
-        Planned(tool, PURPOSE[tool], len(steps) - place, params, slot)
+        PlannedCall(tool, PURPOSE[tool], len(steps) - place, params, slot)
         for place, (tool, params, slot) in enumerate(steps.values())
     )
-    return Plan(planned, tuple(dict.fromkeys(skipped)), _reasoning(question, slots, meant))
+    return CallPlan(planned, tuple(dict.fromkeys(skipped)), _reasoning(question, slots, meant))
 
 
 def intent_of(name: str) -> Intent:
@@ -145,8 +147,8 @@ def intent_of(name: str) -> Intent:
 
 
 def _asked(
-    question: Asked, slots: Sequence[Asked], intent: Intent, missing: Container[str]
-) -> Iterator[tuple[Asked, str]]:
+    question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent, missing: Container[str]
+) -> Iterator[tuple[SearchTerms, str]]:
     """Yield terms and tools: the question first, then the slots in the order of the intent."""
     order = missing_slots(None, intent)
     for slot in order:
@@ -158,29 +160,29 @@ def _asked(
         yield from ((asked, tool) for tool in SLOT_TOOLS[asked.slot])
 
 
-def _reasoning(question: Asked, slots: Sequence[Asked], intent: Intent) -> str:
+def _reasoning(question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent) -> str:
     """Return an explanation of the plan."""
-    words = [spellings[0] for spellings in question.words[:MOST_WORDS]]
-    named = f"symbols {', '.join(question.names[:MOST_NAMES])}" if question.names else ""
+    words = [spellings[0] for spellings in question.words[:MAX_WORDS]]
+    named = f"symbols {', '.join(question.names[:MAX_NAMES])}" if question.names else ""
     spoken = f"words {', '.join(words)}" if words else ""
     asks = " and ".join(filter(None, (named, spoken))) or "no symbol or word"
     own = ", ".join(asked.slot for asked in slots)
     return f"{intent}: searches for {asks}" + (f", then for the words of {own}." if own else ".")
 
 
-def _by_symbol(asked: Asked, place: Place) -> Sequence[Params]:
+def _by_symbol(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
     """Look up the names; without names, definitions whose name contains a word."""
     if asked.names:
-        return [{"symbol": name, "path": place.path} for name in asked.names[:MOST_NAMES]]
+        return [{"symbol": name, "path": place.path} for name in asked.names[:MAX_NAMES]]
     words = [next((w for w in spellings if " " not in w), "") for spellings in asked.words]
-    return [{"symbol": word, "path": place.path} for word in words[:MOST_WORDS] if word]
+    return [{"symbol": word, "path": place.path} for word in words[:MAX_WORDS] if word]
 
 
-def _by_name(asked: Asked, place: Place) -> Sequence[Params]:
-    return [{"symbol": name, "path": place.path} for name in asked.names[:MOST_NAMES]]
+def _by_name(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
+    return [{"symbol": name, "path": place.path} for name in asked.names[:MAX_NAMES]]
 
 
-def _by_text(asked: Asked, place: Place) -> Sequence[Params]:
+def _by_text(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
     """Search one word per call, in all its spellings, so that results are known for each word.
 
     Without words it searches the names: the name of an error occurs in texts, too.
@@ -192,17 +194,17 @@ def _by_text(asked: Asked, place: Place) -> Sequence[Params]:
             "path": place.path,
             "case_sensitive": False,
         }
-        for spellings in words[:MOST_WORDS]
+        for spellings in words[:MAX_WORDS]
     ]
 
 
-def _by_place(asked: Asked, place: Place) -> Sequence[Params]:
+def _by_place(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
     del asked
     where = place.file_path or place.path
     return [] if where in {"", "."} else [{"path": where}]
 
 
-def _by_file(asked: Asked, place: Place) -> Sequence[Params]:
+def _by_file(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
     del asked
     file = place.file_path or (place.path if place.is_file else "")
     return [{"file_path": file}] if file else []
@@ -213,7 +215,7 @@ def _pattern(word: str) -> str:
     return "[ _-]?".join(map(re.escape, word.split()))
 
 
-ROWS: Mapping[str, _Row] = MappingProxyType(
+CALLS_BY_TOOL: Mapping[str, _Row] = MappingProxyType(
     {
         "find_definitions": _Row(_by_symbol, "there is no word or symbol to look up"),
         "find_references": _Row(_by_name, "no symbol is named"),

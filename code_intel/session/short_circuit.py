@@ -14,7 +14,7 @@ from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 
-Band = Literal["ready", "verification", "forest"]
+ScoreBand = Literal["ready", "verification", "forest"]
 
 
 class MapFacts(NamedTuple):
@@ -47,7 +47,7 @@ class MapFacts(NamedTuple):
     elsewhere: bool = False
 
 
-class Guard(NamedTuple):
+class ReadyGuard(NamedTuple):
     """A condition for READY; `why` and `remedy` (the next step) are reported if it fails."""
 
     name: str
@@ -56,7 +56,7 @@ class Guard(NamedTuple):
     remedy: str
 
 
-class Verdict(NamedTuple):
+class ShortCircuitVerdict(NamedTuple):
     """A judged map answer.
 
     Attributes:
@@ -66,62 +66,62 @@ class Verdict(NamedTuple):
         confirmed: Whether the agreement is confirmed here.
     """
 
-    band: Band
+    band: ScoreBand
     phase: Phase | None
     failed: tuple[str, ...] = ()
     confirmed: bool = False
 
 
-GUARDS: tuple[Guard, ...] = (
-    Guard(
+GUARDS: tuple[ReadyGuard, ...] = (
+    ReadyGuard(
         "valid",
         lambda facts: facts.status == "valid",
         "the agreement is not valid; see its status and reasons",
         "look up its symbol with find_definitions and verify it",
     ),
-    Guard(
+    ReadyGuard(
         "confirmed",
         lambda facts: facts.confirmed,
         "the agreement is not confirmed",
         "verify it; a successful outcome confirms it, and so does `code-intel map confirm`",
     ),
-    Guard(
+    ReadyGuard(
         "margin",
         lambda facts: facts.margin is None or facts.margin >= facts.needed_margin,
         "another symbol matches nearly as well",
         "compare the first hits and verify the right one",
     ),
-    Guard(
+    ReadyGuard(
         "symbol_defined",
         lambda facts: facts.symbol_defined,
         "its symbol is not defined in the index",
         "look it up with find_definitions; run `code-intel sync` if the index is stale",
     ),
-    Guard(
+    ReadyGuard(
         "risk",
         lambda facts: facts.risk is not Risk.HIGH,
         "the risk is HIGH",
         "set a query frame that names the target feature, or verify the agreement",
     ),
-    Guard(
+    ReadyGuard(
         "undisputed",
         lambda facts: not facts.doubted,
         "a session rejected the agreement or failed with it",
         "verify it before relying on it",
     ),
-    Guard(
+    ReadyGuard(
         "alias",
         lambda facts: not facts.strained,
         "the match relies on an alias that only sessions have used and that differs from the term",
         "verify it; `code-intel map add` makes the alias a term of its own",
     ),
-    Guard(
+    ReadyGuard(
         "elsewhere",
         lambda facts: not facts.elsewhere,
         "only the remote map server matched this query; no local term or alias does",
         "verify it",
     ),
-    Guard(
+    ReadyGuard(
         "intent",
         lambda facts: facts.intent is not Intent.DELETE,
         "the intent is DELETE",
@@ -145,27 +145,27 @@ def explained(failed: Iterable[str]) -> list[dict[str, str]]:
 _NOT_SERVED = frozenset({"", "broken", "conflict", "invalid"})
 
 
-def judge(facts: MapFacts) -> Verdict:
+def judge(facts: MapFacts) -> ShortCircuitVerdict:
     """Return what a map answer means for the phase."""
     score = facts.score
     # NaN and numbers outside 0..1 are not calibrated scores; they fail this comparison.
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
-        return Verdict("forest", None)
+        return ShortCircuitVerdict("forest", None)
     agreed = facts.confirmed and not facts.elsewhere
     if score < READY_SCORE:
         if not _BY_NAME["margin"].holds(facts):  # ambiguous (docs/decisions/0013)
-            return Verdict("forest", None, ("margin",))
+            return ShortCircuitVerdict("forest", None, ("margin",))
         # A changed symbol caps the score; report that as the reason.
         capped = ("valid",) if facts.status == "changed" else ()
-        return Verdict("verification", Phase.VERIFICATION, capped, agreed)
+        return ShortCircuitVerdict("verification", Phase.VERIFICATION, capped, agreed)
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
     phase = Phase.VERIFICATION if failed else Phase.READY
-    return Verdict("ready", phase, failed, agreed)
+    return ShortCircuitVerdict("ready", phase, failed, agreed)
 
 
 def map_step(
     session: Session,
-    verdict: Verdict,
+    verdict: ShortCircuitVerdict,
     *,
     query: str,
     nl_term: str = "",

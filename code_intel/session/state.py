@@ -24,11 +24,11 @@ FOREST_TOOLS = (
     "context_bundle",
     "semantic_rerank",
 )
-FEW = 10
+MAX_SHOWN_SYMBOLS = 10
 """Symbols that a call may find so that each counts as looked at."""
-MOST_OPENED = 30
+MAX_OPENED_FILES = 30
 """Files that a call may find so that they count as opened; of more, none does."""
-MOST_GUESSED = 5
+MAX_FOREST_FILES = 5
 """Files that a forest search opens once one of its symbols was found in the code."""
 _MIN_NAME_COLUMNS = 3
 """A shorter name must be a symbol itself; it is contained in too many others."""
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     data: Mapping[str, Any]
 
 
-class Record(NamedTuple):
+class JournalRecord(NamedTuple):
     """One journaled event; `at` is ISO 8601 in UTC."""
 
     seq: int
@@ -53,7 +53,7 @@ class Record(NamedTuple):
     data: Mapping[str, Any]
 
 
-class Call(NamedTuple):
+class SessionCall(NamedTuple):
     """One tool call of the session.
 
     Attributes:
@@ -99,7 +99,7 @@ class Call(NamedTuple):
 
         A call for a short fragment finds a hundred definitions; that is not a look at each.
         """
-        if not self.counts or len(self.symbols) <= FEW:
+        if not self.counts or len(self.symbols) <= MAX_SHOWN_SYMBOLS:
             return self.symbols if self.counts else ()
         name = symbol_parts(self.target)[-1]
         return tuple(symbol for symbol in self.symbols if name in symbol_parts(symbol))
@@ -107,7 +107,7 @@ class Call(NamedTuple):
     @property
     def opens(self) -> tuple[str, ...]:
         """The files it has opened: those it found, or none if it found too many."""
-        most = MOST_GUESSED if self.tool in FOREST_TOOLS else MOST_OPENED
+        most = MAX_FOREST_FILES if self.tool in FOREST_TOOLS else MAX_OPENED_FILES
         return self.files if self.counts and len(self.files) <= most else ()
 
 
@@ -192,7 +192,7 @@ class Session(NamedTuple):
     risk: Risk = Risk.HIGH
     frame: Frame | None = None
     symbols: tuple[MappedSymbol, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[SessionCall, ...] = ()
     map_missed: bool = False
     explored_files: tuple[str, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()
@@ -254,7 +254,7 @@ class Session(NamedTuple):
             call.tool == tool and (call.counts or self._is_unused(call)) for call in self.calls
         )
 
-    def _is_unused(self, call: Call) -> bool:
+    def _is_unused(self, call: SessionCall) -> bool:
         name = ".".join(symbol_parts(call.target))
         asked = call.tool == "find_references" and call.ok
         return asked and name in self._found({"find_definitions"})

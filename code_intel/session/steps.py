@@ -13,9 +13,9 @@ from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """Files, and symbols, that the journal keeps of one call."""
-MOST_RESULTS = 5
+MAX_RESULTS = 5
 """Hits that the journal keeps of a search in map or forest."""
 _MAX_TARGET_CHARS = 500
 _MAP_HITS = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
@@ -103,13 +103,11 @@ def called(
         files: Files it found, relative to the root.
         symbols: Symbols it found; of a search, those of forest hits only.
         slot: The frame slot that `query` made it for.
-        map_results: Hits of the map, if it was asked; the first `MOST_RESULTS` are kept.
+        map_results: Hits of the map, if it was asked; the first `MAX_RESULTS` are kept.
         forest_results: Hits of the forest, likewise.
     """
     halves = {"map_results": map_results, "forest_results": forest_results}
-    returned = {
-        half: list(rows)[:MOST_RESULTS] for half, rows in halves.items() if rows is not None
-    }
+    returned = {half: list(rows)[:MAX_RESULTS] for half, rows in halves.items() if rows is not None}
     return Step(
         Event.CALLED,
         {
@@ -117,8 +115,8 @@ def called(
             "target": target[:_MAX_TARGET_CHARS],
             "ok": ok,
             "found": found,
-            "files": list(dict.fromkeys(files))[:MOST_LISTED],
-            "symbols": list(dict.fromkeys(symbols))[:MOST_LISTED],
+            "files": list(dict.fromkeys(files))[:MAX_LISTED],
+            "symbols": list(dict.fromkeys(symbols))[:MAX_LISTED],
             "slot": slot,
             **returned,
         },

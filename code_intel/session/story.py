@@ -14,14 +14,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.errors import CodeIntelError
-from code_intel.redaction import masked
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
 from code_intel.session.phases import START, Event, Intent, Phase
 from code_intel.session.replay import apply
 from code_intel.session.short_circuit import explained
-from code_intel.session.state import Call, Record, Session
-from code_intel.text import visible
+from code_intel.session.state import JournalRecord, Session, SessionCall
 
-MOST_NAMED = 6
+MAX_NAMED = 6
 """Names, files or calls listed in one line."""
 EXECUTING = frozenset({"command_execute"})
 """Tools that act and have no results."""
@@ -32,7 +32,7 @@ Words = tuple[str, str]
 Data = Mapping[str, Any]
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """A line of a story.
 
     Attributes:
@@ -57,7 +57,7 @@ class Story(NamedTuple):
         broken: Why later records are invalid; empty if all are valid.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[StoryLine, ...]
     session: Session | None
     broken: str = ""
 
@@ -65,15 +65,15 @@ class Story(NamedTuple):
 class _Moment(NamedTuple):
     """An event, with the session before and after it."""
 
-    record: Record
+    record: JournalRecord
     before: Session | None
     after: Session
 
 
-def tell(records: Iterable[Record]) -> Story:
+def tell(records: Iterable[JournalRecord]) -> Story:
     """Describe records up to the first invalid one; consecutive calls of a tool share a line."""
     moments, broken = _replayed(records)
-    lines: list[Line] = []
+    lines: list[StoryLine] = []
     for _, group in groupby(moments, key=_together):
         run = list(group)
         at, after = run[0].record.at, run[-1].after
@@ -81,14 +81,14 @@ def tell(records: Iterable[Record]) -> Story:
             told: Iterable[Words] = (_calls([moment.after.calls[-1] for moment in run]),)
         else:
             told = _told(run[0].record)
-        lines += [Line(at, after.phase.value, what, text) for what, text in told]
+        lines += [StoryLine(at, after.phase.value, what, text) for what, text in told]
         lines += _moved(run[-1])
     return Story(tuple(lines), moments[-1].after if moments else None, broken)
 
 
-def woven(story: Story, notes: Iterable[Line]) -> Story:
+def woven(story: Story, notes: Iterable[StoryLine]) -> Story:
     """Insert notes from other sources into a story, by time."""
-    lines: list[Line] = []
+    lines: list[StoryLine] = []
     left = sorted(notes, key=lambda note: note.at)
     for line in story.lines:
         while left and left[0].at < line.at:
@@ -98,7 +98,7 @@ def woven(story: Story, notes: Iterable[Line]) -> Story:
     return story._replace(lines=tuple(lines))
 
 
-def _replayed(records: Iterable[Record]) -> tuple[list[_Moment], str]:
+def _replayed(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
     moments: list[_Moment] = []
     session: Session | None = None
     for record in records:
@@ -111,7 +111,7 @@ def _replayed(records: Iterable[Record]) -> tuple[list[_Moment], str]:
     return moments, ""
 
 
-def _told(record: Record) -> list[Words]:
+def _told(record: JournalRecord) -> list[Words]:
     try:
         return list(TELLERS[record.event](record.data))
     except (KeyError, TypeError, ValueError, AttributeError):  # written by another version
@@ -123,7 +123,7 @@ def _together(moment: _Moment) -> str | int:
     return str(moment.record.data["tool"]) if called else moment.record.seq
 
 
-def _moved(moment: _Moment) -> Iterator[Line]:
+def _moved(moment: _Moment) -> Iterator[StoryLine]:
     """Describe a change of phase, with the duration of the previous one."""
     change = moment.after.phase_history[-1]
     if moment.before is None or change.seq != moment.record.seq:
@@ -131,10 +131,10 @@ def _moved(moment: _Moment) -> Iterator[Line]:
     began = datetime.fromisoformat(moment.before.phase_history[-1].at)
     lasted = duration((datetime.fromisoformat(change.at) - began).total_seconds())
     text = f"{change.source} → {change.target} after {lasted}"
-    yield Line(change.at, change.target.value, "phase", text)
+    yield StoryLine(change.at, change.target.value, "phase", text)
 
 
-def _calls(calls: Sequence[Call]) -> Words:
+def _calls(calls: Sequence[SessionCall]) -> Words:
     """Describe calls of one tool."""
     counted: dict[str, int] = {}
     for call in calls:
@@ -145,7 +145,7 @@ def _calls(calls: Sequence[Call]) -> Words:
     return "executed" if tool in EXECUTING else "found", f"{tool} {_some(texts, '; ')}"
 
 
-def _call(call: Call) -> str:
+def _call(call: SessionCall) -> str:
     target = plain(call.target)
     if not call.ok:
         return f"{target}: failed"
@@ -295,7 +295,7 @@ def plain(text: object) -> str:
     return visible(masked(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()))
 
 
-def _some(texts: Iterable[str], between: str = ", ", most: int = MOST_NAMED) -> str:
+def _some(texts: Iterable[str], between: str = ", ", most: int = MAX_NAMED) -> str:
     """Join the first texts and add how many more there are."""
     found = list(texts)
     more = f" and {len(found) - most} more" if len(found) > most else ""

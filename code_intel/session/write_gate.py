@@ -54,7 +54,7 @@ class _Target(NamedTuple):
     allow_new: bool
 
 
-class Rule(NamedTuple):
+class WriteRule(NamedTuple):
     """A reason to deny; an empty hint stands for the session's next step."""
 
     error: str
@@ -73,7 +73,7 @@ def check_write(
         target = _Target(
             session, real_root, Path(os.path.normpath(joined)), _real(joined), allow_new
         )
-        rule = next((rule for rule in RULES if rule.denies(target)), None)
+        rule = next((rule for rule in WRITE_RULES if rule.denies(target)), None)
     except (OSError, ValueError):  # a NUL, a name too long, a loop of links
         rule = UNUSABLE
     explored = session.explored_files
@@ -115,7 +115,7 @@ def _is_new(target: _Target) -> bool:
 
 def _is_twin(target: _Target) -> bool:
     """Return whether a file exists whose name differs only in its Unicode form."""
-    from code_intel.spelling import spelled  # hooks need it for nothing else
+    from code_intel.foundation.spelling import spelled  # hooks need it for nothing else
 
     return _is_new(target) and os.path.lexists(spelled(target.lexical))
 
@@ -184,48 +184,48 @@ def _caseless(path: Path) -> str:
 
 _LOOK_AND_ADD = f"look at the file with {LOOK}, then call add_explored_files."
 
-UNUSABLE = Rule(
+UNUSABLE = WriteRule(
     "path_outside_root", lambda _: True, "Call check_write_target with a file inside the project."
 )
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+WRITE_RULES: tuple[WriteRule, ...] = (
+    WriteRule(
         "read_only_intent",
         lambda target: not target.session.intent.writes,
         "This session is read-only. To write, call start_session with intent IMPLEMENT, MODIFY "
         "or DELETE.",
     ),
-    Rule("not_ready", lambda target: target.session.phase is not Phase.READY),
-    Rule("path_outside_root", _is_outside, UNUSABLE.hint),
-    Rule(
+    WriteRule("not_ready", lambda target: target.session.phase is not Phase.READY),
+    WriteRule("path_outside_root", _is_outside, UNUSABLE.hint),
+    WriteRule(
         "protected_path",
         _is_protected,
         "This file belongs to git, to code-intel (its state, .mcp.json, devrag-*.json) or to the "
         "client (.claude/settings.json). Leave it unchanged, or ask the user to change it.",
     ),
-    Rule(
+    WriteRule(
         "nothing_explored",
         lambda target: not (target.session.explored_files or target.session.planned_files),
         f"No file was explored in this session; {_LOOK_AND_ADD}",
     ),
-    Rule(
+    WriteRule(
         "other_spelling",
         _is_twin,
         "A file of this name exists in another Unicode form. Write to the path that the search "
         "tools return.",
     ),
-    Rule(
+    WriteRule(
         "file_not_explored",
         _is_unexplored,
         f"Not explored in this session; {_LOOK_AND_ADD}",
     ),
-    Rule(
+    WriteRule(
         "new_files_not_allowed",
         lambda target: _is_new(target) and not target.allow_new,
         "There is no such file. Call check_write_target with an existing file, or with "
         "allow_new_files to create it.",
     ),
-    Rule(
+    WriteRule(
         "folder_not_explored",
         _is_in_unexplored_folder,
         "Create new files in a folder that has an explored file, and not through a link. Look at "

@@ -21,8 +21,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from code_intel.errors import UsageError
-from code_intel.redaction import masked_data
-from code_intel.text import visible, without_hidden
+from code_intel.foundation.redaction import masked_data
+from code_intel.foundation.text import visible, without_hidden
 
 MAX_ITEMS = 1000
 LONGEST_KEY = 60

@@ -3,55 +3,55 @@
 from collections.abc import Container
 from typing import NamedTuple
 
-from code_intel.tools.add_agreement import add_agreement
-from code_intel.tools.add_explored_files import add_explored_files
-from code_intel.tools.add_frontmatter import add_frontmatter
-from code_intel.tools.analyze_impact import analyze_impact
-from code_intel.tools.analyze_structure import analyze_structure
-from code_intel.tools.check_write_target import check_write_target
-from code_intel.tools.command_describe import command_describe, describe
-from code_intel.tools.command_execute import command_execute, execute
-from code_intel.tools.command_reload import command_reload, reload
-from code_intel.tools.command_search import command_search
-from code_intel.tools.command_search import search as search_commands
-from code_intel.tools.confirm_symbol_relevance import confirm_symbol_relevance
-from code_intel.tools.context_bundle import context_bundle
+from code_intel.tools.code.analyze_impact import analyze_impact
+from code_intel.tools.code.analyze_structure import analyze_structure
+from code_intel.tools.code.deps_closure import deps_closure
+from code_intel.tools.code.find_definitions import find_definitions
+from code_intel.tools.code.find_references import find_references
+from code_intel.tools.code.get_function_at_line import get_function_at_line
+from code_intel.tools.code.get_symbols import get_symbols
+from code_intel.tools.code.repo_pack import repo_pack
+from code_intel.tools.code.search_files import search_files
+from code_intel.tools.code.search_text import search_text
+from code_intel.tools.code.snippets_get import snippets_get
+from code_intel.tools.commands.command_describe import command_describe, describe
+from code_intel.tools.commands.command_execute import command_execute, execute
+from code_intel.tools.commands.command_reload import command_reload, reload
+from code_intel.tools.commands.command_search import command_search
+from code_intel.tools.commands.command_search import search as search_commands
 from code_intel.tools.declaration import Tool
-from code_intel.tools.delete_document import delete_document
-from code_intel.tools.deps_closure import deps_closure
-from code_intel.tools.files_search import files_search
-from code_intel.tools.find_definitions import find_definitions
-from code_intel.tools.find_references import find_references
-from code_intel.tools.get_function_at_line import get_function_at_line
-from code_intel.tools.get_outcome_stats import get_outcome_stats
-from code_intel.tools.get_session_status import get_session_status
-from code_intel.tools.get_symbols import get_symbols
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan
-from code_intel.tools.index_code import index_code
-from code_intel.tools.index_markdown import index_markdown
-from code_intel.tools.list_agreements import list_agreements
-from code_intel.tools.list_documents import list_documents
-from code_intel.tools.query import query
-from code_intel.tools.record_outcome import record_outcome
-from code_intel.tools.reindex_document import reindex_document
-from code_intel.tools.repo_pack import repo_pack
-from code_intel.tools.revert_to_exploration import revert_to_exploration
-from code_intel.tools.search import search
-from code_intel.tools.search_files import search_files
-from code_intel.tools.search_forest import search_forest
-from code_intel.tools.search_map import search_map
-from code_intel.tools.search_smart import search_smart
-from code_intel.tools.search_text import search_text
-from code_intel.tools.semantic_rerank import semantic_rerank
-from code_intel.tools.set_query_frame import set_query_frame
-from code_intel.tools.snippets_get import snippets_get
-from code_intel.tools.start_session import start_session
-from code_intel.tools.submit_semantic import submit_semantic
-from code_intel.tools.submit_understanding import submit_understanding
-from code_intel.tools.submit_verification import submit_verification
-from code_intel.tools.sync import sync
-from code_intel.tools.update_frontmatter import update_frontmatter
-from code_intel.tools.validate_symbol_relevance import validate_symbol_relevance
+from code_intel.tools.documents.add_frontmatter import add_frontmatter
+from code_intel.tools.documents.delete_document import delete_document
+from code_intel.tools.documents.index_code import index_code
+from code_intel.tools.documents.index_markdown import index_markdown
+from code_intel.tools.documents.list_documents import list_documents
+from code_intel.tools.documents.reindex_document import reindex_document
+from code_intel.tools.documents.search import search
+from code_intel.tools.documents.sync import sync
+from code_intel.tools.documents.update_frontmatter import update_frontmatter
+from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.search.add_agreement import add_agreement
+from code_intel.tools.search.context_bundle import context_bundle
+from code_intel.tools.search.files_search import files_search
+from code_intel.tools.search.list_agreements import list_agreements
+from code_intel.tools.search.query import query
+from code_intel.tools.search.search_forest import search_forest
+from code_intel.tools.search.search_map import search_map
+from code_intel.tools.search.search_smart import search_smart
+from code_intel.tools.search.semantic_rerank import semantic_rerank
+from code_intel.tools.session.add_explored_files import add_explored_files
+from code_intel.tools.session.check_write_target import check_write_target
+from code_intel.tools.session.confirm_symbol_relevance import confirm_symbol_relevance
+from code_intel.tools.session.get_outcome_stats import get_outcome_stats
+from code_intel.tools.session.get_session_status import get_session_status
+from code_intel.tools.session.record_outcome import record_outcome
+from code_intel.tools.session.revert_to_exploration import revert_to_exploration
+from code_intel.tools.session.set_query_frame import set_query_frame
+from code_intel.tools.session.start_session import start_session
+from code_intel.tools.session.submit_semantic import submit_semantic
+from code_intel.tools.session.submit_understanding import submit_understanding
+from code_intel.tools.session.submit_verification import submit_verification
+from code_intel.tools.session.validate_symbol_relevance import validate_symbol_relevance
 
 
 class Group(NamedTuple):

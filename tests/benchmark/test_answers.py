@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from benchmarks.answer_sizes import TEXT, Row, measure, prepare
-from code_intel.tools.answers import HARD_CAP
+from code_intel.tools.wire.answers import HARD_CAP
 from projects import SHOP
 
 

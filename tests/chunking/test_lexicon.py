@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from code_intel.chunking import lexicon
 from code_intel.chunking.lexicon import ALTERNATIVES, MAX_TERM_CHARS, dictionary, english
 from code_intel.chunking.words import STOP_WORDS
-from code_intel.forest.question import read
+from code_intel.forest.ranking.question import read
 
 LINES = resources.files(lexicon.__package__).joinpath("japanese.tsv").read_text("utf-8")
 TERMS = st.sampled_from(sorted(dictionary()))

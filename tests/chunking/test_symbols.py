@@ -440,7 +440,11 @@ def test_a_renamed_symbol_keeps_its_body_and_no_other_name_does(
 def test_a_method_keeps_its_body_when_its_class_is_renamed() -> None:
     go = "package a\n\nfunc (s *{name}) Save(key string, data []byte) error {{\n\treturn s.disk.Write(key, data)\n}}\n"
     old = symbols("a.go", go.format(name="Store"))["Store.Save"]
-    assert old.body == symbols("a.go", go.format(name="Shelf"))["Shelf.Save"].body != ""
+    assert (
+        old.body
+        == symbols("a.go", go.format(name="CorpusService"))["CorpusService.Save"].body
+        != ""
+    )
     inner = BODY.replace("\n", "\n    ")
     found = [
         symbols("a.py", f"class {name}:{inner.format(name='login')}\n") for name in ("Auth", "Door")

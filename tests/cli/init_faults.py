@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from code_intel.cli import clients, transaction
-from code_intel.cli.init import apply, setup
-from code_intel.cli.removal import removal
-from code_intel.cli.transaction import SETUP
+from code_intel.cli.setup import clients, transaction
+from code_intel.cli.setup.init import apply, setup
+from code_intel.cli.setup.removal import removal
+from code_intel.cli.setup.transaction import SETUP
 from code_intel.index.schema import APPLICATION_ID
 from faulty_disk import Next, Tree, Work, faults, tree
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters, stdio_client
 
-from code_intel.forest.search import within
+from code_intel.forest.ranking.search import within
 from code_intel.index.store import Store
 from privileges import without_root
 from projects import BIN, Project

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli.commands_findings import registry_findings
+from code_intel.cli.commands.findings import registry_findings
 from code_intel.config import load_settings
 from code_intel.index.doctor import Finding
 

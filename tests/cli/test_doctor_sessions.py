@@ -7,7 +7,7 @@ from pathlib import Path
 from code_intel.config import load_settings
 from code_intel.session import journal
 from code_intel.session.phases import Intent
-from code_intel.tools.desk import sessions_of
+from code_intel.tools.context.gateway import sessions_of
 from projects import Project
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.cli import ignore_block, mcp_json
+from code_intel.cli.setup import ignore_block, mcp_json
 from projects import BIN, Project
 
 SERVERS = ("code-intel", "devrag-map", "devrag-forest")

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.cli import client_files, clients, mcp_json, mcp_toml
-from code_intel.cli.clients import CLIENTS, Client
-from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
-from code_intel.config.locating import locate_config
+from code_intel.cli.setup import client_files, clients, mcp_json, mcp_toml
+from code_intel.cli.setup.clients import CLIENTS, Client
+from code_intel.cli.setup.init import apply, setup
+from code_intel.config.find_index_config import locate_config
 from code_intel.errors import BusyError
 from code_intel.tools.table import GATEWAY_TOOLS
 from programs import git

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli import clients, mcp_json
-from code_intel.cli.clients import CLIENTS, COMMANDS, KNOWN, SERVERS, Client
 from code_intel.cli.migration.entries import servers
+from code_intel.cli.setup import clients, mcp_json
+from code_intel.cli.setup.clients import CLIENTS, COMMANDS, KNOWN, SERVERS, Client
 from code_intel.registry.learning import Experience
 from code_intel.registry.records import Key
 

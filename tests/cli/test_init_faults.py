@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from code_intel import durable
-from code_intel.cli import clients, transaction
-from code_intel.cli.init import apply, setup
 from code_intel.cli.main import main
-from code_intel.cli.removal import removal
-from code_intel.cli.transaction import SETUP
+from code_intel.cli.setup import clients, transaction
+from code_intel.cli.setup.init import apply, setup
+from code_intel.cli.setup.removal import removal
+from code_intel.cli.setup.transaction import SETUP
 from code_intel.errors import BusyError, StorageError
+from code_intel.foundation import durable
 from faulty_disk import KEPT, PROJECT_WAYS, REAL, on, tree, without
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from privileges import without_root

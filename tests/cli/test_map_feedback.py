@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from code_intel.cli.main import main
-from code_intel.learned.feedback import note
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.outcomes import append, folder_of
 from code_intel.learned.learn import learn
-from code_intel.learned.outcomes import append, folder_of
 from code_intel.records import Agreement
 from planted import pieces, planted
 from projects import Project

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.output import emit
-from code_intel.text import hidden_character, visible_json
+from code_intel.foundation.text import hidden_character, visible_json
 
 STEERING = "\x1b[2J \x9b2J \u202eevil\u202c \u200b \U000e0041 長 é \U0001f600"
 

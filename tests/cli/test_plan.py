@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from code_intel.cli.main import main
-from code_intel.durable import locked
+from code_intel.foundation.durable import locked
 from code_intel.index.facade import Index
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from code_intel.cli.main import main
 from code_intel.config import load_settings
-from code_intel.forest.search import search
+from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.catalog import Row, beyond

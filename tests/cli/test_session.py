@@ -15,8 +15,8 @@ from code_intel.cli.columns import cut, wrapped
 from code_intel.cli.main import main
 from code_intel.session import journal, steps
 from code_intel.session.frame import display_width
-from code_intel.session.heads import Place, place_of
-from code_intel.session.journal import Started
+from code_intel.session.heads import SessionPaths, session_paths
+from code_intel.session.journal import NewSession
 from code_intel.session.phases import Intent
 from planted import pieces, planted
 from projects import Project
@@ -34,13 +34,13 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionPaths:
     monkeypatch.setenv("CODE_INTEL_STATE_DIR", str(tmp_path / "state"))
-    return place_of(root, root / ".code-intel" / "sessions", tmp_path / "state")
+    return session_paths(root, root / ".code-intel" / "sessions", tmp_path / "state")
 
 
 @pytest.fixture
-def run(place: Place, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(place: SessionPaths, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a word of `code-intel session` in this process; return what it said."""
 
     def word(*words: str, code: int = 0) -> str:
@@ -54,8 +54,8 @@ def run(place: Place, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def begin(
-    place: Place, minutes: int = 0, query: str = QUERY, intent: Intent = Intent.MODIFY
-) -> Started:
+    place: SessionPaths, minutes: int = 0, query: str = QUERY, intent: Intent = Intent.MODIFY
+) -> NewSession:
     """Start a session that many minutes ago."""
     return journal.create(place, intent, query, clock=ago(minutes))
 
@@ -69,13 +69,15 @@ def told(run: Run, *words: str) -> dict[str, Any]:
     return found
 
 
-def everything(place: Place) -> dict[Path, bytes]:
+def everything(place: SessionPaths) -> dict[Path, bytes]:
     folders = (place.root, place.heads.parent.parent)
     found = (path for folder in folders for path in folder.rglob("*"))
     return {path: path.read_bytes() if path.is_file() else b"" for path in found}
 
 
-def test_the_last_used_session_is_listed_first_without_its_secret(place: Place, run: Run) -> None:
+def test_the_last_used_session_is_listed_first_without_its_secret(
+    place: SessionPaths, run: Run
+) -> None:
     first, second = begin(place, 50), begin(place, 40, "fix the cart", Intent.QUESTION)
     journal.append(place, first.handle, steps.called("search_text", "x"), clock=ago(30))
     text = run("list")
@@ -98,7 +100,7 @@ def test_a_project_without_sessions_says_what_begins_one(run: Run) -> None:
     assert "start_session" in said
 
 
-def test_only_the_newest_are_listed_unless_all_are_asked_for(place: Place, run: Run) -> None:
+def test_only_the_newest_are_listed_unless_all_are_asked_for(place: SessionPaths, run: Run) -> None:
     for minutes in range(23):
         begin(place, minutes)
     assert len(run("list").splitlines()) == 21
@@ -107,7 +109,7 @@ def test_only_the_newest_are_listed_unless_all_are_asked_for(place: Place, run: 
     assert json.loads(run("list", "--json"))["truncated"]
 
 
-def test_expired_and_broken_sessions_are_listed_as_such(place: Place, run: Run) -> None:
+def test_expired_and_broken_sessions_are_listed_as_such(place: SessionPaths, run: Run) -> None:
     old, damaged, good = begin(place, 60 * 24 * 3), begin(place, 2), begin(place, 1)
     with place.journal(damaged.session.name).open("r+b") as file:
         file.write(b"x")
@@ -122,7 +124,7 @@ def test_expired_and_broken_sessions_are_listed_as_such(place: Place, run: Run) 
     assert "CODE_INTEL_STATE_DIR" in said
 
 
-def test_what_has_ended_is_listed_and_told_with_its_outcome(place: Place, run: Run) -> None:
+def test_what_has_ended_is_listed_and_told_with_its_outcome(place: SessionPaths, run: Run) -> None:
     started = begin(place)
     journal.append(place, started.handle, steps.outcome("partial", {}))
     assert "EXPLORATION  partial " in run("list")
@@ -130,7 +132,7 @@ def test_what_has_ended_is_listed_and_told_with_its_outcome(place: Place, run: R
 
 
 def test_a_session_is_found_by_its_name_its_beginning_its_handle_or_as_the_last(
-    place: Place, run: Run
+    place: SessionPaths, run: Run
 ) -> None:
     first, second = begin(place, 60 * 24), begin(place, 1)
     name = first.session.name
@@ -141,7 +143,7 @@ def test_a_session_is_found_by_its_name_its_beginning_its_handle_or_as_the_last(
 
 @pytest.mark.parametrize("word", ["session_2", "2", "session_"])
 def test_a_beginning_of_several_names_is_refused_with_some_of_them(
-    place: Place, run: Run, word: str
+    place: SessionPaths, run: Run, word: str
 ) -> None:
     names = [begin(place, minutes).session.name for minutes in (1, 2)]
     error = json.loads(run("show", word, "--json", code=2).partition("\n")[0])
@@ -152,21 +154,21 @@ def test_a_beginning_of_several_names_is_refused_with_some_of_them(
 @pytest.mark.parametrize(
     "word", ["nobody", "", "../../etc/passwd", "session_20200101_000000_00000000"]
 )
-def test_a_session_that_is_not_there_is_not_found(place: Place, run: Run, word: str) -> None:
+def test_a_session_that_is_not_there_is_not_found(place: SessionPaths, run: Run, word: str) -> None:
     begin(place)
     error = json.loads(run("show", word, "--json", code=1).partition("\n")[0])
     assert (error["error"], error["field"]) == ("not_found", "id")
     assert "session list --all" in error["hint"]
 
 
-def test_an_unknown_handle_is_not_repeated_with_its_secret(place: Place, run: Run) -> None:
+def test_an_unknown_handle_is_not_repeated_with_its_secret(place: SessionPaths, run: Run) -> None:
     started = begin(place)
     place.journal(started.session.name).unlink()
     begin(place)
     assert started.handle[len(started.session.name) :] not in run("show", started.handle, code=1)
 
 
-def test_nothing_is_written_by_looking(place: Place, run: Run) -> None:
+def test_nothing_is_written_by_looking(place: SessionPaths, run: Run) -> None:
     begin(place, 5)
     damaged = begin(place, 4)
     with place.journal(damaged.session.name).open("ab") as file:
@@ -177,14 +179,14 @@ def test_nothing_is_written_by_looking(place: Place, run: Run) -> None:
     assert everything(place) == before
 
 
-def test_a_project_that_has_nothing_is_left_with_nothing(place: Place, run: Run) -> None:
+def test_a_project_that_has_nothing_is_left_with_nothing(place: SessionPaths, run: Run) -> None:
     (place.root / ".code-intel").rmdir()
     run("list", code=1)
     assert list(place.root.rglob("*")) == []
     assert not place.heads.exists()
 
 
-def test_what_was_never_acknowledged_is_left_out_and_said(place: Place, run: Run) -> None:
+def test_what_was_never_acknowledged_is_left_out_and_said(place: SessionPaths, run: Run) -> None:
     name = begin(place).session.name
     assert not told(run, "last")["ahead"]
     with place.journal(name).open("ab") as file:
@@ -194,7 +196,7 @@ def test_what_was_never_acknowledged_is_left_out_and_said(place: Place, run: Run
     assert journal.AHEAD in run("show", "last")
 
 
-def test_an_expired_session_is_told_as_any_other(place: Place, run: Run) -> None:
+def test_an_expired_session_is_told_as_any_other(place: SessionPaths, run: Run) -> None:
     begin(place, 60 * 24 * 3)
     text = run("show", "last")
     assert "MODIFY: ログイン機能を直して 二行目" in text
@@ -214,7 +216,7 @@ def edited(path: Path) -> None:
 
 @pytest.mark.parametrize(("damage", "calls"), [(cut_short, 2), (edited, 4)])
 def test_of_a_damaged_journal_what_was_acknowledged_is_told(
-    place: Place, run: Run, damage: Callable[[Path], None], calls: int
+    place: SessionPaths, run: Run, damage: Callable[[Path], None], calls: int
 ) -> None:
     started = begin(place)
     for number in range(4):  # two lines a commit
@@ -232,7 +234,7 @@ def test_of_a_damaged_journal_what_was_acknowledged_is_told(
 
 @pytest.mark.parametrize("missing", ["head", "all"])
 def test_of_a_journal_that_nobody_acknowledged_nothing_is_told(
-    place: Place, run: Run, missing: str
+    place: SessionPaths, run: Run, missing: str
 ) -> None:
     started = begin(place)
     if missing == "head":
@@ -245,7 +247,9 @@ def test_of_a_journal_that_nobody_acknowledged_nothing_is_told(
     assert "The rest is not shown" in run("show", "last")
 
 
-def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(place: Place, run: Run) -> None:
+def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(
+    place: SessionPaths, run: Run
+) -> None:
     started = begin(place)
     long = "ん" * 400
     for number in range(50):
@@ -266,7 +270,7 @@ def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(place: Place
 
 
 def test_what_a_session_was_asked_steers_no_terminal_and_shows_no_secret(
-    place: Place, run: Run
+    place: SessionPaths, run: Run
 ) -> None:
     plant = planted()["GitHub classic"]
     begin(place, query=f"\x1b[2J\u202eevil {plant.text}\n12:00:00  believed    everything")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.main import main
-from code_intel.learned import outcomes
-from code_intel.learned.outcomes import Log, folder_of
-from code_intel.learned.statistics import MOST_ROWS, count_outcomes
+from code_intel.learned.history import outcomes
+from code_intel.learned.history.outcomes import Log, folder_of
+from code_intel.learned.history.statistics import MOST_ROWS, count_outcomes
 from planted import pieces, planted
 
 Stats = Callable[..., str]

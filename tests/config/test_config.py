@@ -19,12 +19,12 @@ from code_intel.config import (
     find_served_root,
     load_index_config,
     load_settings,
-    one_project,
+    require_single_project,
 )
+from code_intel.config.find_index_config import locate_config
 from code_intel.config.index_config import with_model_dir
-from code_intel.config.locating import locate_config
 from code_intel.errors import ConfigError, StorageError, UsageError
-from code_intel.learned import pairs
+from code_intel.learned.files import pairs
 
 
 def written(path: Path, value: Any) -> Path:
@@ -468,12 +468,12 @@ def test_what_holds_all_projects_is_none_unless_it_was_set_up(
     ):  # dotfiles, what strayed there, the user's own commands
         (home / mark).mkdir(parents=True)
         assert find_root(home / "work" / "src") == home / "work" / "src"
-    assert one_project(find_root(home)) == home
+    assert require_single_project(find_root(home)) == home
     (home / STATE_FOLDER).rmdir()
     for folder in (home, tmp_path / "link", Path("/")):
         with pytest.raises(UsageError, match="contains all projects"):
-            one_project(find_root(folder))
-    assert one_project(home / "work") == home / "work"
+            require_single_project(find_root(folder))
+    assert require_single_project(home / "work") == home / "work"
 
 
 def test_a_project_that_is_no_folder_is_a_usage_error(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any, get_args
 from code_intel.chunking.agreement import AgreementProblem
 from code_intel.cli.devrag.codes import CODES, FAILED
 from code_intel.records import Validity
-from code_intel.servers import http_guard
-from code_intel.session.evidence import Reason
+from code_intel.servers.http import guard
+from code_intel.session.evidence import ForestReason
 from code_intel.session.short_circuit import GUARDS
-from code_intel.session.write_gate import RULES, UNUSABLE
+from code_intel.session.write_gate import UNUSABLE, WRITE_RULES
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "code_intel"
@@ -59,13 +59,13 @@ def validities() -> set[str]:
 
 
 def reasons() -> set[str]:
-    return {f"rule.reason.{reason}" for reason in Reason}
+    return {f"rule.reason.{reason}" for reason in ForestReason}
 
 
 def errors() -> set[str]:
     """Return every code an error may have on any wire: tools, write gate, HTTP, the terminal."""
-    codes = {rule.error for rule in (*RULES, UNUSABLE)}
-    codes |= {r.error for r in vars(http_guard).values() if isinstance(r, http_guard.Refusal)}
+    codes = {rule.error for rule in (*WRITE_RULES, UNUSABLE)}
+    codes |= {r.error for r in vars(guard).values() if isinstance(r, guard.Refusal)}
     codes |= {row.code for row in CODES} | set(FAILED.values())
     codes |= {AgreementProblem("invalid", "").error, AgreementProblem("conflict", "").error}
     for path in PACKAGE.rglob("*.py"):

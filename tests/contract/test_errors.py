@@ -21,7 +21,7 @@ from code_intel.errors import (
     StorageError,
     UpstreamError,
 )
-from code_intel.forest.grep import Question, grep
+from code_intel.forest.text.grep import Question, grep
 from code_intel.index.store import Store
 from code_intel.servers import protocol
 from code_intel.servers.upstream.answer import content_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.tools.answers import tokens
+from code_intel.tools.wire.answers import tokens
 from projects import Caller
 from served import gateway, settled
 

@@ -8,10 +8,10 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from code_intel.errors import UsageError
-from code_intel.servers.http_address import listen
-from code_intel.servers.http_guard import Policy, RequestGuard
-from code_intel.servers.http_limits import Limits
-from code_intel.servers.http_tokens import Tokens
+from code_intel.servers.http.address import listen
+from code_intel.servers.http.guard import Policy, RequestGuard
+from code_intel.servers.http.limits import Limits
+from code_intel.servers.http.tokens import Tokens
 from contract.manifest import faults_of_error
 
 pytestmark = pytest.mark.anyio

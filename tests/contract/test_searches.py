@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.index.facade import Index
-from code_intel.learned.agreements import write
+from code_intel.learned.files.agreements import write
 from code_intel.records import Agreement, FileReference
 from contract.journeys import LOGIN, SERVICE, agree, begin, framed
 from programs import git

@@ -6,7 +6,7 @@ import pytest
 
 from code_intel.chunking.languages import KINDS
 from code_intel.index.facade import Index
-from code_intel.tools.languages import READ
+from code_intel.tools.wire.languages import READ
 from contract.journeys import begin
 from served import gateway, settings_of
 

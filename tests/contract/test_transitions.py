@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.errors import PhaseError
 from code_intel.session import journal, steps
-from code_intel.session.heads import Place
+from code_intel.session.heads import SessionPaths
 from code_intel.session.phases import START, TRANSITIONS, Event, Intent, Phase
 from code_intel.session.state import Step
 from session.sessions import place_in
@@ -68,7 +68,7 @@ WAYS = MappingProxyType(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionPaths:
     return place_in(tmp_path)
 
 
@@ -78,7 +78,7 @@ def test_every_event_is_tried() -> None:
 
 
 @pytest.mark.covers("transition.START.*")
-def test_a_journal_begins_in_the_phase_of_its_intent(place: Place) -> None:
+def test_a_journal_begins_in_the_phase_of_its_intent(place: SessionPaths) -> None:
     begun = {intent: journal.create(place, intent, "what?").session.phase for intent in Intent}
     assert begun == START
 
@@ -91,7 +91,7 @@ def test_a_journal_begins_in_the_phase_of_its_intent(place: Place) -> None:
 )
 @pytest.mark.parametrize("phase", Phase)
 def test_a_journal_follows_the_phase_table_and_a_refused_event_leaves_it_as_it_was(
-    place: Place, phase: Phase
+    place: SessionPaths, phase: Phase
 ) -> None:
     for event, step in STEPS.items():
         session, handle = journal.create(place, Intent.MODIFY, "fix the login")

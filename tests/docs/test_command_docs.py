@@ -25,7 +25,7 @@ from code_intel.registry import (
 )
 from code_intel.registry.program import MAX_OUTPUT
 from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
-from code_intel.tools import command_execute, command_search
+from code_intel.tools.commands import command_execute, command_search
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
 from standing import stand
 

@@ -17,8 +17,8 @@ from code_intel.planning.presets import PRESETS, read
 from code_intel.planning.records import Expected, Metrics, Result, Stop
 from code_intel.planning.settings import KEYS, MOST_PRESETS
 from code_intel.tools.declaration import Tool
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan
-from code_intel.tools.search_forest import search_forest
+from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.search.search_forest import search_forest
 from served import make_project, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from projects import BIN, ERAS, Project, both_eras
 from upstreams import until
 
@@ -20,12 +20,12 @@ FILES = (
     "pyproject.toml",
     "code_intel/config/settings.py",
     "code_intel/config/reading.py",
-    "code_intel/config/locating.py",
+    "code_intel/config/find_index_config.py",
     "docs/settings.md",
     "tests/conftest.py",
     "tests/doubles.py",
     "tests/config/test_config.py",
-    "tests/test_mounts.py",
+    "tests/foundation/test_mounts.py",
 )
 """Of this repository: enough for two goals, and few enough to be embedded in seconds."""
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from code_intel.servers.stdio import MAX_LINE_CHARS
-from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import MAX_CALL_BYTES
+from code_intel.tools.wire.answers import HARD_CAP, tokens
 from piped import GATEWAY, HELLO, Pipe, started
 from projects import Project
 

@@ -13,7 +13,7 @@ import pytest
 
 from code_intel.session import journal
 from code_intel.session.state import Session
-from code_intel.tools.desk import sessions_of
+from code_intel.tools.context.gateway import sessions_of
 from projects import ERAS, Caller, Project
 from served import make_shop, settings_of
 from servers.http_processes import client, environment, serving

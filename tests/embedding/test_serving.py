@@ -16,11 +16,11 @@ from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.servers.index_server import build_index_server
-from code_intel.tools.desk import Desk
-from code_intel.tools.find_definitions import find_definitions
-from code_intel.tools.shelf import Shelf
-from code_intel.tools.start_session import start_session
-from code_intel.tools.symbol_facts import symbol_scores
+from code_intel.tools.code.find_definitions import find_definitions
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.symbol_facts import symbol_scores
+from code_intel.tools.session.start_session import start_session
 from doubles import HashEmbedder
 from projects import ERAS, Caller
 from served import make_shop, settings_of
@@ -55,7 +55,7 @@ class Stuck:
             self.go_on.wait(60)
 
 
-def shelf_with(root: Path, engine: Embedder | None) -> Shelf:
+def service_with(root: Path, engine: Embedder | None) -> CorpusService:
     settings = replace(settings_of(root), embedding="auto")
 
     def load(_model: str, _threads: int) -> Embedder:
@@ -66,16 +66,18 @@ def shelf_with(root: Path, engine: Embedder | None) -> Shelf:
     row = Engine("a double", lambda: True, lambda _model: "hashed-words", load)
     embedder = LazyEmbedder(settings, [row], corpus="forest")
     index = Index(settings.forest, embedder=embedder)
-    return Shelf(settings, index, index, embedder)
+    return CorpusService(settings, index, index, embedder)
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")  # the older era has it
 async def test_a_ping_and_a_search_are_answered_while_the_model_is_stuck(tmp_path: Path) -> None:
     stuck = Stuck()
-    shelf = shelf_with(make_shop(tmp_path / "shop"), stuck)
+    service = service_with(make_shop(tmp_path / "shop"), stuck)
     try:
         with anyio.fail_after(240):
-            async with Client(build_index_server("forest", lambda: shelf), mode="legacy") as client:
+            async with Client(
+                build_index_server("forest", lambda: service), mode="legacy"
+            ) as client:
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
                 assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
@@ -89,9 +91,9 @@ async def test_a_ping_and_a_search_are_answered_while_the_model_is_stuck(tmp_pat
 
 
 async def test_an_answer_without_a_model_says_why_and_what_to_do(tmp_path: Path) -> None:
-    shelf = shelf_with(make_shop(tmp_path / "shop"), None)
+    service = service_with(make_shop(tmp_path / "shop"), None)
     with anyio.fail_after(240):
-        async with Client(build_index_server("forest", lambda: shelf), mode=ERAS[0]) as client:
+        async with Client(build_index_server("forest", lambda: service), mode=ERAS[0]) as client:
             for _ in range(2):
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
@@ -106,12 +108,14 @@ async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: 
     row = Engine("a double", lambda: True, lambda _model: stuck.identity, lambda *_: stuck)
     embedder = LazyEmbedder(settings, [row])
     maps, forest = Index(settings.map), Index(settings.forest)
-    desk = Desk(settings, None, maps, forest, embedder)
-    await start_session(desk, "MODIFY", "fix the login of the shop")
+    context = GatewayContext(settings, None, maps, forest, embedder)
+    await start_session(context, "MODIFY", "fix the login of the shop")
     compared: list[dict[str, float]] = []
 
     async def compare() -> None:
-        compared.append(await symbol_scores(desk, "login", ["AuthService.login", "shipping_fee"]))
+        compared.append(
+            await symbol_scores(context, "login", ["AuthService.login", "shipping_fee"])
+        )
 
     try:
         with anyio.fail_after(240):
@@ -119,7 +123,7 @@ async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: 
                 group.start_soon(compare)
                 assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
                 with anyio.fail_after(120):
-                    found = await find_definitions(desk, "AuthService.login")
+                    found = await find_definitions(context, "AuthService.login")
                 assert found.data["total"] == 1
                 assert compared == []
                 stuck.go_on.set()

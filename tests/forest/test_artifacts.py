@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.artifacts import MOST_FILES, Artifacts, read_artifacts
+from code_intel.forest.bundles.artifacts import MOST_FILES, Artifacts, read_artifacts
 
 DOCUMENTS = (
     "src/auth/service.py",

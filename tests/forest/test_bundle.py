@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.forest.artifacts import Artifacts
-from code_intel.forest.boosts import BoostProfile
-from code_intel.forest.bundle import TYPE_UNITS, UNITS, Bundle, Request, gather_bundle
-from code_intel.forest.profiles import KEYS, PROFILES, Profile
+from code_intel.forest.bundles.artifacts import Artifacts
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.forest.bundles.bundle import TYPE_UNITS, UNITS, Bundle, Request, gather_bundle
+from code_intel.forest.bundles.profiles import KEYS, PROFILES, Profile
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from forest.corpus import FILES, plant

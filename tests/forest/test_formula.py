@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.boosts import (
+from code_intel.forest.bundles.boosts import (
     PENALTY,
     BoostProfile,
     FileType,
@@ -14,9 +14,9 @@ from code_intel.forest.boosts import (
     multiplied,
     tag,
 )
-from code_intel.forest.formula import Found, path_match, score, terms, text_match
-from code_intel.forest.profiles import PROFILES, Profile
-from code_intel.forest.tokens import fold, tokenise
+from code_intel.forest.bundles.formula import Found, path_match, score, terms, text_match
+from code_intel.forest.bundles.profiles import PROFILES, Profile
+from code_intel.forest.bundles.tokens import fold, tokenise
 
 DEFAULT = PROFILES["default"]
 PAGE = ("lambda/page-agent/src/handler.ts", "export const lambda = 1 // page-agent handler")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
-from code_intel.forest.fragments import (
+from code_intel.forest.bundles.fragments import (
     Fragment,
     Size,
     Source,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.forest.globs import selector
+from code_intel.forest.text.globs import selector
 
 MEANT = {
     "*.py": (["a.py", "src/a.py", "src/b/.py"], ["a.pyc", "py"]),

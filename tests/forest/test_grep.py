@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.grep import MAX_LINE, Match, Question, confined, grep
+from code_intel.forest.text.grep import MAX_LINE, Match, Question, confined, grep
 
 pytestmark = pytest.mark.anyio
 

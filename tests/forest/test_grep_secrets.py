@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.grep import Question, grep
+from code_intel.forest.text.grep import Question, grep
 from planted import planted
 
 pytestmark = pytest.mark.anyio

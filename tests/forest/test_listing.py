@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.grep import Question, base_of, grep, list_files, still_there
+from code_intel.forest.text.grep import Question, base_of, grep, list_files, still_there
 from hurry import late
 
 pytestmark = pytest.mark.anyio

@@ -2,14 +2,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from code_intel.forest import measures
-from code_intel.forest.board import Board, Situation
 from code_intel.forest.dependencies import Graph, Links
-from code_intel.forest.evidence import File
-from code_intel.forest.measures import READ, TOP
-from code_intel.forest.question import read
-from code_intel.forest.search import rank
-from code_intel.forest.signals import weight
+from code_intel.forest.ranking import measures
+from code_intel.forest.ranking.evidence import File
+from code_intel.forest.ranking.measures import READ, TOP
+from code_intel.forest.ranking.question import read
+from code_intel.forest.ranking.search import rank
+from code_intel.forest.ranking.signals import weight
+from code_intel.forest.ranking.state import Board, Situation
 from code_intel.index.rows import ChunkRow
 
 PLAIN = read("how is it done")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import ConfigError
-from code_intel.forest.profiles import FILE, PROFILES, Profile, choose, load
+from code_intel.forest.bundles.profiles import FILE, PROFILES, Profile, choose, load
 
 
 def written(folder: Path, text: str) -> Path:

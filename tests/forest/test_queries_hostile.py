@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from code_intel.chunking import parse_file
 from code_intel.config import TokenizationStrategy
 from code_intel.errors import UsageError
-from code_intel.forest.globs import MOST, expand, matches
-from code_intel.forest.search import search, within
-from code_intel.forest.tokens import tokenise
+from code_intel.forest.bundles.tokens import tokenise
+from code_intel.forest.ranking.search import search, within
+from code_intel.forest.text.globs import MOST, expand, matches
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.context.corpus_service import CorpusService, open_project
 from doubles import HashEmbedder
 from forest.corpus import FILES, plant
 from projects import Caller
@@ -47,14 +47,14 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shelf(shop: Path) -> Iterator[Shelf]:
+def service(shop: Path) -> Iterator[CorpusService]:
     _, forest = open_project(settings_of(shop), readonly=True)
     yield forest
     forest.index.close()
 
 
-def first(shelf: Shelf, query: str) -> str:
-    hits = shelf.search(query, 3).hits
+def first(service: CorpusService, query: str) -> str:
+    hits = service.search(query, 3).hits
     return hits[0].document if hits else ""
 
 
@@ -69,22 +69,24 @@ def first(shelf: Shelf, query: str) -> str:
         "login\x00logout", "\ud800login", "login " * 100_000, TRACE * 2000,
     ],
 )  # fmt: skip
-def test_what_is_asked_about_login_finds_it_however_it_is_put(shelf: Shelf, query: str) -> None:
-    assert first(shelf, query) == LOGIN
+def test_what_is_asked_about_login_finds_it_however_it_is_put(
+    service: CorpusService, query: str
+) -> None:
+    assert first(service, query) == LOGIN
 
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t", "\u200b\u2060", "\x00", "\u202e \u202c"])
-def test_a_query_of_nothing_is_refused_by_name(shelf: Shelf, query: str) -> None:
+def test_a_query_of_nothing_is_refused_by_name(service: CorpusService, query: str) -> None:
     with pytest.raises(UsageError) as refusal:
-        shelf.search(query, 3)
+        service.search(query, 3)
     assert refusal.value.details["field"] == "query"
 
 
 @pytest.mark.parametrize(
     "query", ["?!.,;", "🦀", "認", "'; --", "%", "*", "%%%", "zzzqqq", "x" * 100_000]
 )
-def test_what_nothing_is_about_has_no_hit(shelf: Shelf, query: str) -> None:
-    assert shelf.search(query, 3).hits == ()
+def test_what_nothing_is_about_has_no_hit(service: CorpusService, query: str) -> None:
+    assert service.search(query, 3).hits == ()
 
 
 @pytest.mark.parametrize("query", ["?!.,;", "🦀", "'; --", "%", "。", "…"])
@@ -187,9 +189,9 @@ def test_any_glob_is_some_globs_and_a_name_is_its_own(glob: str) -> None:
     ],
 )  # fmt: skip
 def test_filters_that_leave_nothing_are_to_blame_and_not_the_query(
-    shelf: Shelf, directory: str, file_pattern: str
+    service: CorpusService, directory: str, file_pattern: str
 ) -> None:
-    answer = shelf.search("login password", 3, directory, file_pattern)
+    answer = service.search("login password", 3, directory, file_pattern)
     (note,) = [reason for reason in answer.index.degraded if reason.startswith("filter: ")]
     assert answer.hits == ()
     assert note.startswith("filter: none of ")
@@ -198,14 +200,16 @@ def test_filters_that_leave_nothing_are_to_blame_and_not_the_query(
 
 
 @pytest.mark.parametrize("directory", ["", ".", "./", "/", "..", "../..", "src/../../..", "src/.."])
-def test_a_folder_above_everything_leaves_everything(shelf: Shelf, directory: str) -> None:
-    hits = shelf.search("login password", 3, directory).hits
-    assert hits == shelf.search("login password", 3).hits
+def test_a_folder_above_everything_leaves_everything(
+    service: CorpusService, directory: str
+) -> None:
+    hits = service.search("login password", 3, directory).hits
+    assert hits == service.search("login password", 3).hits
     assert all(not Path(hit.document).is_absolute() for hit in hits)
 
 
-def test_no_hit_is_nobodys_fault_where_the_filter_leaves_something(shelf: Shelf) -> None:
-    answer = shelf.search("zzzqqq", 3, "src", "*.py")
+def test_no_hit_is_nobodys_fault_where_the_filter_leaves_something(service: CorpusService) -> None:
+    answer = service.search("zzzqqq", 3, "src", "*.py")
     assert not [reason for reason in answer.index.degraded if reason.startswith("filter")]
 
 
@@ -307,7 +311,7 @@ def test_an_index_that_vanishes_between_two_questions_is_not_an_empty_one(tmp_pa
     root = make_shop(tmp_path / "shop")
     _, forest = open_project(settings_of(root))
     with Index(forest.index.config, readonly=True) as looker:
-        reader = Shelf(forest.settings, looker, looker, forest.embedder)
+        reader = CorpusService(forest.settings, looker, looker, forest.embedder)
         assert first(reader, "login password") == LOGIN
         for file in root.glob("vectors-forest.db*"):
             file.unlink()

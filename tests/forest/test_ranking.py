@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.forest.board import Board, Situation
-from code_intel.forest.copies import derived, stem
 from code_intel.forest.dependencies import Graph, Links
-from code_intel.forest.evidence import File
-from code_intel.forest.measures import WHOLE, scale
-from code_intel.forest.paths import KINDS, kinds_of, relative
-from code_intel.forest.question import TOPICS, read
-from code_intel.forest.search import Ranked, rank
-from code_intel.forest.signals import NAMES, RANKING
+from code_intel.forest.ranking.copies import derived, stem
+from code_intel.forest.ranking.evidence import File
+from code_intel.forest.ranking.measures import WHOLE, scale
+from code_intel.forest.ranking.paths import KINDS, kinds_of, relative
+from code_intel.forest.ranking.question import TOPICS, read
+from code_intel.forest.ranking.search import Ranked, rank
+from code_intel.forest.ranking.signals import NAMES, RANKING
+from code_intel.forest.ranking.state import Board, Situation
 from code_intel.index.rows import ChunkRow
 
 PLAIN = read("how is it done")

@@ -2,8 +2,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.chunking import parse_file
-from code_intel.forest.recency import LONGER, MOST, recent_of
-from code_intel.forest.search import search
+from code_intel.forest.ranking.recency import LONGER, MOST, recent_of
+from code_intel.forest.ranking.search import search
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.forest.grep import Matches, Question, find_program, grep
+from code_intel.forest.text.grep import Matches, Question, find_program, grep
 from hurry import late
 from left_behind import none_left, noting
 from upstreams import until

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.forest.question import embedded as vector_of
-from code_intel.forest.search import search
+from code_intel.forest.ranking.question import embedded as vector_of
+from code_intel.forest.ranking.search import search
 from code_intel.index.store import Store
 from code_intel.records import Hit
 from doubles import HashEmbedder

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.config import TokenizationStrategy
-from code_intel.forest.tokens import MOST_KEYWORDS, STOP_WORDS, Terms, fold, tokenise
+from code_intel.forest.bundles.tokens import MOST_KEYWORDS, STOP_WORDS, Terms, fold, tokenise
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.index.facade import Index
-from code_intel.learned import agreements, map_search, pairs
-from code_intel.learned.agreements import Key, make_key
-from code_intel.learned.changes import sync
+from code_intel.learned.files import agreements, pairs
+from code_intel.learned.files.agreements import Key, make_key
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.rename import rename
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn, reconfirm
-from code_intel.learned.renaming import rename
-from code_intel.learned.standings import standings
-from code_intel.learned.state import open_state
+from code_intel.learned.recall import map_search
+from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Agreement, FileReference
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

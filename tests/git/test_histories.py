@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from code_intel.learned import agreements
-from code_intel.learned.agreements import Key
+from code_intel.learned.files import agreements
+from code_intel.learned.files.agreements import Key
 from git.machine import EXPORT, LOGIN, SEARCH, Conflict, Machine, made
 
 KEYS = (LOGIN, SEARCH, EXPORT)

@@ -9,8 +9,8 @@ import pytest
 from code_intel.chunking.agreement import AgreementProblem, read, render
 from code_intel.config import load_settings
 from code_intel.errors import ConfigError
-from code_intel.learned import pairs
-from code_intel.learned.changes import sync
+from code_intel.learned.files import pairs
+from code_intel.learned.files.changes import sync
 from code_intel.records import Agreement
 from git.machine import EXPORT, LOGIN, NOW, SEARCH, made
 from served import gateway, index_server

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import StorageError
-from code_intel.learned.agreements import Key
+from code_intel.learned.files.agreements import Key
 from git.machine import EXPORT, LOGIN, NOW, SEARCH, Machine, Said, made
 
 WAYS = ("one", "two")

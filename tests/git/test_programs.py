@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel import git as asked
+from code_intel.foundation import git as asked
 from code_intel.index.walk import git_files
 from git.machine import LOGIN, Machine, made
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned.sharing import misshared
+from code_intel.learned.files.git_checks import misshared
 from git.machine import FOLDER, LOGIN, SEARCH, Machine, cloned, made
 from projects import Project
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned import pairs
-from code_intel.learned.generated import notice
-from code_intel.learned.state import open_state
+from code_intel.learned.files import pairs
+from code_intel.learned.files.generated import notice
+from code_intel.learned.history.state import open_state
 from git.machine import EXPORT, FOLDER, LOGIN, SEARCH, Machine, Said, cloned, git, made
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.init import apply, setup
-from code_intel.tools.shelf import open_project
+from code_intel.cli.setup.init import apply, setup
+from code_intel.tools.context.corpus_service import open_project
 from programs import git
 from served import settings_of
 
@@ -39,9 +39,9 @@ def projects(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         git(root, "init", "-q", "-b", "main")
         git(root, "add", "-A")
         git(root, "commit", "-qm", "Begin")
-        for shelf in open_project(settings_of(root, "faithful")):
-            shelf.index.complete()
-            shelf.index.close()
+        for service in open_project(settings_of(root, "faithful")):
+            service.index.complete()
+            service.index.close()
         found[name] = root
     return found
 

@@ -13,7 +13,7 @@ from typing import Any
 from code_intel.session import journal
 from code_intel.session.journal import encode
 from code_intel.session.phases import Event, Intent
-from code_intel.tools.desk import sessions_of
+from code_intel.tools.context.gateway import sessions_of
 from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, Agent
 from hostile.attempts import Attempt, Prize, Ready, Script, Write
 from served import settings_of

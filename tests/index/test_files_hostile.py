@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.forest.search import search
+from code_intel.forest.ranking.search import search
 from code_intel.index.corpus import LARGEST
 from code_intel.index.doctor import examine
 from code_intel.index.reading import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.records import Hit
-from code_intel.tools.answers import hits_text
+from code_intel.tools.wire.answers import hits_text
 from index.samples import chunks_of, symbols_of
 from index.test_sync import config, counts, write
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from code_intel.forest import plain
-from code_intel.forest.grep import grep
-from code_intel.forest.matches import Question
+from code_intel.forest.text import plain
+from code_intel.forest.text.grep import grep
+from code_intel.forest.text.matches import Question
 from code_intel.index import walk
 from code_intel.index.corpus import EXCLUDED_FOLDERS
 from code_intel.index.ignore import walk_folder

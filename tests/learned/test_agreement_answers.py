@@ -11,8 +11,8 @@ from mcp.types import TextContent
 
 from code_intel.chunking.agreement import render
 from code_intel.cli.main import main
+from code_intel.foundation.text import hidden_character
 from code_intel.records import Agreement, FileReference
-from code_intel.text import hidden_character
 from served import AGREEMENTS, gateway, index_server
 
 pytestmark = pytest.mark.anyio

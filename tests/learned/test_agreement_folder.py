@@ -8,7 +8,15 @@ import pytest
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.errors import StorageError
-from code_intel.learned.agreements import Entry, find, load, load_all, make_key, write, write_all
+from code_intel.learned.files.agreements import (
+    Entry,
+    find,
+    load,
+    load_all,
+    make_key,
+    write,
+    write_all,
+)
 from code_intel.records import Agreement, FileReference
 
 LOGIN = Agreement(

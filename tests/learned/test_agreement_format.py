@@ -22,8 +22,8 @@ from code_intel.chunking.agreement import (
     read,
     render,
 )
+from code_intel.foundation.text import hidden_character, without_hidden
 from code_intel.records import Agreement, FileReference
-from code_intel.text import hidden_character, without_hidden
 
 NASTY = st.sampled_from([
     "\n...\n", "````\n## x\n````", "? ", "<<: *a\n", "key: ", " #", "\x0b", "\x0c", "\u2029", "\u061c", "\u2066",

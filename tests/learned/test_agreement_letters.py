@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.config import Settings
-from code_intel.learned.agreements import find, key_of, write
+from code_intel.foundation.text import mixed_word
+from code_intel.learned.files.agreements import find, key_of, write
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed, lookalike
+from code_intel.learned.status.validity import is_confirmed, lookalike
 from code_intel.records import Agreement
-from code_intel.text import mixed_word
 from programs import git
 from served import settings_of
 

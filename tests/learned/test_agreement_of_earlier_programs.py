@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.chunking.agreement import AgreementProblem, canonical, notes_of, read, render
-from code_intel.learned.agreements import find, load_all, make_key, write
+from code_intel.learned.files.agreements import find, load_all, make_key, write
 from code_intel.records import FileReference
 
 TERMS = [

@@ -9,12 +9,12 @@ import pytest
 from code_intel.chunking.agreement import split_symbol
 from code_intel.config import Settings, load_settings
 from code_intel.errors import UsageError
-from code_intel.learned.agreements import load, make_key, write
 from code_intel.learned.aliases import contradicts, is_strained, is_term, why_no_alias
-from code_intel.learned.feedback import note
+from code_intel.learned.files.agreements import load, make_key, write
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
-from code_intel.learned.ledger import CERTAIN_SESSIONS
-from code_intel.learned.state import open_state
+from code_intel.learned.status.snapshot import CERTAIN_SESSIONS
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

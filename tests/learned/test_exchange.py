@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import pairs
-from code_intel.learned.agreements import find, key_of, load_all, make_key
-from code_intel.learned.exchange import Arrival, arrive, dump, read
+from code_intel.learned.files import pairs
+from code_intel.learned.files.agreements import find, key_of, load_all, make_key
+from code_intel.learned.files.exchange import Arrival, arrive, dump, read
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 from learned.test_agreement_format import AGREEMENTS
 from planted import pieces, planted

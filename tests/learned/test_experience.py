@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.learned.experience import NONE, ONE_VOICE, Experience, Kind, Objections, weigh
+from code_intel.learned.history.experience import (
+    NONE,
+    ONE_VOICE,
+    Experience,
+    Kind,
+    Objections,
+    weigh,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LONG_AFTER = NOW + ONE_VOICE + timedelta(days=1)

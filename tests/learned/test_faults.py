@@ -20,14 +20,14 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import CodeIntelError, StorageError
-from code_intel.learned import agreements, pairs, trash
-from code_intel.learned.agreements import Entry
-from code_intel.learned.changes import sync
+from code_intel.learned.files import agreements, pairs, trash
+from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.rebuild import rebuild
+from code_intel.learned.files.rename import rename
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn, reconfirm
-from code_intel.learned.rebuilding import rebuild
-from code_intel.learned.renaming import rename
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import confirmed_paths
+from code_intel.learned.status.validity import confirmed_paths
 from code_intel.records import Agreement, FileReference
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
 from programs import output_of

@@ -14,11 +14,11 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, pairs, trash
-from code_intel.learned.changes import sync
-from code_intel.learned.generated import notice
+from code_intel.learned.files import agreements, pairs, trash
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.generated import notice
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from privileges import without_root
 

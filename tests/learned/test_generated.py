@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError
-from code_intel.learned import changes, generated, pairs
-from code_intel.learned.agreements import load_all, look, make_key, write
+from code_intel.learned.files import changes, generated, pairs
+from code_intel.learned.files.agreements import load_all, look, make_key, write
+from code_intel.learned.files.pairs import Pair
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.pairs import Pair
-from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from privileges import without_root
 

@@ -15,14 +15,14 @@ import pytest
 from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
-from code_intel.learned import pairs
-from code_intel.learned.agreements import load, load_all, make_key, write
-from code_intel.learned.changes import changing, sync
-from code_intel.learned.feedback import note
+from code_intel.learned.files import pairs
+from code_intel.learned.files.agreements import load, load_all, make_key, write
+from code_intel.learned.files.changes import changing, sync
+from code_intel.learned.files.pairs import load as load_pairs
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import Learned, confirm, learn, reconfirm
-from code_intel.learned.pairs import load as load_pairs
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

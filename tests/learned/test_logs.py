@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from code_intel.config import load_settings
 from code_intel.errors import StorageError
-from code_intel.learned.decisions import Decision, newest, note
-from code_intel.learned.logs import LARGEST, LONGEST_LINE, Log, folder_of, line_of
-from code_intel.learned.outcomes import FILE, OLDER, append, read
+from code_intel.learned.history.decisions import Decision, newest, note
+from code_intel.learned.history.logs import LARGEST, LONGEST_LINE, Log, folder_of, line_of
+from code_intel.learned.history.outcomes import FILE, OLDER, append, read
 from faulty_disk import Faulty, on
 
 
@@ -106,7 +106,7 @@ def test_any_record_is_one_line(data: dict[str, Any]) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from code_intel.learned.outcomes import append
+from code_intel.learned.history.outcomes import append
 for number in range(100):
     append(Path(sys.argv[1]), {"record_id": f"{sys.argv[2]}{number}", "text": "x" * 3000})
 """

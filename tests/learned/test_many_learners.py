@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import load_settings
-from code_intel.learned import agreements, pairs
-from code_intel.learned.changes import sync
-from code_intel.learned.state import open_state
+from code_intel.learned.files import agreements, pairs
+from code_intel.learned.files.changes import sync
+from code_intel.learned.history.state import open_state
 from programs import quick_folder
 
 PROCESSES, EACH = 8, 50

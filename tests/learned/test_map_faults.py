@@ -19,16 +19,16 @@ import pytest
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
 from code_intel.index.facade import Index
-from code_intel.learned import pairs, trash
-from code_intel.learned.agreements import Key, load_all
-from code_intel.learned.changes import sync
-from code_intel.learned.confirming import candidates, confirm_all
-from code_intel.learned.exchange import arrive, dump
+from code_intel.learned.files import pairs, trash
+from code_intel.learned.files.agreements import Key, load_all
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.confirm import candidates, confirm_all
+from code_intel.learned.files.exchange import arrive, dump
+from code_intel.learned.files.prune import prune
+from code_intel.learned.files.rebuild import rebuild
+from code_intel.learned.files.restore import restore
 from code_intel.learned.learn import learn
-from code_intel.learned.pruning import prune
-from code_intel.learned.rebuilding import rebuild
-from code_intel.learned.restoring import restore
-from code_intel.learned.standings import standings
+from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Agreement
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
 from programs import output_of
@@ -36,7 +36,7 @@ from programs import output_of
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 WAYS = {"dies before": 1, "fails for good": 3}
 """How it goes wrong, and at every how many-th change: a disk that refuses is tried change by change
-in tests/test_durable.py."""
+in tests/foundation/test_durable.py."""
 HOLDS, GONE, TWIN = (
     Agreement("holds", "keeps", ("e",)),
     Agreement("gone", "vanished", ("e",), aliases=("went",)),

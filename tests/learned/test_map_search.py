@@ -15,9 +15,9 @@ from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.learned.learn import learn
-from code_intel.learned.standings import Standing, standings
+from code_intel.learned.status.agreement_status import Standing, standings
 from code_intel.records import Agreement, FileReference, SearchAnswer
-from code_intel.tools.shelf import Shelf
+from code_intel.tools.context.corpus_service import CorpusService
 from doubles import HashEmbedder
 from served import make_shop, settings_of
 
@@ -35,12 +35,16 @@ def settings(indexed_shop: Path, tmp_path: Path) -> Settings:
     return settings_of(Path(shutil.copytree(indexed_shop, tmp_path / "shop")))
 
 
-def shelves(settings: Settings, embedder: LazyEmbedder | None = None) -> tuple[Shelf, Shelf]:
+def services(
+    settings: Settings, embedder: LazyEmbedder | None = None
+) -> tuple[CorpusService, CorpusService]:
     embedder = embedder or LazyEmbedder(settings)
     cache = VectorCache(settings.cache_dir)
     forest = Index(settings.forest, embedder=embedder, cache=cache)
     index = Index(settings.map, embedder=embedder, cache=cache)
-    return Shelf(settings, index, forest, embedder), Shelf(settings, forest, forest, embedder)
+    return CorpusService(settings, index, forest, embedder), CorpusService(
+        settings, forest, forest, embedder
+    )
 
 
 def agree(settings: Settings, symbol: str = "shipping_fee", term: str = TERM) -> Path:
@@ -58,14 +62,14 @@ def agree(settings: Settings, symbol: str = "shipping_fee", term: str = TERM) ->
 
 
 def ask(settings: Settings, query: str, embedder: LazyEmbedder | None = None) -> SearchAnswer:
-    map_shelf, forest_shelf = shelves(settings, embedder)
+    map_service, forest_service = services(settings, embedder)
     try:
-        map_shelf.index.complete()
-        forest_shelf.index.complete(words_only=True)
-        return map_shelf.search(query, 10)
+        map_service.index.complete()
+        forest_service.index.complete(words_only=True)
+        return map_service.search(query, 10)
     finally:
-        map_shelf.index.close()
-        forest_shelf.index.close()
+        map_service.index.close()
+        forest_service.index.close()
 
 
 def judged(settings: Settings) -> dict[str, Standing]:
@@ -190,7 +194,7 @@ def test_a_model_that_cannot_be_loaded_degrades_a_search_to_words(settings: Sett
     assert terms(answer) == [TERM]
     assert (answer.hits[0].score or 1) < 0.7
     assert "the weights are damaged" in answer.index.degraded[0]
-    forest = shelves(settings, broken)[1]
+    forest = services(settings, broken)[1]
     found = forest.search("shipping fee", 3)
     assert found.hits[0].document == "src/cart/shipping.py"
     assert "the weights are damaged" in found.index.degraded[0]
@@ -209,12 +213,12 @@ def test_vectors_of_another_model_are_not_compared_and_that_is_said(settings: Se
     agree(settings)
     assert ask(settings, TERM, with_model(settings)).index.degraded == ()
     other = with_model(settings, lambda: HashEmbedder(identity="another"), "another")
-    map_shelf, forest_shelf = shelves(settings, other)
-    answer = map_shelf.search(TERM, 5)
+    map_service, forest_service = services(settings, other)
+    answer = map_service.search(TERM, 5)
     assert "another model" in answer.index.degraded[0]
     assert (answer.hits[0].score or 1) < 0.7
-    map_shelf.index.close()
-    forest_shelf.index.close()
+    map_service.index.close()
+    forest_service.index.close()
 
 
 def test_other_documents_of_the_map_come_after_agreements_and_below_every_band(

@@ -11,16 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
-from code_intel.learned.pairs import (
-    VERSION,
-    Pair,
-    PairsFile,
-    dump,
-    load,
-    parse,
-    set_aside,
-)
-from code_intel.text import hidden_character
+from code_intel.foundation.text import hidden_character
+from code_intel.learned.files.pairs import VERSION, Pair, PairsFile, dump, load, parse, set_aside
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PAIR = {

@@ -11,16 +11,16 @@ from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
-from code_intel.learned import pairs, trash
-from code_intel.learned.agreements import find, load_all
-from code_intel.learned.changes import sync
-from code_intel.learned.confirming import candidates, confirm_all
-from code_intel.learned.feedback import note
+from code_intel.learned.files import pairs, trash
+from code_intel.learned.files.agreements import find, load_all
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.confirm import candidates, confirm_all
+from code_intel.learned.files.pairs import load
+from code_intel.learned.files.prune import prune
+from code_intel.learned.files.restore import restore
+from code_intel.learned.history.feedback import note
 from code_intel.learned.learn import learn
-from code_intel.learned.pairs import load
-from code_intel.learned.pruning import prune
-from code_intel.learned.restoring import restore
-from code_intel.learned.standings import standings
+from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Agreement, FileReference
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

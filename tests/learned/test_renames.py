@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from code_intel.chunking import parse_file
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
-from code_intel.learned.agreements import write
-from code_intel.learned.standings import Standing, standings
+from code_intel.learned.files.agreements import write
+from code_intel.learned.status.agreement_status import Standing, standings
 from code_intel.records import Agreement, FileReference
 
 AUTH = '''class AuthService:

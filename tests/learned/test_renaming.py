@@ -9,14 +9,14 @@ import pytest
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned import pairs
-from code_intel.learned.agreements import Key, load_all
-from code_intel.learned.changes import sync
-from code_intel.learned.feedback import note
+from code_intel.learned.files import pairs
+from code_intel.learned.files.agreements import Key, load_all
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.rename import rename
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.renaming import rename
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

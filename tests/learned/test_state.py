@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from code_intel.errors import CodeIntelError
-from code_intel.learned.experience import Experience, Kind
-from code_intel.learned.state import MOST_EXPERIENCES, open_state
-from code_intel.learned.state_versions import VERSION
+from code_intel.learned.history.experience import Experience, Kind
+from code_intel.learned.history.state import MOST_EXPERIENCES, open_state
+from code_intel.learned.history.state_versions import VERSION
 from learned import state_version_1
 from privileges import without_root
 
@@ -89,7 +89,7 @@ def test_a_store_of_version_1_on_a_disk_that_cannot_be_written_is_read(tmp_path:
 MIGRATOR = """
 import sys
 from pathlib import Path
-from code_intel.learned.state import open_state
+from code_intel.learned.history.state import open_state
 with open_state(Path(sys.argv[1])) as state:
     print(state.alias_sessions())
 """

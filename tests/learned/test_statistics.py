@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.learned.agreements import Entry
-from code_intel.learned.experience import Experience, Kind, Objections
-from code_intel.learned.outcomes import Log
-from code_intel.learned.standings import Standing
-from code_intel.learned.statistics import summarize
+from code_intel.learned.files.agreements import Entry
+from code_intel.learned.history.experience import Experience, Kind, Objections
+from code_intel.learned.history.outcomes import Log
+from code_intel.learned.history.statistics import summarize
+from code_intel.learned.status.agreement_status import Standing
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

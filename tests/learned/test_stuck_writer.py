@@ -15,11 +15,11 @@ from code_intel.config import Settings, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import BusyError
 from code_intel.index.facade import Index
-from code_intel.learned import changes, pairs
-from code_intel.learned.agreements import lock_path
+from code_intel.learned.files import changes, pairs
+from code_intel.learned.files.agreements import lock_path
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement
-from code_intel.tools.shelf import Shelf
+from code_intel.tools.context.corpus_service import CorpusService
 
 LOCKS: dict[str, Callable[[Settings], Path]] = {
     "learned.lock": changes.lock_path,
@@ -62,11 +62,11 @@ def test_a_question_waits_for_no_lock_and_a_writer_says_who_is_in_the_way(
     file = next(settings.agreements.glob("*.md"))
     with Index(settings.map) as index, Index(settings.forest) as forest:
         index.complete(words_only=True)
-        shelf = Shelf(settings, index, forest, LazyEmbedder(settings, []))
+        service = CorpusService(settings, index, forest, LazyEmbedder(settings, []))
         with stopped_holding(LOCKS[name](settings)):
             file.write_text(file.read_text("utf-8").replace("by weight", "by size"), "utf-8")
-            answer = shelf.search("送料計算", 3)
-            monkeypatch.setattr("code_intel.learned.changes.LOCK_TIMEOUT_S", 0.1)
+            answer = service.search("送料計算", 3)
+            monkeypatch.setattr("code_intel.learned.files.changes.LOCK_TIMEOUT_S", 0.1)
             with pytest.raises(BusyError, match=name):
                 learn(settings, TOLD, confirmed=True)
     assert answer.hits[0].agreement

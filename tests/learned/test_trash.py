@@ -8,14 +8,14 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import NotFoundError, StorageError, UsageError
-from code_intel.learned import pairs, trash
-from code_intel.learned.agreements import find, load_all, make_key, write
-from code_intel.learned.changes import sync
+from code_intel.learned.files import pairs, trash
+from code_intel.learned.files.agreements import find, load_all, make_key, write
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.pairs import load
+from code_intel.learned.files.restore import restore, text_of
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.pairs import load
-from code_intel.learned.restoring import restore, text_of
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import Settings, load_settings
-from code_intel.git import trunk
-from code_intel.learned.agreements import load, write
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import is_confirmed
+from code_intel.foundation.git import trunk
+from code_intel.learned.files.agreements import load, write
+from code_intel.learned.history.state import open_state
+from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement
 
 LOGIN = Agreement("ログイン機能", "AuthService.login", ("e",), confirmed=True, digest="d1")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
-from code_intel.learned.agreements import Entry, Problem, load, load_all, write
-from code_intel.learned.claims import when
-from code_intel.learned.state import open_state
-from code_intel.learned.validity import (
+from code_intel.learned.files.agreements import Entry, Problem, load, load_all, write
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.history.state import open_state
+from code_intel.learned.status.validity import (
     NO_FACTS,
     READY_ALLOWED,
     SCORE_CAP,

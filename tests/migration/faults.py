@@ -12,10 +12,10 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from code_intel.cli import transaction
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
-from code_intel.cli.transaction import MIGRATION
+from code_intel.cli.setup import transaction
+from code_intel.cli.setup.transaction import MIGRATION
 from faulty_disk import Next, faults, tree
 from migration.layouts import v38_by_script
 

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
-from code_intel.cli import client_files, clients, mcp_json, transaction
-from code_intel.cli.clients import CLIENTS, SERVERS
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import Plan, plan
-from code_intel.cli.transaction import MIGRATION
+from code_intel.cli.setup import client_files, clients, mcp_json, transaction
+from code_intel.cli.setup.clients import CLIENTS, SERVERS
+from code_intel.cli.setup.transaction import MIGRATION
 from code_intel.config import load_settings
 from code_intel.errors import BusyError, ConfigError, StorageError
-from code_intel.learned.agreements import load_all, make_key
-from code_intel.learned.changes import sync
-from code_intel.learned.pairs import load
-from code_intel.learned.rebuilding import rebuild
+from code_intel.learned.files.agreements import load_all, make_key
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.pairs import load
+from code_intel.learned.files.rebuild import rebuild
 from code_intel.records import Agreement
 from migration.layouts import (
     LAYOUTS,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from code_intel import ignored
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
 from code_intel.errors import StorageError
+from code_intel.foundation import state_folder
 from faulty_disk import Faulty, on
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from migration.layouts import later, tree, v37
@@ -74,5 +74,5 @@ def test_a_folder_that_may_not_be_written_is_told_and_what_was_done_is_taken_bac
             (root / place).chmod(0o700)
     assert "Permission denied" in caught.value.hint
     now = tree(root)
-    assert now.pop(".code-intel/.gitignore", b"") in {b"", ignored.TEXT}
+    assert now.pop(".code-intel/.gitignore", b"") in {b"", state_folder.GITIGNORE_TEXT}
     assert now == before

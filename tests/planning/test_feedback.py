@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.feedback import costliest, feedback, in_common, in_vain, suggestions
 from code_intel.planning.records import Evaluation, Expected, Metrics, Result
-from code_intel.text import hidden_character
 
 RESULTS = (
     Result("docs/a.md", "VitePress config: export default defineConfig({themeConfig})", 0.2),

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from code_intel.chunking import knowledge_page as page
 from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
 from code_intel.forest.pages import READ
-from code_intel.forest.search import search
+from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, place
 from code_intel.planning.records import Plan
-from code_intel.tools.shelf import open_shelf
+from code_intel.tools.context.corpus_service import open_service
 from doubles import HashEmbedder
 from kept_plans import iteration, plan, result
 from planted import planted
@@ -322,7 +322,7 @@ def test_the_stand_alone_forest_has_the_same_pages_and_other_indexes_none(projec
     for name, expected in ((FOREST_CONFIG, [path]), ("notes.json", [])):
         raw = {**default_config("forest"), "db_path": f"{name}.db"}
         (project / name).write_text(json.dumps(raw), encoding="utf-8")
-        with open_shelf(load_index_config(project / name)).index as index:
+        with open_service(load_index_config(project / name)).index as index:
             index.complete(words_only=True)
             documents = [row.path for row in index.store.documents()]
         assert [each for each in documents if each.startswith(place.FOLDER)] == expected

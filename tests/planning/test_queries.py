@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from code_intel.config import load_settings
-from code_intel.forest.search import search as ask_forest
+from code_intel.forest.ranking.search import search as ask_forest
 from code_intel.index.facade import Index
 from code_intel.planning import place, queries
 from code_intel.planning.queries import Key

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
-from code_intel.learned.standings import standings
+from code_intel.learned.status.agreement_status import standings
 
 ROOT = Path(__file__).resolve().parents[2]
 

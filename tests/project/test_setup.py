@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.clients import ALL, CLIENTS
+from code_intel.cli.setup.clients import ALL, CLIENTS
 from projects import BIN, SHOP
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,8 +247,8 @@ SHORT = "-m not long"
         ("tests/session tests/cli", f"{WORKERS} {SHORT} tests/session tests/cli"),
         ("-x -q --durations=9", f"{WORKERS} {SHORT} -x -q --durations=9"),
         ("tests/session -k quote", "tests/session -k quote"),
-        ("tests/test_text.py", "tests/test_text.py"),
-        ("tests/test_text.py::test_x[a]", "tests/test_text.py::test_x[a]"),
+        ("tests/foundation/test_text.py", "tests/foundation/test_text.py"),
+        ("tests/foundation/test_text.py::test_x[a]", "tests/foundation/test_text.py::test_x[a]"),
         ("-m model", "-m model"),
         ("-n 3", f"{SHORT} -n 3"),
         ("-n0", f"{SHORT} -n0"),

@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 
 import pytest
 
-from code_intel.redaction import mask, masked, masked_data
+from code_intel.foundation.redaction import mask, masked, masked_data
 from planted import planted
 
 RANDOM = "7q4Tz9Wm2Kx8vB5n"

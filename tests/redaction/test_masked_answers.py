@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.redaction import masked, masked_data
+from code_intel.foundation.redaction import masked, masked_data
 from planted import planted
 
 TEXTS = st.one_of(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import decode
-from code_intel.redaction import mask, masked, masked_data
-from code_intel.secret_forms import RULES
+from code_intel.foundation.redaction import mask, masked, masked_data
+from code_intel.foundation.secret_patterns import RULES
 from planted import planted
 
 KINDS = planted()

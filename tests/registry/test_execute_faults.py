@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError, ExecutionError, UsageError
+from code_intel.foundation.text import hidden_character
 from code_intel.registry.program import MAX_MESSAGE, MAX_OUTPUT, Ends, run
 from code_intel.registry.records import Command
-from code_intel.text import hidden_character
 from hurry import late
 from left_behind import none_left
 from left_behind import noting as program

@@ -11,7 +11,7 @@ from benchmarks.command_search import HERE, MEASURES, SETS, prepared, read
 from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
 from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.question import embedded
+from code_intel.forest.ranking.question import embedded
 from code_intel.registry.score import Evidence, everyday
 
 A, B, C, D = (("git", action, "branch") for action in ("add", "bring", "cut", "drop"))

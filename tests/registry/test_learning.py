@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 from code_intel.registry.finding import find
 from code_intel.registry.learning import LEAST, LONGEST, MOST, MOST_BYTES, Experience, Use
 from code_intel.registry.loading import Loaded

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
+from code_intel.foundation.text import hidden_character
 from code_intel.registry.options import (
     LONGEST,
     LONGEST_INPUT,
@@ -19,7 +20,6 @@ from code_intel.registry.options import (
     checked,
 )
 from code_intel.registry.records import Command
-from code_intel.text import hidden_character
 from registry.executing import BARE, CLOSED, GROUP
 
 WHOLE = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.tools.answers import tokens
+from code_intel.tools.wire.answers import tokens
 from programs import git
 from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, index_server

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.init import apply, setup
+from code_intel.cli.setup.init import apply, setup
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
-from code_intel.tools.answers import NONE_YET, tokens
-from code_intel.tools.deps_closure import UNREAD
+from code_intel.tools.code.deps_closure import UNREAD
+from code_intel.tools.wire.answers import NONE_YET, tokens
 from projects import both_eras
 from served import gateway, settings_of
 

@@ -13,8 +13,8 @@ from code_intel.registry.execution import AT_ONCE
 from code_intel.registry.place import REGISTRY
 from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.answers import HARD_CAP, tokens
-from code_intel.tools.suspicion import INSTRUCTION
+from code_intel.tools.wire.answers import HARD_CAP, tokens
+from code_intel.tools.wire.suspicion import INSTRUCTION
 from contract.journeys import framed, to_ready
 from left_behind import noting
 from planted import planted

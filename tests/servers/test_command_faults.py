@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from code_intel.tools.suspicion import INSTRUCTION
+from code_intel.tools.wire.suspicion import INSTRUCTION
 from planted import planted
 from projects import Caller
 from registry_files import configured, document, written

@@ -13,8 +13,8 @@ from mcp import Client
 
 from code_intel.servers.gateway import build_gateway
 from code_intel.session import journal
-from code_intel.tools.command_desk import CommandDesk
-from code_intel.tools.desk import Desk, sessions_of
+from code_intel.tools.context.commands import CommandContext
+from code_intel.tools.context.gateway import GatewayContext, sessions_of
 from code_intel.tools.table import COMMANDS, CORE
 from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
 from projects import ERAS, Caller, both_eras
@@ -191,9 +191,9 @@ async def test_who_only_executed_commands_has_explored_nothing(stock: Path) -> N
 async def test_a_gateway_opens_commands_when_one_is_first_asked_for_and_shares_its_model(
     stock: Path,
 ) -> None:
-    def opened() -> list[CommandDesk]:
+    def opened() -> list[CommandContext]:
         gc.collect()
-        return [thing for thing in gc.get_objects() if isinstance(thing, CommandDesk)]
+        return [thing for thing in gc.get_objects() if isinstance(thing, CommandContext)]
 
     before = opened()
     async with command_gateway(stock) as call:
@@ -202,8 +202,8 @@ async def test_a_gateway_opens_commands_when_one_is_first_asked_for_and_shares_i
         assert len(opened()) == len(before)
         await call("command_search", query="commit")
         await call("command_reload")
-        (own,) = [desk for desk in opened() if not any(desk is old for old in before)]
-        (gateway,) = {id(thing.forest): thing for thing in gc.get_objects() if isinstance(thing, Desk)
+        (own,) = [context for context in opened() if not any(context is old for old in before)]
+        (gateway,) = {id(thing.forest): thing for thing in gc.get_objects() if isinstance(thing, GatewayContext)
                       and thing.root == own.settings.root}.values()  # fmt: skip
         assert own.embedder is gateway.forest.embedder
 

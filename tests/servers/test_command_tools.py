@@ -13,7 +13,7 @@ from mcp import Client
 from code_intel.registry import search
 from code_intel.registry.records import Command, Key
 from code_intel.servers.commands import INSTRUCTIONS, build_commands_server
-from code_intel.tools.command_desk import LIKELY, MOST_CONNECTIONS, MOST_SEARCHES, Answered
+from code_intel.tools.context.commands import LIKELY, MOST_CONNECTIONS, MOST_SEARCHES, Answered
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
 from projects import ERAS, Caller, both_eras
 from registry_files import configured, document, written

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.tools.answers import CAP, tokens
+from code_intel.tools.wire.answers import CAP, tokens
 from programs import git
 from projects import both_eras
 from served import gateway

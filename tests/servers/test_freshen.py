@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from code_intel.forest.grep import grep
-from code_intel.tools.desk import Desk
-from code_intel.tools.find_definitions import find_definitions
-from code_intel.tools.freshen import up_to_date
-from code_intel.tools.shelf import open_project
+from code_intel.forest.text.grep import grep
+from code_intel.tools.code.find_definitions import find_definitions
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.freshness import up_to_date
+from code_intel.tools.context.gateway import GatewayContext
 from served import settings_of
 
 NEW, CODE = "src/new.py", "def brand_new():\n    return 1\n"
 
 
 @pytest.fixture
-def desk(shop: Path) -> Iterator[Desk]:
+def context(shop: Path) -> Iterator[GatewayContext]:
     maps, forest = open_project(settings_of(shop))
     with maps.index, forest.index:
-        yield Desk(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+        yield GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
 
 
 def taken_in_elsewhere(shop: Path) -> None:
@@ -30,26 +30,26 @@ def taken_in_elsewhere(shop: Path) -> None:
 
 
 def test_the_index_is_asked_again_where_somebody_else_took_the_file_in(
-    desk: Desk, shop: Path
+    context: GatewayContext, shop: Path
 ) -> None:
     asked: list[int] = []
 
     def ask() -> list[str]:
-        found = [d.file for d in desk.forest.store.definitions("brand_new", exact=True, limit=9)]
+        found = [d.file for d in context.forest.store.definitions("brand_new", exact=True, limit=9)]
         asked.append(len(found))
         if len(asked) == 1:
             (shop / NEW).write_text(CODE, encoding="utf-8")
             taken_in_elsewhere(shop)
         return found
 
-    assert up_to_date(desk, ask, lambda _: [NEW]) == [NEW]
-    assert up_to_date(desk, ask, lambda _: [NEW]) == [NEW]
+    assert up_to_date(context, ask, lambda _: [NEW]) == [NEW]
+    assert up_to_date(context, ask, lambda _: [NEW]) == [NEW]
     assert asked == [0, 1, 1], "what nobody has touched is asked for once"
 
 
 @pytest.mark.anyio
 async def test_a_definition_that_a_scan_took_in_during_the_look_for_its_word_is_found(
-    desk: Desk, shop: Path, monkeypatch: pytest.MonkeyPatch
+    context: GatewayContext, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shop / NEW).write_text(CODE, encoding="utf-8")
 
@@ -58,6 +58,6 @@ async def test_a_definition_that_a_scan_took_in_during_the_look_for_its_word_is_
         taken_in_elsewhere(shop)
         return matches
 
-    monkeypatch.setattr("code_intel.tools.find_definitions.grep", slow)
-    answer = await find_definitions(desk, "brand_new")
+    monkeypatch.setattr("code_intel.tools.code.find_definitions.grep", slow)
+    answer = await find_definitions(context, "brand_new")
     assert [row["file"] for row in answer.data["definitions"]] == [NEW]

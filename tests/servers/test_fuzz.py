@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from code_intel.tools.answers import HARD_CAP, tokens
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.wire.answers import HARD_CAP, tokens
 from projects import Caller, both_eras
 from sampling import sampled
 from served import gateway, index_server

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from code_intel.index.facade import Index
-from code_intel.learned.agreements import load, write
-from code_intel.learned.feedback import note
+from code_intel.learned.files.agreements import load, write
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
 from privileges import without_root

@@ -17,10 +17,10 @@ from anyio import to_thread
 
 from code_intel.errors import StorageError
 from code_intel.records import Freshness
-from code_intel.servers.http_address import listen
-from code_intel.servers.http_guard import Policy
-from code_intel.servers.http_limits import Limits
-from code_intel.servers.http_serving import run, web_server
+from code_intel.servers.http.address import listen
+from code_intel.servers.http.guard import Policy
+from code_intel.servers.http.limits import Limits
+from code_intel.servers.http.serving import run, web_server
 from code_intel.servers.protocol import CALM, Call, Offer, build
 from code_intel.tools.declaration import Answer, Tool
 from hurry import pass_by
@@ -51,7 +51,7 @@ HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + "".join(
 )
 
 
-async def echo(_desk: object, text: str) -> Answer:
+async def echo(_context: object, text: str) -> Answer:
     """Say it again."""
     return Answer({"text": text}, text)
 

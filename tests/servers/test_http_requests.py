@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import ConfigError, UsageError
-from code_intel.servers.http_address import Address, listen
-from code_intel.servers.http_tokens import read_tokens, token_command
+from code_intel.servers.http.address import Address, listen
+from code_intel.servers.http.tokens import read_tokens, token_command
 from code_intel.servers.protocol import WRITE_TOOLS
 from code_intel.tools.table import INDEX_TOOLS
 from projects import BIN, ERAS

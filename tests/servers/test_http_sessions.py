@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from code_intel.servers.http_address import listen
+from code_intel.servers.http.address import listen
 from code_intel.session.handles import parse
-from code_intel.tools.desk import MAX_CONNECTIONS, Desk
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.gateway import MAX_CONNECTIONS, GatewayContext
 from projects import ERAS, Caller, both_eras
 from sampling import sampled
 from served import settings_of
@@ -186,15 +186,15 @@ async def test_without_a_connection_the_session_must_be_named(shared: Served) ->
 
 async def test_only_so_many_connections_are_remembered(shop: Path) -> None:
     maps, forest = open_project(settings_of(shop))
-    desk = Desk(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+    context = GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
     for number in range(MAX_CONNECTIONS + 5):
-        replace(desk, connection=str(number)).remember(f"session {number}")
-        replace(desk, connection="0").remember("the first one is in use")
-    replace(desk, connection=None).remember("nobody's")
-    assert len(desk.lasts) == MAX_CONNECTIONS
-    assert replace(desk, connection="0").last == "the first one is in use"
-    assert replace(desk, connection="1").last is None
-    assert replace(desk, connection=None).last is None
+        replace(context, connection=str(number)).remember(f"session {number}")
+        replace(context, connection="0").remember("the first one is in use")
+    replace(context, connection=None).remember("nobody's")
+    assert len(context.lasts) == MAX_CONNECTIONS
+    assert replace(context, connection="0").last == "the first one is in use"
+    assert replace(context, connection="1").last is None
+    assert replace(context, connection=None).last is None
 
 
 @pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.tools.shelf import open_project
-from code_intel.tools.suspicion import INSTRUCTION, NOTE, PHRASES, is_instruction
+from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.wire.suspicion import INSTRUCTION, NOTE, PHRASES, is_instruction
 from programs import git
 from projects import Caller
 from registry_files import document, written
@@ -102,9 +102,9 @@ def hostile(shop: Path) -> Path:
     prompted(shop, COMMAND, f"{ORDER} {{uv-{CANARY}}}\n")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", ORDER)
-    for shelf in open_project(settings_of(shop)):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings_of(shop)):
+        service.index.complete(words_only=True)
+        service.index.close()
     return shop
 
 
@@ -181,7 +181,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("record_outcome", {"outcome": "failure"}),
     ("revert_to_exploration", {}),
 )  # fmt: skip
-SHELF_CALLS: dict[str, dict[str, Any]] = {
+SERVICE_CALLS: dict[str, dict[str, Any]] = {
     "search": {"query": "delete the repository", "top_k": 50},
     "index_markdown": {"filepath": "src/gone.md"},
     "delete_document": {"filename": "src/gone.md"},
@@ -202,7 +202,7 @@ async def test_orders_stand_in_data_alone_whatever_tool_is_called(hostile: Path)
     for corpus in ("map", "forest"):
         async with index_server(hostile, corpus) as call:
             for declared in INDEX_TOOLS:
-                heard |= await spoken(call, declared.name, SHELF_CALLS.get(declared.name, {}))
+                heard |= await spoken(call, declared.name, SERVICE_CALLS.get(declared.name, {}))
     async with command_server(hostile) as call:
         for tool, arguments in CALLS:
             if tool.startswith("command_"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 from served import gateway, settings_of
 from servers.lessons import LOGIN, LOGIN_FILE, explore, start, succeed
 
@@ -24,9 +24,9 @@ def inner(shop: Path) -> Path:
         raw |= {"document_patterns": [pattern], "db_path": f"./{name}.db"}
         (shop / ".code-intel" / name).write_text(json.dumps(raw), encoding="utf-8")
         (shop / name).unlink()
-    for shelf in open_project(settings_of(shop)):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings_of(shop)):
+        service.index.complete(words_only=True)
+        service.index.close()
     return shop
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from code_intel.text import hidden_character
-from code_intel.tools.shelf import open_project
+from code_intel.foundation.text import hidden_character
+from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from programs import git
 from projects import Caller
 from registry_files import document, written
 from served import AGREEMENTS, gateway, index_server, settings_of
 from servers.command_projects import command_server, prompted
-from servers.test_injection import CALLS, COMMAND, SHELF_CALLS
+from servers.test_injection import CALLS, COMMAND, SERVICE_CALLS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
@@ -55,9 +55,9 @@ def unseen(shop: Path) -> Path:
     prompted(shop, COMMAND, f"Delete {UNSEEN} {{uv-x}}\n")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "All of it")
-    for shelf in open_project(settings_of(shop)):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings_of(shop)):
+        service.index.complete(words_only=True)
+        service.index.close()
     return shop
 
 
@@ -86,7 +86,7 @@ async def test_no_text_of_any_tool_holds_what_nobody_sees(unseen: Path) -> None:
     for corpus in ("map", "forest"):
         async with index_server(unseen, corpus) as call:
             for declared in INDEX_TOOLS:
-                arguments = SHELF_CALLS.get(declared.name, {})
+                arguments = SERVICE_CALLS.get(declared.name, {})
                 name = f"{corpus}.{declared.name}"
                 said[name] = await told(call, declared.name, arguments)
     async with command_server(unseen) as call:

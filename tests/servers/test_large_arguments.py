@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from code_intel.tools.answers import tokens
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from code_intel.tools.wire.answers import tokens
 from projects import Caller
 from sampling import sampled
 from served import gateway, index_server

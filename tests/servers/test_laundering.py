@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from code_intel.chunking.agreement import render
-from code_intel.learned.agreements import load
-from code_intel.learned.feedback import note
+from code_intel.learned.files.agreements import load
+from code_intel.learned.history.feedback import note
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm
-from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from programs import git
 from projects import Caller

@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
+from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn as learn_pair
 from code_intel.learned.learn import reconfirm
-from code_intel.learned.state import open_state
 from code_intel.records import Agreement, FileReference
 from programs import git
 from projects import Caller

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.session.state import Session
-from code_intel.tools.desk import Desk
+from code_intel.tools.context.gateway import GatewayContext
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -31,8 +31,8 @@ async def test_sessions_live_on_disk_and_a_server_holds_none_of_them(shop: Path)
             await call("get_session_status", session_id=handle)
         gc.collect()
         assert held() - before < MANY // 10
-        desks = [thing for thing in gc.get_objects() if isinstance(thing, Desk)]
-        assert desks
-        assert all(len(desk.lasts) <= 1 and len(desk.locks) <= 1 for desk in desks)
+        contexts = [thing for thing in gc.get_objects() if isinstance(thing, GatewayContext)]
+        assert contexts
+        assert all(len(context.lasts) <= 1 and len(context.locks) <= 1 for context in contexts)
         status = await call("get_session_status", session_id=handles[0])
         assert status["query"] == "fix login 0"

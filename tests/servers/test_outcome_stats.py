@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.learned.outcomes import folder_of
+from code_intel.learned.history.outcomes import folder_of
 from code_intel.tools.table import REPORTS
 from projects import Caller
 from served import gateway

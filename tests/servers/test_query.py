@@ -9,17 +9,17 @@ import anyio
 import pytest
 
 from code_intel.errors import StorageError
-from code_intel.learned import decisions
-from code_intel.session.router import Planned
-from code_intel.tools.answers import BUDGET, tokens
+from code_intel.learned.history import decisions
+from code_intel.session.router import PlannedCall
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
-from code_intel.tools.desk import Desk
-from code_intel.tools.findings import Finding, Output, merged
-from code_intel.tools.plan_run import run
-from code_intel.tools.query import MOST_SHOWN, query
-from code_intel.tools.set_query_frame import SlotValue, set_query_frame
-from code_intel.tools.shelf import open_project
-from code_intel.tools.start_session import start_session
+from code_intel.tools.search.findings import Finding, Output, merged
+from code_intel.tools.search.query import MOST_SHOWN, query
+from code_intel.tools.search.run_calls import run
+from code_intel.tools.session.set_query_frame import SlotValue, set_query_frame
+from code_intel.tools.session.start_session import start_session
+from code_intel.tools.wire.answers import BUDGET, tokens
 from projects import Caller
 from served import AGREEMENTS, gateway, index_server, settings_of
 
@@ -306,20 +306,22 @@ async def test_a_question_is_not_asked_in_semantic(shop: Path) -> None:
 
 async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: Path) -> None:
     maps, forest = open_project(settings_of(shop))
-    desk = Desk(settings_of(shop), None, maps.index, forest.index, maps.embedder)
-    await start_session(desk, "MODIFY", "fix the login of an empty cart")
-    await set_query_frame(desk, SlotValue(value="login", quote="login"))
+    context = GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+    await start_session(context, "MODIFY", "fix the login of an empty cart")
+    await set_query_frame(context, SlotValue(value="login", quote="login"))
     try:
 
         async def meanwhile(done: float, total: float | None, message: str) -> None:
             if (done, message) == (total, "done"):
-                await set_query_frame(desk, trigger_condition=SlotValue(value="cart", quote="cart"))
+                await set_query_frame(
+                    context, trigger_condition=SlotValue(value="cart", quote="cart")
+                )
 
-        answer = await query(replace(desk, report=meanwhile), "AuthService.login")
+        answer = await query(replace(context, report=meanwhile), "AuthService.login")
         assert answer.data["results"]
         assert any("ask again" in warning for warning in answer.data["warnings"])
         assert journaled(shop) == []
-        again = await query(desk, "AuthService.login")
+        again = await query(context, "AuthService.login")
         assert "warnings" not in again.data
         assert {data["tool"] for data in journaled(shop)} >= {"query", "find_definitions"}
     finally:
@@ -333,9 +335,9 @@ async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop
     for file in settings.forest.db_path.parent.glob(f"{settings.forest.db_path.name}*"):
         file.unlink()
     maps, forest = open_project(settings)
-    desk = Desk(settings, None, maps.index, forest.index, maps.embedder)
+    context = GatewayContext(settings, None, maps.index, forest.index, maps.embedder)
     try:
-        answer = await query(desk, "who sends the login form")
+        answer = await query(context, "who sends the login form")
         assert answer.data["needs_bootstrap"]
         assert answer.data["cache_status"] == answer.data["index"]["state"]
         assert answer.data["cache_status"] in {"missing", "building"}
@@ -367,7 +369,7 @@ async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_othe
     async def report(done: float, total: float | None, message: str) -> None:
         told.append((done, total, message))
 
-    async def call(step: Planned) -> Answer:
+    async def call(step: PlannedCall) -> Answer:
         if step.tool == "find_definitions":
             raise StorageError("the index is gone")
         if step.tool == "find_references":
@@ -377,7 +379,7 @@ async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_othe
         return Answer({"matches": []}, "")
 
     tools = ("find_definitions", "find_references", "get_symbols", "search_text")
-    steps = [Planned(tool, "", 1, {}) for tool in tools]
+    steps = [PlannedCall(tool, "", 1, {}) for tool in tools]
     outputs = await run(steps, call, report, step_seconds=0.05)
     assert [bool(output.error) for output in outputs] == [True, True, True, False]
     assert "took longer than 0.05 s" in outputs[1].error
@@ -388,7 +390,7 @@ async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_othe
 
 def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both() -> None:
     def output(tool: str, field: str, rows: list[dict[str, Any]]) -> Output:
-        return Output(Planned(tool, "", 1, {"symbol": "f", "pattern": "f"}), {field: rows})
+        return Output(PlannedCall(tool, "", 1, {"symbol": "f", "pattern": "f"}), {field: rows})
 
     many = [{"file": "a.py", "line_number": 100 + n, "line_content": "f"} for n in range(20)]
     inside = {"file": "b.py", "line_number": 3, "line_content": "f()"}
@@ -412,7 +414,7 @@ def test_of_many_definitions_those_of_exactly_the_name_count() -> None:
         for place, name in enumerate(names)
     ]
     few, many = (
-        Output(Planned("find_definitions", "", 1, {"symbol": "add"}), {"definitions": some})
+        Output(PlannedCall("find_definitions", "", 1, {"symbol": "add"}), {"definitions": some})
         for some in (rows[:3], rows)
     )
     assert (few.vague, many.vague) == (False, True)
@@ -426,7 +428,7 @@ def test_of_one_call_the_files_that_fit_best_come_first_each_with_one_place() ->
         for file in ("README.md", "a.py", "b.py")
         for line in (1, 9)
     ]
-    output = Output(Planned("search_text", "", 1, {"pattern": "f"}), {"matches": rows})
+    output = Output(PlannedCall("search_text", "", 1, {"pattern": "f"}), {"matches": rows})
     found = merged([output], {"b.py": 0, "a.py": 1})
     assert [(one.file_path, one.start_line) for one in found] == [
         ("b.py", 1),

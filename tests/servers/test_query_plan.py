@@ -12,7 +12,7 @@ import pytest
 
 from code_intel.config import load_settings
 from code_intel.planning import keeping, place
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 from planted import planted
 from projects import Caller, both_eras
 from served import at_rest, gateway, index_server, settings_of, settled
@@ -474,9 +474,9 @@ async def test_what_is_known_of_this_state_of_the_index_is_not_asked_again(shop:
 
 def index(root: Path) -> None:
     """Bring the words of both indexes up to date."""
-    for shelf in open_project(settings_of(root)):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings_of(root)):
+        service.index.complete(words_only=True)
+        service.index.close()
 
 
 async def test_a_plan_that_succeeded_answers_the_same_question_again(

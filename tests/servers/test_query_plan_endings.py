@@ -16,11 +16,11 @@ from code_intel.index.database import Database
 from code_intel.index.waiting import reading
 from code_intel.planning import keeping, place
 from code_intel.records import Hit, SearchAnswer, UpstreamStatus
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
-from code_intel.tools.desk import Desk
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan
-from code_intel.tools.plan_inputs import ExpectedResults
-from code_intel.tools.shelf import open_project
+from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.plans.plan_inputs import ExpectedResults
 from hurry import late
 from projects import both_eras
 from served import gateway, settings_of
@@ -54,18 +54,20 @@ class Scripted:
         return (UpstreamStatus("devrag-map", "here"), UpstreamStatus("devrag-forest", "here"))
 
 
-def a_desk(root: Path, forest: Callable[[str], Awaitable[SearchAnswer]]) -> Desk:
+def a_context(root: Path, forest: Callable[[str], Awaitable[SearchAnswer]]) -> GatewayContext:
     settings = settings_of(root)
-    map_shelf, forest_shelf = open_project(settings)
-    return Desk(settings, Scripted(forest), map_shelf.index, forest_shelf.index, map_shelf.embedder)
+    map_service, forest_service = open_project(settings)
+    return GatewayContext(
+        settings, Scripted(forest), map_service.index, forest_service.index, map_service.embedder
+    )
 
 
 def kept(root: Path) -> list[keeping.Entry]:
     return keeping.entries(place.root_of(settings_of(root)))
 
 
-async def run(desk: Desk, **more: Any) -> Answer:
-    return await gistdex_query_plan(desk, GOAL, expectedResults=NEVER, **more)
+async def run(context: GatewayContext, **more: Any) -> Answer:
+    return await gistdex_query_plan(context, GOAL, expectedResults=NEVER, **more)
 
 
 @pytest.mark.covers("field.gistdex_query_plan.timeoutSeconds", "row.plan_iteration.error")
@@ -81,10 +83,10 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
         await reading(database.rows, LONG)
         raise AssertionError(query)
 
-    desk = a_desk(shop, forest)
+    context = a_context(shop, forest)
     await reading(str)  # the pool has a worker
     before = threading.active_count()
-    work = run(desk, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=60)
+    work = run(context, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=60)
     answer = await late(work, begun.is_set, seconds=60)
     assert answer.data["stopReason"] == "timeout"
     assert answer.data["status"] == "partial"
@@ -99,7 +101,7 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
     assert threading.active_count() <= before + 1
     assert [(entry.stop, entry.status) for entry in kept(shop)] == [("timeout", "partial")]
     database.close()
-    desk.forest.close()
+    context.forest.close()
 
 
 async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_query(
@@ -117,11 +119,11 @@ async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_q
             ended.set()
         raise AssertionError
 
-    desk = a_desk(shop, forest)
+    context = a_context(shop, forest)
     async with anyio.create_task_group() as group:
 
         async def call() -> None:
-            await run(desk, initialQueries=["answers", "hangs"])
+            await run(context, initialQueries=["answers", "hangs"])
 
         group.start_soon(call)
         await hangs.wait()
@@ -129,13 +131,13 @@ async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_q
     assert ended.is_set()
     (entry,) = kept(shop)
     assert (entry.stop, entry.queries) == ("stopped", ("answers",))
-    plan = keeping.load(place.root_of(desk.settings), entry.id)
+    plan = keeping.load(place.root_of(context.settings), entry.id)
     assert plan.final[0].document == HIT.document
 
     async def answers(query: str) -> SearchAnswer:
         return SearchAnswer((HIT,) if query else ())
 
-    again = a_desk(shop, answers)
+    again = a_context(shop, answers)
     more = await run(again, planId=entry.id, maxIterations=1)
     assert [each["query"] for each in more.data["iterations"]] == ["answers", "hangs"]
 
@@ -144,7 +146,7 @@ async def test_an_index_that_fails_each_time_is_told_each_time(shop: Path) -> No
     async def forest(query: str) -> SearchAnswer:
         raise UpstreamError(f"devrag-forest: it refused {query}")
 
-    answer = await run(a_desk(shop, forest), initialQueries=["a b", "c d"], maxIterations=3)
+    answer = await run(a_context(shop, forest), initialQueries=["a b", "c d"], maxIterations=3)
     assert answer.data["status"] == "failed"
     assert [each["error"] for each in answer.data["iterations"]] == [
         f"devrag-forest: it refused {query}" for query in ("a b", "c d", GOAL)
@@ -163,7 +165,7 @@ async def test_a_pattern_that_would_run_for_ever_elsewhere_takes_no_time(shop: P
 
     with anyio.fail_after(60):
         answer = await gistdex_query_plan(
-            a_desk(shop, forest),
+            a_context(shop, forest),
             GOAL,
             maxIterations=1,
             expectedResults=ExpectedResults(contentPatterns=["(a+)+$", "(.*)*x$", "(a|aa)+$"]),
@@ -282,5 +284,5 @@ async def test_a_stopped_process_loses_no_more_than_one_query(shop: Path) -> Non
             seen.append((plan["stopReason"], len(plan["iterations"])))
         return SearchAnswer((HIT,) if query else ())
 
-    await run(a_desk(shop, forest), initialQueries=["a b", "c d", "e f"], maxIterations=3)
+    await run(a_context(shop, forest), initialQueries=["a b", "c d", "e f"], maxIterations=3)
     assert seen == [("stopped", 1), ("stopped", 2)]

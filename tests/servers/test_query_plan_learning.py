@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from code_intel.planning.learning import Template
-from code_intel.tools import plan_answers
 from code_intel.tools.declaration import Answer
+from code_intel.tools.plans import plan_answers
 from served import at_rest, gateway, settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]

@@ -7,8 +7,8 @@ import pytest
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.records import Hit, SearchAnswer
-from code_intel.tools.desk import Desk
-from code_intel.tools.gistdex_query_plan import gistdex_query_plan
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
 from doubles import HashEmbedder
 from served import settings_of
 
@@ -41,8 +41,8 @@ class Local:
         return ()
 
 
-async def hits(desk: Desk) -> int:
-    answer = await gistdex_query_plan(desk, GOAL, maxIterations=1)
+async def hits(context: GatewayContext) -> int:
+    answer = await gistdex_query_plan(context, GOAL, maxIterations=1)
     assert answer.data["status"] != "failed"
     return int(answer.data["metadata"]["cacheHits"])
 
@@ -55,14 +55,14 @@ async def test_a_page_that_waits_for_its_vector_leaves_what_is_kept_in_use(shop:
         Index(settings.map, embedder=embedder) as agreed,
     ):
         forest.complete()
-        desk = Desk(settings, Local(forest), agreed, forest, LazyEmbedder(settings))
-        assert await hits(desk) == 0
+        context = GatewayContext(settings, Local(forest), agreed, forest, LazyEmbedder(settings))
+        assert await hits(context) == 0
         assert forest.store.pending_count() == 1  # the page of that plan
         assert forest.freshness().pending == 0  # which nobody has to wait for
-        assert await hits(desk) == 1
+        assert await hits(context) == 1
         (shop / "src" / "new.py").write_text("def cart_total(): ...\n", "utf-8")
         forest.complete(words_only=True)
         assert forest.freshness().pending == 2  # a source, too
-        assert [await hits(desk), await hits(desk)] == [0, 0]
+        assert [await hits(context), await hits(context)] == [0, 0]
         forest.complete()
-        assert [await hits(desk), await hits(desk)] == [0, 1]
+        assert [await hits(context), await hits(context)] == [0, 1]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.tools.answers import tokens
-from code_intel.tools.pack_formats import WRITERS, Piece
+from code_intel.tools.wire.answers import tokens
+from code_intel.tools.wire.pack_formats import WRITERS, Piece
 from programs import git
 from projects import Caller, both_eras
 from served import gateway

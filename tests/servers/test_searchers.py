@@ -9,8 +9,8 @@ import pytest
 
 from code_intel.errors import StorageError, UpstreamError
 from code_intel.records import Hit, SearchAnswer
-from code_intel.tools.searchers import LocalCorpus, ProjectSearcher
-from code_intel.tools.shelf import Shelf, open_project
+from code_intel.tools.context.corpus_service import CorpusService, open_project
+from code_intel.tools.context.searchers import LocalCorpus, ProjectSearcher
 from projects import BIN
 from served import AGREEMENTS, settings_of
 from upstreams import point, supervised
@@ -111,7 +111,7 @@ async def test_a_search_that_fails_in_this_process_says_why_and_the_next_one_cou
     _, service = open_project(settings_of(shop))
     corpus = LocalCorpus(service, timeout_s=0.05)
     with monkeypatch.context() as patch:
-        patch.setattr(Shelf, "search", search)
+        patch.setattr(CorpusService, "search", search)
         with pytest.raises(UpstreamError) as caught:
             await corpus.search("login", 5)
     assert caught.value.message == f"devrag-forest: {message}."

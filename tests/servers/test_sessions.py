@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from code_intel.session import journal
-from code_intel.tools.desk import sessions_of
+from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.table import CORE
 from projects import ERAS, Caller
 from served import gateway, settings_of

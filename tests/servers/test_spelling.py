@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.forest.search import within
+from code_intel.forest.ranking.search import within
+from code_intel.foundation.spelling import spelled
 from code_intel.session.phases import Phase
 from code_intel.session.write_gate import check_write
-from code_intel.spelling import spelled
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, index_server, settings_of
@@ -35,9 +35,9 @@ def write(root: Path, *names: str) -> None:
         (root / name).write_text(text, encoding="utf-8")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "Garages")
-    for shelf in open_project(settings_of(root)):
-        shelf.index.complete(words_only=True)
-        shelf.index.close()
+    for service in open_project(settings_of(root)):
+        service.index.complete(words_only=True)
+        service.index.close()
 
 
 async def start(call: Caller) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from code_intel.session import handles, journal, steps
-from code_intel.session.heads import place_of
-from code_intel.tools.answers import BUDGET, tokens
+from code_intel.session.heads import session_paths
+from code_intel.tools.wire.answers import BUDGET, tokens
 from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, settings_of
 
@@ -106,7 +106,7 @@ async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
         handle = await start(call, query=feature + action)
         await frame(call, target_feature=feature, desired_action=action)
         where = settings_of(shop)
-        place = place_of(shop, where.state / "sessions", where.state_dir)
+        place = session_paths(shop, where.state / "sessions", where.state_dir)
         rows = [
             {"document": f"src/{'深い' * 40}/{n}.py", "symbol": "名前" * 60, "score": 0.5,
              "status": "HYPOTHESIS"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from code_intel.tools.shelf import open_project
+from code_intel.tools.context.corpus_service import open_project
 from served import gateway, settings_of
 from servers.readers import READERS
 
@@ -61,16 +61,16 @@ async def test_what_is_no_file_keeps_no_tool_waiting(strange: Path) -> None:
 
 
 def test_an_index_of_such_a_tree_has_each_file_once(strange: Path) -> None:
-    shelf = open_project(settings_of(strange))[1]
+    service = open_project(settings_of(strange))[1]
     try:
-        shelf.index.complete(words_only=True)
-        names = [row.path for row in shelf.index.store.documents()]
+        service.index.complete(words_only=True)
+        names = [row.path for row in service.index.store.documents()]
         assert len(names) == len(set(names))
         assert "src/auth/service.py" in names
         assert not {name for name in names if name.startswith(("src/round", "src/up"))}
         assert not set(DEVICES) & set(names)
     finally:
-        shelf.index.close()
+        service.index.close()
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ def deep(shop: Path) -> Iterator[Path]:
 
 
 async def test_folders_without_end_end(deep: Path) -> None:
-    shelf = open_project(settings_of(deep))[1]
-    shelf.index.complete(words_only=True)
-    shelf.index.close()
+    service = open_project(settings_of(deep))[1]
+    service.index.complete(words_only=True)
+    service.index.close()
     async with gateway(deep) as call:
         for tool, arguments in (
             ("search_text", {"pattern": "AuthService"}),

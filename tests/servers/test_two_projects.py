@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned.outcomes import folder_of
+from code_intel.learned.history.outcomes import folder_of
 from projects import ERAS
 from served import gateway
 from servers.lessons import FEE, FEE_FILE, LOGIN, LOGIN_FILE, learn, start

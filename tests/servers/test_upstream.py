@@ -14,7 +14,7 @@ from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer
 from code_intel.servers.upstream.connection import pause_after, reporting
 from code_intel.servers.upstream.report import running
-from code_intel.tools.searchers import ProjectSearcher
+from code_intel.tools.context.searchers import ProjectSearcher
 from hurry import late
 from upstreams import command, marked, point, supervised, until, zombies
 

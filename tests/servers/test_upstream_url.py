@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UpstreamError
-from code_intel.tools.searchers import ProjectSearcher
+from code_intel.tools.context.searchers import ProjectSearcher
 from hurry import late
 from team import Team, team
 from upstreams import point, supervised, until

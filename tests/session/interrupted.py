@@ -14,13 +14,13 @@ from typing import Any
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import journal, steps
-from code_intel.session.heads import Place, place_of
+from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Intent
 from faulty_disk import WAYS, changes, outcome
 
 
-def stepped(place: Place, handle: str, targets: list[str]) -> object:
+def stepped(place: SessionPaths, handle: str, targets: list[str]) -> object:
     """Return the targets of a session's calls, or its error."""
     try:
         session = journal.load(place, handle)
@@ -36,7 +36,7 @@ def tell(what: dict[str, Any]) -> None:
 
 def sweep_step(folder: Path) -> None:
     """Interrupt a step of two lines at each of its changes."""
-    place = place_of(folder, folder / "sessions", folder / "state")
+    place = session_paths(folder, folder / "sessions", folder / "state")
     _, handle = journal.create(place, Intent.MODIFY, "fix the login")
     kept: list[str] = []
 
@@ -62,12 +62,12 @@ def sweep_step(folder: Path) -> None:
 def sweep_start(folder: Path) -> None:
     """Interrupt the start of a session at each of its changes, in a project without any."""
 
-    def start(place: Place) -> object:
+    def start(place: SessionPaths) -> object:
         return journal.create(place, Intent.MODIFY, "fix the login")
 
-    def empty() -> Place:
+    def empty() -> SessionPaths:
         new = Path(tempfile.mkdtemp(dir=folder))
-        return place_of(new, new / "sessions", new / "state")
+        return session_paths(new, new / "sessions", new / "state")
 
     points = changes(lambda: start(empty()))
     for way in WAYS:

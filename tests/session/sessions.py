@@ -8,13 +8,13 @@ from pathlib import Path
 from code_intel.session import steps
 from code_intel.session.evidence import VerificationFacts
 from code_intel.session.handles import Token
-from code_intel.session.heads import Place, place_of
+from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import VERSION, apply
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts
-from code_intel.session.state import Record, Session, Step
+from code_intel.session.state import JournalRecord, Session, Step
 
 QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。login fails with 500 when empty"
 SYMBOLS = ("AuthService", "LoginForm", "login", "validate_password", "UserRepository")
@@ -37,9 +37,9 @@ def tokens() -> Token:
     return lambda: f"{next(numbers):08x}"
 
 
-def place_in(folder: Path, root: Path = Path("/project")) -> Place:
+def place_in(folder: Path, root: Path = Path("/project")) -> SessionPaths:
     """Return where the sessions of `root` are: journals and heads below one folder."""
-    return place_of(root, folder / "sessions", folder / "state")
+    return session_paths(root, folder / "sessions", folder / "state")
 
 
 def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
@@ -51,14 +51,14 @@ def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Pat
         "query": query,
         "root": str(root),
     }
-    return apply(None, Record(1, "2026-01-02T03:04:05+00:00", Event.STARTED, data))
+    return apply(None, JournalRecord(1, "2026-01-02T03:04:05+00:00", Event.STARTED, data))
 
 
 def after(session: Session, *happened: Step) -> Session:
     for step in happened:
         data = json.loads(json.dumps(step.data))
         at = f"2026-01-02T04:00:00.{session.seq:06d}+00:00"
-        session = apply(session, Record(session.seq + 1, at, step.event, data))
+        session = apply(session, JournalRecord(session.seq + 1, at, step.event, data))
     return session
 
 

@@ -5,11 +5,11 @@ import pytest
 from code_intel.errors import PhaseError, RequirementError
 from code_intel.session import steps
 from code_intel.session.evidence import (
-    Answer,
-    Evidence,
-    Reason,
-    Verification,
+    CallEvidence,
+    ForestReason,
+    HypothesisAnswer,
     VerificationFacts,
+    VerificationVerdict,
     allowed_reasons,
     corroborate,
     submit_semantic,
@@ -24,14 +24,14 @@ from code_intel.session.requirements import (
     submit_understanding,
 )
 from code_intel.session.short_circuit import judge, map_step
-from code_intel.session.state import Call, Hypothesis, Session
+from code_intel.session.state import Hypothesis, Session, SessionCall
 from session.sessions import FACTS, FILES, KNOWN, after, explored, low_risk, map_facts, submission
 
 FIRST, SECOND = "login() は AuthService を呼ぶ", "AuthService が失敗するとエラー画面になる"
-PROOF = Evidence("find_definitions", "AuthService", "src/auth.py:3 にある", (FILES[0],))
+PROOF = CallEvidence("find_definitions", "AuthService", "src/auth.py:3 にある", (FILES[0],))
 
 
-def settle(session: Session, answers: list[Answer]) -> Verification:
+def settle(session: Session, answers: list[HypothesisAnswer]) -> VerificationVerdict:
     """Submit answers where an agreement says which symbol implements the feature."""
     return submit_verification(session, answers, KNOWN)
 
@@ -56,8 +56,8 @@ def proven(session: Session) -> Session:
     )
 
 
-def both(first: str, second: str) -> list[Answer]:
-    return [Answer(FIRST, first, PROOF), Answer(SECOND, second, PROOF)]
+def both(first: str, second: str) -> list[HypothesisAnswer]:
+    return [HypothesisAnswer(FIRST, first, PROOF), HypothesisAnswer(SECOND, second, PROOF)]
 
 
 @pytest.mark.covers(
@@ -68,15 +68,18 @@ def both(first: str, second: str) -> list[Answer]:
     ("missing", "reasons"),
     [
         (["required_tools: missing query"], set()),
-        (["symbols_identified: 1/3"], {Reason.NO_DEFINITION_FOUND}),
-        (["entry_points: 0/1"], {Reason.NO_DEFINITION_FOUND, Reason.NO_REFERENCE_FOUND}),
-        (["existing_patterns: 0/1"], {Reason.NO_SIMILAR_IMPLEMENTATION}),
+        (["symbols_identified: 1/3"], {ForestReason.NO_DEFINITION_FOUND}),
+        (
+            ["entry_points: 0/1"],
+            {ForestReason.NO_DEFINITION_FOUND, ForestReason.NO_REFERENCE_FOUND},
+        ),
+        (["existing_patterns: 0/1"], {ForestReason.NO_SIMILAR_IMPLEMENTATION}),
         (["files_analyzed: 0/1"], set()),
-        (["unverified_symbols: X"], {Reason.NO_DEFINITION_FOUND}),
+        (["unverified_symbols: X"], {ForestReason.NO_DEFINITION_FOUND}),
     ],
 )
-def test_reasons_must_fit_what_is_missing(missing: list[str], reasons: set[Reason]) -> None:
-    always = {Reason.ARCHITECTURE_UNKNOWN, Reason.CONTEXT_FRAGMENTED}
+def test_reasons_must_fit_what_is_missing(missing: list[str], reasons: set[ForestReason]) -> None:
+    always = {ForestReason.ARCHITECTURE_UNKNOWN, ForestReason.CONTEXT_FRAGMENTED}
     assert set(allowed_reasons(missing)) == reasons | always
 
 
@@ -144,12 +147,19 @@ def test_a_confirmation_rests_on_a_call_about_its_own_hypothesis() -> None:
     claim = PROOF._replace(tool="search_text", target="import")
     with pytest.raises(RequirementError) as caught:
         submit_verification(
-            session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
+            session,
+            [
+                HypothesisAnswer(FIRST, "confirmed", claim),
+                HypothesisAnswer(SECOND, "rejected", claim),
+            ],
         )
     assert "unrelated to the hypothesis" in caught.value.details["missing_requirements"][0]
     found = steps.called("find_definitions", "sign_in", found=1, symbols=["AuthService.sign_in"])
     claim = PROOF._replace(target="sign_in")
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)]
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", claim),
+    ]
     assert settle(after(session, found), answers).next_phase is Phase.READY
 
 
@@ -164,7 +174,10 @@ def test_a_hypothesis_in_words_that_the_code_has_names_something() -> None:
 def test_a_claimed_file_is_recognised_however_it_is_spelled(spelled: str) -> None:
     session = proven(verifying())._replace(explored_files=())
     claim = PROOF._replace(files=(spelled,))
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
+    ]
     ready = after(session, settle(session, answers).step)
     assert ready.explored_files == (FILES[0],)
 
@@ -173,7 +186,10 @@ def test_a_claimed_file_is_recognised_however_it_is_spelled(spelled: str) -> Non
 def test_claimed_files_that_no_call_found_are_not_explored() -> None:
     session = proven(verifying())
     claim = PROOF._replace(files=(FILES[0], "src/secret.py"))
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
+    ]
     ready = after(session, settle(session, answers).step)
     assert "src/secret.py" not in ready.explored_files
 
@@ -181,21 +197,27 @@ def test_claimed_files_that_no_call_found_are_not_explored() -> None:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ([Answer(FIRST, "confirmed", PROOF)], f"unanswered: {SECOND}"),
+        ([HypothesisAnswer(FIRST, "confirmed", PROOF)], f"unanswered: {SECOND}"),
         (
-            [*both("confirmed", "rejected"), Answer("other", "rejected", PROOF)],
+            [*both("confirmed", "rejected"), HypothesisAnswer("other", "rejected", PROOF)],
             "unknown hypothesis",
         ),
-        ([*both("confirmed", "rejected"), Answer(FIRST, "rejected", PROOF)], "answered twice"),
+        (
+            [*both("confirmed", "rejected"), HypothesisAnswer(FIRST, "rejected", PROOF)],
+            "answered twice",
+        ),
         (both("maybe", "rejected"), "status"),
-        ([Answer(FIRST, "rejected", PROOF._replace(tool="repo_pack"))], "not an evidence tool"),
-        ([Answer(FIRST, "rejected", PROOF._replace(result=" "))], "must not be empty"),
-        ([Answer(FIRST, "rejected", PROOF._replace(target=""))], "must not be empty"),
+        (
+            [HypothesisAnswer(FIRST, "rejected", PROOF._replace(tool="repo_pack"))],
+            "not an evidence tool",
+        ),
+        ([HypothesisAnswer(FIRST, "rejected", PROOF._replace(result=" "))], "must not be empty"),
+        ([HypothesisAnswer(FIRST, "rejected", PROOF._replace(target=""))], "must not be empty"),
         ([], "unanswered"),
     ],
 )
 def test_every_hypothesis_is_answered_once_with_evidence_of_form(
-    answers: list[Answer], says: str
+    answers: list[HypothesisAnswer], says: str
 ) -> None:
     with pytest.raises(RequirementError) as caught:
         settle(proven(verifying()), answers)
@@ -205,8 +227,10 @@ def test_every_hypothesis_is_answered_once_with_evidence_of_form(
 def test_hypotheses_are_matched_folded() -> None:
     session = proven(verifying())
     answers = [
-        Answer("ｌｏｇｉｎ()  は AUTHSERVICE を呼ぶ".replace("  ", " "), "confirmed", PROOF),
-        Answer(SECOND, "rejected", PROOF),
+        HypothesisAnswer(
+            "ｌｏｇｉｎ()  は AUTHSERVICE を呼ぶ".replace("  ", " "), "confirmed", PROOF
+        ),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
     ]
     assert settle(session, answers).next_phase is Phase.READY
 
@@ -225,7 +249,7 @@ def test_hypotheses_are_matched_folded() -> None:
 def test_evidence_is_borne_out_by_the_same_successful_call(
     tool: str, target: str, *, ok: bool, found: int, expected: bool
 ) -> None:
-    call = Call(9, Phase.VERIFICATION, tool, target, ok, found)
+    call = SessionCall(9, Phase.VERIFICATION, tool, target, ok, found)
     assert corroborate(PROOF, [call]) is expected
 
 
@@ -249,7 +273,7 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
     session = proven(likely())
     assert session.explored_files == ("src/auth.py",)
     (hypothesis,) = session.hypotheses
-    verdict = settle(session, [Answer(hypothesis.text, "confirmed", PROOF)])
+    verdict = settle(session, [HypothesisAnswer(hypothesis.text, "confirmed", PROOF)])
     ready = after(session, verdict.step)
     assert (ready.ready_by, ready.explored_files) == ("verification", ("src/auth.py",))
     symbol = ready.symbol("AuthService")
@@ -267,7 +291,7 @@ def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypo
     assert step is not None
     session = proven(after(session, step))
     (hypothesis,) = session.hypotheses
-    answers = [Answer(hypothesis.text, "confirmed", PROOF)]
+    answers = [HypothesisAnswer(hypothesis.text, "confirmed", PROOF)]
     with pytest.raises(RequirementError) as caught:
         submit_verification(session, answers)
     lacking = caught.value.details["missing_requirements"]
@@ -285,7 +309,7 @@ def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypo
 def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
     session = likely()
     (hypothesis,) = session.hypotheses
-    answers = [Answer(hypothesis.text, "rejected", PROOF)]
+    answers = [HypothesisAnswer(hypothesis.text, "rejected", PROOF)]
     back = after(session, settle(session, answers).step)
     assert back.phase is Phase.EXPLORATION
     assert back.map_missed
@@ -301,9 +325,9 @@ def test_a_rejected_map_hit_opens_the_forest_and_does_not_come_back() -> None:
 def test_a_likely_map_hit_is_confirmed_by_evidence_about_its_own_symbol() -> None:
     session = after(likely(), steps.called("search_text", "import", found=9))
     (hypothesis,) = session.hypotheses
-    beside = Evidence("search_text", "import", "imports everywhere")
+    beside = CallEvidence("search_text", "import", "imports everywhere")
     with pytest.raises(RequirementError) as caught:
-        settle(session, [Answer(hypothesis.text, "confirmed", beside)])
+        settle(session, [HypothesisAnswer(hypothesis.text, "confirmed", beside)])
     assert "AuthService itself" in caught.value.details["missing_requirements"][0]
 
 
@@ -312,10 +336,10 @@ def test_a_question_that_names_the_symbol_of_a_map_hit_confirms_it_only_when_it_
     found: tuple[str, ...],
 ) -> None:
     question = "does AuthService price the cart"
-    claim = Evidence("query", question, "it is there")
+    claim = CallEvidence("query", question, "it is there")
     session = likely()
     (hypothesis,) = session.hypotheses
-    answers = [Answer(hypothesis.text, "confirmed", claim)]
+    answers = [HypothesisAnswer(hypothesis.text, "confirmed", claim)]
     beside = after(session, steps.called("query", question, found=3, symbols=found))
     with pytest.raises(RequirementError) as caught:
         settle(beside, answers)
@@ -340,8 +364,11 @@ def test_submissions_out_of_phase_are_refused() -> None:
 @pytest.mark.parametrize("target", [".", "e", " ", "a|", "\\w+", "[a-z]+", "(login)?"])
 def test_a_target_that_matches_everything_is_no_evidence(target: str) -> None:
     session = after(verifying(), steps.called("search_text", target, found=9, files=FILES))
-    claim = Evidence("search_text", target, "seen", FILES)
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    claim = CallEvidence("search_text", target, "seen", FILES)
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
+    ]
     with pytest.raises(RequirementError):
         settle(session, answers)
 
@@ -351,8 +378,11 @@ def test_evidence_found_in_too_many_files_confirms_but_opens_none() -> None:
     call = steps.called("search_text", "login", found=31, files=many)
     session = after(verifying(), call)
     before = session.explored_files
-    claim = Evidence("search_text", "login", "everywhere", tuple(many))
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    claim = CallEvidence("search_text", "login", "everywhere", tuple(many))
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
+    ]
     assert after(session, settle(session, answers).step).explored_files == before
 
 
@@ -360,15 +390,20 @@ def test_a_map_hit_whose_files_are_gone_opens_where_its_symbol_is_defined() -> N
     session = likely()._replace(explored_files=())
     session = proven(session)
     (hypothesis,) = session.hypotheses
-    claim = Evidence("find_definitions", "AuthService", "still there")
-    ready = after(session, settle(session, [Answer(hypothesis.text, "confirmed", claim)]).step)
+    claim = CallEvidence("find_definitions", "AuthService", "still there")
+    ready = after(
+        session, settle(session, [HypothesisAnswer(hypothesis.text, "confirmed", claim)]).step
+    )
     assert ready.explored_files == FILES[:1]
 
 
 def test_a_confirmation_that_names_no_files_opens_those_its_call_has_found() -> None:
     session = after(verifying(), steps.called("search_text", "login", found=1, files=["src/z.py"]))
-    claim = Evidence("search_text", "login", "one line")
-    answers = [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", PROOF)]
+    claim = CallEvidence("search_text", "login", "one line")
+    answers = [
+        HypothesisAnswer(FIRST, "confirmed", claim),
+        HypothesisAnswer(SECOND, "rejected", PROOF),
+    ]
     ready = after(session, settle(session, answers).step)
     assert "src/z.py" in ready.explored_files
 
@@ -387,24 +422,24 @@ def green_field(intent: Intent = Intent.IMPLEMENT) -> Session:
 
 def test_in_an_empty_project_an_empty_search_opens_the_files_that_are_announced() -> None:
     session = green_field()
-    claim = Evidence(
+    claim = CallEvidence(
         "search_text",
         "shop",
         "nothing exists yet",
         ("src/shop.py", "/p/main.py", "../x.py", ".github/x.yml", "/etc/passwd", "src/.env", ""),
     )
-    verdict = settle(session, [Answer(NEW, "confirmed", claim)])
+    verdict = settle(session, [HypothesisAnswer(NEW, "confirmed", claim)])
     ready = after(session, verdict.step)
     assert (ready.phase, ready.explored_files) == (Phase.READY, ())
     assert ready.planned_files == ("src/shop.py", "main.py")
 
 
 def test_an_empty_search_proves_nothing_where_code_exists_or_nothing_is_announced() -> None:
-    bare = Evidence("search_text", "shop", "nothing exists yet")
+    bare = CallEvidence("search_text", "shop", "nothing exists yet")
     named = bare._replace(files=("src/shop.py",))
     for session, claim in ((green_field(), bare), (green_field(Intent.MODIFY), named)):
         with pytest.raises(RequirementError):
-            settle(session, [Answer(NEW, "confirmed", claim)])
+            settle(session, [HypothesisAnswer(NEW, "confirmed", claim)])
 
 
 @pytest.mark.covers("rule.evidence.feature_known")
@@ -454,16 +489,22 @@ def test_where_no_symbols_are_read_a_confirmed_hypothesis_speaks_of_the_feature(
     assert "no confirmed hypothesis mentions 'ログイン'" in caught.value.message
     said = "ログインは AuthService にある"
     session = session._replace(hypotheses=(Hypothesis(said),))
-    verdict = submit_verification(session, [Answer(said, "confirmed", PROOF)], unread)
+    verdict = submit_verification(session, [HypothesisAnswer(said, "confirmed", PROOF)], unread)
     assert verdict.next_phase is Phase.READY
 
 
 @pytest.mark.parametrize("target", ["import|login", r"\w+login|import"])
 def test_every_alternative_of_an_expression_speaks_of_the_hypothesis(target: str) -> None:
     session = after(verifying(), steps.called("search_text", target, found=3, files=FILES[:1]))
-    claim = Evidence("search_text", target, "seen")
+    claim = CallEvidence("search_text", target, "seen")
     with pytest.raises(RequirementError) as caught:
-        settle(session, [Answer(FIRST, "confirmed", claim), Answer(SECOND, "rejected", claim)])
+        settle(
+            session,
+            [
+                HypothesisAnswer(FIRST, "confirmed", claim),
+                HypothesisAnswer(SECOND, "rejected", claim),
+            ],
+        )
     assert "unrelated to the hypothesis" in caught.value.message
 
 
@@ -481,7 +522,10 @@ def test_a_map_hit_is_not_confirmed_by_what_merely_contains_its_symbol(
     session = after(likely(), steps.called(tool, target, found=2, files=FILES, symbols=[target]))
     (hypothesis,) = session.hypotheses
     with pytest.raises(RequirementError) as caught:
-        settle(session, [Answer(hypothesis.text, "confirmed", Evidence(tool, target, "there"))])
+        settle(
+            session,
+            [HypothesisAnswer(hypothesis.text, "confirmed", CallEvidence(tool, target, "there"))],
+        )
     assert "AuthService itself" in caught.value.message
 
 
@@ -504,9 +548,9 @@ def test_ready_by_files_without_symbols_opens_no_code_before_a_symbol_is_known()
     session = after(session, submit_semantic(session, [(said, "high")], "architecture_unknown"))
     look = steps.called("search_text", "ログイン", found=1, files=["README.md"])
     session = after(session, look)
-    proof = Evidence("search_text", "ログイン", "一行", ("README.md",))
+    proof = CallEvidence("search_text", "ログイン", "一行", ("README.md",))
     unread = VerificationFacts(symbols_readable=False)
-    answers = [Answer(said, "confirmed", proof)]
+    answers = [HypothesisAnswer(said, "confirmed", proof)]
     session = after(session, submit_verification(session, answers, unread).step)
     assert (session.phase, session.explored_files) == (Phase.READY, ("README.md",))
     session = after(session, steps.called("search_text", "login", found=1, files=["src/auth.py"]))

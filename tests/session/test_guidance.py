@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import evidence, requirements, steps
-from code_intel.session.evidence import Answer, Evidence, Reason
+from code_intel.session.evidence import CallEvidence, ForestReason, HypothesisAnswer
 from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
     FOUND,
     GREENFIELD,
-    OPTIONS,
     REMEDIES,
     SEARCH_FIRST,
+    SUGGESTED_CALLS,
     UNREADABLE,
     leading_on,
     next_step,
@@ -70,7 +70,7 @@ shapes = st.builds(
     st.booleans(),
     st.sampled_from([(), (Hypothesis("it logs in"),), (Hypothesis("a → b", "high", "b"),)]),
 )
-BAD = Evidence("find_definitions", "nothing", "seen")
+BAD = CallEvidence("find_definitions", "nothing", "seen")
 ATTEMPTS: dict[str, Callable[[Session], object]] = {
     "nothing understood": lambda session: requirements.submit_understanding(
         session, Submission(()), UnderstandingFacts()
@@ -83,11 +83,11 @@ ATTEMPTS: dict[str, Callable[[Session], object]] = {
     ),
     "no reason": lambda session: evidence.submit_semantic(session, [("it logs in", "high")], ""),
     "no hypothesis": lambda session: evidence.submit_semantic(
-        session, [], Reason.ARCHITECTURE_UNKNOWN
+        session, [], ForestReason.ARCHITECTURE_UNKNOWN
     ),
     "no answer": lambda session: evidence.submit_verification(session, []),
     "no evidence": lambda session: evidence.submit_verification(
-        session, [Answer("it logs in", "confirmed", BAD)]
+        session, [HypothesisAnswer("it logs in", "confirmed", BAD)]
     ),
     "a file nobody looked at": lambda session: steps.add_explored(session, ["x.py"], ["x.py"]),
     "a frame of other words": lambda session: steps.set_frame(
@@ -138,7 +138,7 @@ def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> Non
 @pytest.mark.parametrize(
     "text",
     [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST]
-    + [option.tool for option in OPTIONS],
+    + [option.tool for option in SUGGESTED_CALLS],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
     assert named_in(text) <= LISTED

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from code_intel.errors import SessionError
 from code_intel.session import journal, steps
 from code_intel.session.handles import NAME, Handle, mint, parse
-from code_intel.session.heads import Place
+from code_intel.session.heads import SessionPaths
 from code_intel.session.phases import Intent
 from session.sessions import QUERY, place_in
 
@@ -21,7 +21,7 @@ ABSENT = Handle("session_20200101_000000_00000000", "0" * 32)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionPaths:
     return place_in(tmp_path)
 
 
@@ -37,7 +37,7 @@ def test_a_handle_is_a_name_in_utc_and_a_random_secret_of_128_bits() -> None:
 
 
 @pytest.mark.covers("rule.session.secret")
-def test_only_a_hash_of_the_secret_is_kept(place: Place) -> None:
+def test_only_a_hash_of_the_secret_is_kept(place: SessionPaths) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     journal.append(place, text, LOOK)
     secret = parse(text).secret
@@ -49,7 +49,7 @@ def test_only_a_hash_of_the_secret_is_kept(place: Place) -> None:
 
 
 @pytest.mark.covers("rule.session.secret", "error.no_active_session")
-def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: Place) -> None:
+def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: SessionPaths) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     _, others = journal.create(place, Intent.MODIFY, QUERY)
     secret = parse(text).secret
@@ -95,7 +95,7 @@ def test_a_name_passed_as_a_handle_is_explained() -> None:
     assert "start_session" in caught.value.hint
 
 
-def test_a_session_can_be_shown_by_its_name_without_any_change(place: Place) -> None:
+def test_a_session_can_be_shown_by_its_name_without_any_change(place: SessionPaths) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     session = journal.append(place, text, LOOK)
     before = {path: path.read_bytes() for path in place.journals.iterdir()}

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from code_intel.errors import SessionError, StorageError
 from code_intel.session import heads, journal, steps
-from code_intel.session.heads import Place, place_of
-from code_intel.session.journal import Started, encode, journal_files, prune
+from code_intel.session.heads import SessionPaths, session_paths
+from code_intel.session.journal import NewSession, encode, journal_files, prune
 from code_intel.session.phases import Event, Intent, Phase
 from faulty_disk import DIED, REFUSED, TAKEN, WAYS
 from privileges import without_root
@@ -29,26 +29,28 @@ LOOK = steps.called("query", "login", found=1)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionPaths:
     return place_in(tmp_path)
 
 
-def begun(place: Place, length: int = 3) -> Started:
+def begun(place: SessionPaths, length: int = 3) -> NewSession:
     """Start a session of `length` lines."""
     session, handle = journal.create(place, Intent.MODIFY, QUERY)
     for _ in range(length - 1):
         session = journal.append(place, handle, LOOK)
-    return Started(session, handle)
+    return NewSession(session, handle)
 
 
-def forged(place: Place, started: Started, *events: tuple[Event, dict[str, Any]]) -> bytes:
+def forged(
+    place: SessionPaths, started: NewSession, *events: tuple[Event, dict[str, Any]]
+) -> bytes:
     """Return a journal with the first line of a session and `events`, as the server would write it."""
     first = place.journal(started.session.name).read_bytes().splitlines(keepends=True)[0]
     now = datetime.now(UTC)
     return first + b"".join(encode(n, now, *event) for n, event in enumerate(events, 2))
 
 
-def refused(place: Place, handle: str, code: str = "session_broken") -> SessionError:
+def refused(place: SessionPaths, handle: str, code: str = "session_broken") -> SessionError:
     """Check that nobody can use or inspect a session, and that the attempt changes no file."""
     name = handle.rpartition("_")[0]
     files = [path for path in (place.journal(name), place.head(name)) if path.is_file()]
@@ -72,7 +74,7 @@ UNDERSTOOD = (
 
 
 @pytest.mark.covers("rule.session.acknowledged", "error.session_broken.file")
-def test_a_rewritten_journal_is_refused(place: Place) -> None:
+def test_a_rewritten_journal_is_refused(place: SessionPaths) -> None:
     started = begun(place)
     file = place.journal(started.session.name)
     call = (Event.CALLED, dict(LOOK.data))
@@ -96,7 +98,7 @@ def test_a_journal_changed_in_any_one_place_is_refused(data: st.DataObject) -> N
 
 
 @pytest.mark.covers("rule.session.acknowledged", "error.session_broken")
-def test_a_restored_old_copy_of_a_journal_is_refused(place: Place) -> None:
+def test_a_restored_old_copy_of_a_journal_is_refused(place: SessionPaths) -> None:
     started = begun(place, 1)
     file = place.journal(started.session.name)
     old = file.read_bytes()
@@ -119,7 +121,7 @@ TAILS = (
 
 
 @pytest.mark.covers("rule.session.acknowledged", "rule.session.torn_line")
-def test_lines_after_the_last_acknowledged_one_are_ignored_and_cut_off(place: Place) -> None:
+def test_lines_after_the_last_acknowledged_one_are_ignored_and_cut_off(place: SessionPaths) -> None:
     started = begun(place)
     file = place.journal(started.session.name)
     whole = file.read_bytes()
@@ -136,7 +138,7 @@ def test_lines_after_the_last_acknowledged_one_are_ignored_and_cut_off(place: Pl
         whole = file.read_bytes()
 
 
-def test_another_sessions_journal_or_head_is_refused(place: Place) -> None:
+def test_another_sessions_journal_or_head_is_refused(place: SessionPaths) -> None:
     one, other = begun(place), begun(place)
     names = [started.session.name for started in (one, other)]
     for paths in ((place.journal,), (place.head,), (place.journal, place.head)):
@@ -151,7 +153,7 @@ def test_another_sessions_journal_or_head_is_refused(place: Place) -> None:
 
 def test_a_session_belongs_to_the_project_it_was_started_in(tmp_path: Path) -> None:
     roots = [tmp_path / "one", tmp_path / "two"]
-    one, two = (place_of(root, root / "sessions", tmp_path / "state") for root in roots)
+    one, two = (session_paths(root, root / "sessions", tmp_path / "state") for root in roots)
     started = begun(one)
     shutil.copytree(one.journals, two.journals)
     refused(two, started.handle, "no_active_session")
@@ -160,12 +162,14 @@ def test_a_session_belongs_to_the_project_it_was_started_in(tmp_path: Path) -> N
     roots[0].rename(tmp_path / "real")
     roots[0].symlink_to("real")
     (tmp_path / "alias").symlink_to("real")
-    aliases = (place_of(tmp_path / n, tmp_path / n, tmp_path / "state") for n in ("alias", "real"))
+    aliases = (
+        session_paths(tmp_path / n, tmp_path / n, tmp_path / "state") for n in ("alias", "real")
+    )
     assert len({alias.heads for alias in aliases}) == 1
 
 
 @pytest.mark.covers("error.no_active_session")
-def test_without_a_head_there_is_no_session(place: Place) -> None:
+def test_without_a_head_there_is_no_session(place: SessionPaths) -> None:
     started = begun(place)
     head = place.head(started.session.name)
     kept = head.read_bytes()
@@ -178,7 +182,7 @@ def test_without_a_head_there_is_no_session(place: Place) -> None:
     assert journal.load(place, started.handle) == started.session
 
 
-def test_the_torn_last_line_of_a_head_does_not_count(place: Place) -> None:
+def test_the_torn_last_line_of_a_head_does_not_count(place: SessionPaths) -> None:
     started = begun(place)
     head = place.head(started.session.name)
     head.write_bytes(head.read_bytes()[:-1])
@@ -192,7 +196,7 @@ def test_the_torn_last_line_of_a_head_does_not_count(place: Place) -> None:
     "content",
     [b"\n", b"\xff\n", b"nonsense\n", b"3 100 zz\n", b"0 0 " + b"0" * 64 + b"\n", b"\n" * 9999],
 )
-def test_a_file_that_is_not_a_head_is_refused(place: Place, content: bytes) -> None:
+def test_a_file_that_is_not_a_head_is_refused(place: SessionPaths, content: bytes) -> None:
     started = begun(place)
     place.head(started.session.name).write_bytes(content)
     refused(place, started.handle)
@@ -208,7 +212,7 @@ ODD: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("which", ["journal", "head"])
 def test_links_pipes_and_folders_are_refused_without_waiting(
-    place: Place, kind: str, which: str
+    place: SessionPaths, kind: str, which: str
 ) -> None:
     started = begun(place)
     path = getattr(place, which)(started.session.name)
@@ -221,7 +225,7 @@ def test_links_pipes_and_folders_are_refused_without_waiting(
     assert path.with_name("elsewhere").read_bytes()
 
 
-def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: Place) -> None:
+def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: SessionPaths) -> None:
     started = begun(place)
     file = place.journal(started.session.name)
     other = forged(place, started, UNDERSTOOD, UNDERSTOOD)
@@ -232,7 +236,7 @@ def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: Place)
     refused(place, started.handle)
 
 
-def test_readers_without_the_lock_see_whole_steps_only(place: Place) -> None:
+def test_readers_without_the_lock_see_whole_steps_only(place: SessionPaths) -> None:
     _, handle = begun(place, 1)
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
@@ -278,7 +282,7 @@ def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works(
 
 @pytest.mark.parametrize("state", ["~/state", "state"])
 def test_without_a_home_the_error_names_the_setting(tmp_path: Path, state: str) -> None:
-    place = place_of(tmp_path, tmp_path / "sessions", Path(state))
+    place = session_paths(tmp_path, tmp_path / "sessions", Path(state))
     with pytest.raises(StorageError, match="no home folder") as caught:
         journal.create(place, Intent.MODIFY, QUERY)
     assert "CODE_INTEL_STATE_DIR" in caught.value.hint
@@ -302,7 +306,7 @@ def test_a_read_only_state_folder_is_reported_and_nothing_is_left(tmp_path: Path
         assert journal.load(place, started.handle) == started.session
 
 
-def test_only_the_owner_may_read_journals_and_heads(place: Place) -> None:
+def test_only_the_owner_may_read_journals_and_heads(place: SessionPaths) -> None:
     name = begun(place).session.name
     for path in (place.heads, place.head(name), place.journal(name)):
         assert path.stat().st_mode & 0o077 == 0
@@ -310,7 +314,7 @@ def test_only_the_owner_may_read_journals_and_heads(place: Place) -> None:
 
 def test_old_heads_go_when_their_journals_or_projects_are_gone(tmp_path: Path) -> None:
     roots = [tmp_path / "here", tmp_path / "idle"]
-    here, idle = (place_of(root, root / "sessions", tmp_path / "state") for root in roots)
+    here, idle = (session_paths(root, root / "sessions", tmp_path / "state") for root in roots)
     names = [begun(here, 1).session.name for _ in range(4)]
     for age, name in enumerate(names):
         os.utime(here.journal(name), (2e9 - age, 2e9 - age))
@@ -327,7 +331,7 @@ def test_old_heads_go_when_their_journals_or_projects_are_gone(tmp_path: Path) -
     assert not idle.heads.exists()
 
 
-def test_a_project_keeps_a_thousand_sessions(place: Place) -> None:
+def test_a_project_keeps_a_thousand_sessions(place: SessionPaths) -> None:
     name = begun(place, 1).session.name
     for number in range(3000):
         other = f"session_20200101_000000_{number:08x}"
@@ -342,7 +346,7 @@ def test_a_project_keeps_a_thousand_sessions(place: Place) -> None:
     assert journal.load(place, handle) == session
 
 
-def test_a_first_line_written_by_hand_starts_no_session(place: Place) -> None:
+def test_a_first_line_written_by_hand_starts_no_session(place: SessionPaths) -> None:
     started = begun(place, 1)
     data = json.loads(place.journal(started.session.name).read_bytes())["data"]
     name = "session_20260102_030405_0000abcd"

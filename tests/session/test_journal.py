@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import journal, steps
 from code_intel.session.evidence import (
-    Answer,
-    Evidence,
+    CallEvidence,
+    HypothesisAnswer,
     submit_semantic,
     submit_verification,
 )
-from code_intel.session.heads import Place
-from code_intel.session.journal import Started
+from code_intel.session.heads import SessionPaths
+from code_intel.session.journal import NewSession
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import replay
@@ -47,19 +47,19 @@ from session.sessions import (
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionPaths:
     return place_in(tmp_path)
 
 
-def new(place: Place, intent: Intent = Intent.MODIFY) -> Started:
+def new(place: SessionPaths, intent: Intent = Intent.MODIFY) -> NewSession:
     return journal.create(place, intent, QUERY, clock=Ticking(), token=tokens())
 
 
-def file_of(place: Place, session: Session) -> Path:
+def file_of(place: SessionPaths, session: Session) -> Path:
     return place.journal(session.name)
 
 
-def test_a_created_session_is_loaded_as_it_was(place: Place) -> None:
+def test_a_created_session_is_loaded_as_it_was(place: SessionPaths) -> None:
     session, handle = new(place)
     assert session.name == "session_20260102_030406_00000001"
     assert handle.startswith(f"{session.name}_")
@@ -67,16 +67,16 @@ def test_a_created_session_is_loaded_as_it_was(place: Place) -> None:
     assert session.root == "/project"
 
 
-def test_what_had_changed_before_is_kept_with_the_session(place: Place) -> None:
+def test_what_had_changed_before_is_kept_with_the_session(place: SessionPaths) -> None:
     assert new(place).session.baseline == {}
     baseline = {f"ソース/{number:04}/{'x' * 100}.py": "f" * 64 for number in range(600)}
     session, handle = journal.create(place, Intent.MODIFY, QUERY, baseline=baseline)
     assert journal.load(place, handle).baseline == session.baseline
-    assert session.baseline == dict(list(baseline.items())[: journal.MOST_BASELINE])
+    assert session.baseline == dict(list(baseline.items())[: journal.MAX_BASELINE_FILES])
 
 
 @pytest.mark.covers("rule.session.handle")
-def test_two_sessions_of_one_second_are_two(place: Place) -> None:
+def test_two_sessions_of_one_second_are_two(place: SessionPaths) -> None:
     clock = Ticking()
     frozen = clock()
     ids = {
@@ -100,7 +100,7 @@ def test_two_sessions_of_one_second_are_two(place: Place) -> None:
         "x" * 5000,
     ],
 )
-def test_an_id_is_never_a_path(place: Place, session_id: str) -> None:
+def test_an_id_is_never_a_path(place: SessionPaths, session_id: str) -> None:
     new(place)
     with pytest.raises(SessionError, match="is not a session id"):
         journal.load(place, session_id)
@@ -110,7 +110,7 @@ def test_an_id_is_never_a_path(place: Place, session_id: str) -> None:
         journal.inspect(place, session_id)
 
 
-def test_an_unknown_session_says_how_to_start_one(place: Place) -> None:
+def test_an_unknown_session_says_how_to_start_one(place: SessionPaths) -> None:
     with pytest.raises(SessionError) as caught:
         journal.load(place, f"session_20260102_030406_00000001_{'0' * 32}")
     assert caught.value.error == "no_active_session"
@@ -118,13 +118,13 @@ def test_an_unknown_session_says_how_to_start_one(place: Place) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 30_000])
-def test_a_query_must_have_a_bearable_length(place: Place, query: str) -> None:
+def test_a_query_must_have_a_bearable_length(place: SessionPaths, query: str) -> None:
     with pytest.raises(UsageError) as caught:
         journal.create(place, Intent.MODIFY, query)
     assert caught.value.details["field"] == "query"
 
 
-def test_an_error_in_a_transaction_writes_nothing(place: Place) -> None:
+def test_an_error_in_a_transaction_writes_nothing(place: SessionPaths) -> None:
     session, handle = new(place)
     before = file_of(place, session).read_bytes()
     with (
@@ -136,7 +136,7 @@ def test_an_error_in_a_transaction_writes_nothing(place: Place) -> None:
 
 
 def test_what_was_loaded_before_stands_for_the_journal_while_its_head_is_the_same(
-    place: Place,
+    place: SessionPaths,
 ) -> None:
     session, handle = new(place)
     call = steps.called("search_text", "login")
@@ -147,7 +147,7 @@ def test_what_was_loaded_before_stands_for_the_journal_while_its_head_is_the_sam
     assert journal.append(place, handle, call, seen=after) == journal.load(place, handle)
 
 
-def test_what_was_loaded_before_opens_no_other_session(place: Place) -> None:
+def test_what_was_loaded_before_opens_no_other_session(place: SessionPaths) -> None:
     session, handle = new(place)
     other = journal.create(place, Intent.QUESTION, "what?")
     call = steps.called("search_text", "login")
@@ -159,7 +159,7 @@ def test_what_was_loaded_before_opens_no_other_session(place: Place) -> None:
 
 
 def test_a_full_journal_takes_no_more_calls_but_the_outcome(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: SessionPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal, "MAX_JOURNAL_BYTES", 100_000)
     _, handle = new(place)
@@ -174,7 +174,7 @@ def test_a_full_journal_takes_no_more_calls_but_the_outcome(
     assert journal.load(place, handle).seq == ended.seq
 
 
-def test_one_holder_at_a_time(place: Place) -> None:
+def test_one_holder_at_a_time(place: SessionPaths) -> None:
     _, handle = new(place)
     with (
         journal.transaction(place, handle),
@@ -185,7 +185,7 @@ def test_one_holder_at_a_time(place: Place) -> None:
     journal.append(place, handle, steps.called("query", "free again"))
 
 
-def test_processes_lose_nothing_of_each_other(place: Place) -> None:
+def test_processes_lose_nothing_of_each_other(place: SessionPaths) -> None:
     _, handle = new(place)
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
@@ -203,7 +203,7 @@ def test_processes_lose_nothing_of_each_other(place: Place) -> None:
     assert targets == {f"{number}-{n}" for number in range(3) for n in range(20)}
 
 
-def full_session(place: Place) -> Started:
+def full_session(place: SessionPaths) -> NewSession:
     """A session that has been through every phase."""
     session, handle = new(place)
     quote = {"value": "ログイン", "quote": "ログイン"}
@@ -220,14 +220,14 @@ def full_session(place: Place) -> Started:
     session = journal.append(
         place, handle, steps.called("search_text", "login", found=2, files=FILES[:2])
     )
-    evidence = Evidence("search_text", "login", "two lines", FILES[:2])
-    answers = [Answer("login calls AuthService", "confirmed", evidence)]
+    evidence = CallEvidence("search_text", "login", "two lines", FILES[:2])
+    answers = [HypothesisAnswer("login calls AuthService", "confirmed", evidence)]
     session = journal.append(place, handle, submit_verification(session, answers, KNOWN).step)
     step = steps.outcome("success", {"root_cause": "\ud83d 原因"})
-    return Started(journal.append(place, handle, step), handle)
+    return NewSession(journal.append(place, handle, step), handle)
 
 
-def test_a_whole_session_survives_the_disk(place: Place) -> None:
+def test_a_whole_session_survives_the_disk(place: SessionPaths) -> None:
     session, handle = full_session(place)
     assert session.phase is Phase.READY
     assert journal.load(place, handle) == session
@@ -236,7 +236,7 @@ def test_a_whole_session_survives_the_disk(place: Place) -> None:
 
 
 @pytest.mark.covers("rule.session.chain")
-def test_changed_lines_are_refused_and_those_before_them_can_be_shown(place: Place) -> None:
+def test_changed_lines_are_refused_and_those_before_them_can_be_shown(place: SessionPaths) -> None:
     session, handle = full_session(place)
     file = file_of(place, session)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -260,7 +260,7 @@ def test_changed_lines_are_refused_and_those_before_them_can_be_shown(place: Pla
         assert file.read_bytes() == b"".join(content)
 
 
-def test_a_taken_name_is_drawn_again(place: Place) -> None:
+def test_a_taken_name_is_drawn_again(place: SessionPaths) -> None:
     first, handle = new(place)
     drawn = iter(["00000001", "00000001", "0000000a"])
     second, _ = journal.create(
@@ -271,7 +271,9 @@ def test_a_taken_name_is_drawn_again(place: Place) -> None:
 
 
 @pytest.mark.covers("rule.session.expiry", "error.session_expired")
-def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(place: Place) -> None:
+def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(
+    place: SessionPaths,
+) -> None:
     clock = Ticking()
     session, handle = journal.create(place, Intent.MODIFY, QUERY, clock=clock)
     clock.now += timedelta(hours=23)
@@ -290,7 +292,7 @@ def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(place: 
     assert journal.load(place, handle, expire_hours=24, clock=clock) == session
 
 
-def test_use_keeps_a_session_alive(place: Place) -> None:
+def test_use_keeps_a_session_alive(place: SessionPaths) -> None:
     clock = Ticking()
     _, handle = journal.create(place, Intent.MODIFY, QUERY, clock=clock)
     for _ in range(3):
@@ -300,7 +302,7 @@ def test_use_keeps_a_session_alive(place: Place) -> None:
     assert len(journal.load(place, handle, expire_hours=24, clock=clock).calls) == 3
 
 
-def test_an_event_too_big_for_a_line_is_refused(place: Place) -> None:
+def test_an_event_too_big_for_a_line_is_refused(place: SessionPaths) -> None:
     session, handle = new(place)
     with pytest.raises(UsageError, match="bytes"):
         journal.append(place, handle, steps.outcome("failure", {"root_cause": "x" * 70_000}))
@@ -309,7 +311,7 @@ def test_an_event_too_big_for_a_line_is_refused(place: Place) -> None:
     assert journal.load(place, handle) == session
 
 
-def test_a_full_disk_leaves_the_journal_as_it_was(place: Place) -> None:
+def test_a_full_disk_leaves_the_journal_as_it_was(place: SessionPaths) -> None:
     session, handle = new(place)
     file = file_of(place, session)
     before = file.read_bytes()
@@ -351,7 +353,7 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
     """Return the steps a choice stands for; the session may still refuse them."""
     quote = {"value": "ログイン", "quote": "ログイン"}
     other = {"value": "エラー画面", "quote": "エラー画面"}
-    evidence = Evidence("find_definitions", "AuthService", "there", FILES[:1])
+    evidence = CallEvidence("find_definitions", "AuthService", "there", FILES[:1])
     if isinstance(choice, Step):
         return [choice]
     moves: dict[str, Callable[[], Iterable[Step | None]]] = {
@@ -379,7 +381,9 @@ def taken(session: Session, choice: Step | str) -> list[Step]:
             submit_verification(
                 session,
                 [
-                    Answer(item.text, ("confirmed", "rejected")[session.seq % 2], evidence)
+                    HypothesisAnswer(
+                        item.text, ("confirmed", "rejected")[session.seq % 2], evidence
+                    )
                     for item in session.hypotheses
                 ],
             ).step

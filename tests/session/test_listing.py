@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.session import journal, steps
-from code_intel.session.heads import Place, place_of
+from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.journal import journal_files, prune
 from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Event, Intent, Phase
@@ -18,12 +18,12 @@ LOOK = steps.called("query", "login", found=1)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SessionPaths:
     return place_in(tmp_path)
 
 
 @pytest.mark.covers("rule.session.listing")
-def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place) -> None:
+def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: SessionPaths) -> None:
     clock = Ticking()
     made = tokens()
     intents = (Intent.MODIFY, Intent.QUESTION, Intent.EXPLORE)
@@ -55,7 +55,7 @@ def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: Place
         )
 
 
-def test_a_list_says_how_a_session_ended_as_was_said_last(place: Place) -> None:
+def test_a_list_says_how_a_session_ended_as_was_said_last(place: SessionPaths) -> None:
     _, handle = journal.create(place, Intent.MODIFY, QUERY)
     journal.append(place, handle, steps.outcome("failure", {}))
     journal.append(place, handle, steps.outcome("partial", {}), LOOK)
@@ -63,7 +63,7 @@ def test_a_list_says_how_a_session_ended_as_was_said_last(place: Place) -> None:
     assert (one.state, one.outcome) == ("open", "partial")
 
 
-def test_the_phase_of_a_list_is_the_one_that_replaying_gives(place: Place) -> None:
+def test_the_phase_of_a_list_is_the_one_that_replaying_gives(place: SessionPaths) -> None:
     _, handle = journal.create(place, Intent.MODIFY, QUERY)
     journal.append(place, handle, LOOK)
     understood = Step(
@@ -75,7 +75,7 @@ def test_the_phase_of_a_list_is_the_one_that_replaying_gives(place: Place) -> No
     assert list_sessions(place)[0].phase is session.phase is Phase.EXPLORATION
 
 
-def test_a_session_unused_for_long_is_expired_and_listed_all_the_same(place: Place) -> None:
+def test_a_session_unused_for_long_is_expired_and_listed_all_the_same(place: SessionPaths) -> None:
     clock = Ticking()
     journal.create(place, Intent.MODIFY, QUERY, clock=clock)
     clock.now += timedelta(hours=25)
@@ -86,7 +86,7 @@ def test_a_session_unused_for_long_is_expired_and_listed_all_the_same(place: Pla
 
 
 def test_a_broken_journal_is_listed_with_what_is_wrong_and_hides_no_other(
-    place: Place, tmp_path: Path
+    place: SessionPaths, tmp_path: Path
 ) -> None:
     made = [journal.create(place, Intent.MODIFY, QUERY) for _ in range(6)]
     files = [place.journal(started.session.name) for started in made]
@@ -104,11 +104,11 @@ def test_a_broken_journal_is_listed_with_what_is_wrong_and_hides_no_other(
         assert reason in found[file.stem].why
         assert found[file.stem].used_at
     assert found[f"{files[4].stem}_0000"].state == "broken"
-    elsewhere = place_of(tmp_path / "elsewhere", place.journals, tmp_path / "state")
+    elsewhere = session_paths(tmp_path / "elsewhere", place.journals, tmp_path / "state")
     assert {one.state for one in list_sessions(elsewhere)} == {"broken"}
 
 
-def test_a_list_ends_where_it_is_told(place: Place) -> None:
+def test_a_list_ends_where_it_is_told(place: SessionPaths) -> None:
     names = [journal.create(place, Intent.MODIFY, QUERY).session.name for _ in range(5)]
     for age, name in enumerate(names):
         os.utime(place.journal(name), (2e9 - age, 2e9 - age))
@@ -116,7 +116,7 @@ def test_a_list_ends_where_it_is_told(place: Place) -> None:
     assert list_sessions(place_in(place.journals)) == ()
 
 
-def test_the_most_recently_used_come_first_and_the_least_are_pruned(place: Place) -> None:
+def test_the_most_recently_used_come_first_and_the_least_are_pruned(place: SessionPaths) -> None:
     names = [journal.create(place, Intent.QUESTION, "what?").session.name for _ in range(4)]
     for age, name in enumerate(names):
         os.utime(place.journal(name), (1_000_000 - age, 1_000_000 - age))

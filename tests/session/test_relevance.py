@@ -13,8 +13,8 @@ from code_intel.session.phases import Intent, Phase
 from code_intel.session.relevance import (
     BANDS,
     NO_BAND,
-    Confirmation,
-    Place,
+    ConfirmationVerdict,
+    SymbolLocation,
     band_of,
     carriers,
     confirm_symbols,
@@ -35,10 +35,12 @@ from session.sessions import (
     submission,
 )
 
-PLACES = {"AuthService": [Place("src/auth.py", 10, 40)]}
+PLACES = {"AuthService": [SymbolLocation("src/auth.py", 10, 40)]}
 
 
-def confirm(session: Session, evidence: str, score: float | None, **more: Any) -> Confirmation:
+def confirm(
+    session: Session, evidence: str, score: float | None, **more: Any
+) -> ConfirmationVerdict:
     scores = {} if score is None else {"AuthService": score}
     return confirm_symbols(
         session, ["AuthService"], evidence, defined=SYMBOLS, scores=scores, places=PLACES, **more

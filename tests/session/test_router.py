@@ -9,35 +9,35 @@ from hypothesis import strategies as st
 
 from code_intel.session.frame import SLOTS, missing_slots
 from code_intel.session.phases import Intent
-from code_intel.session.requirements import SLOT_TOOLS as EVIDENCE
+from code_intel.session.requirements import EVIDENCE_SLOT_TOOLS as EVIDENCE
 from code_intel.session.router import (
-    MOST_NAMES,
-    MOST_STEPS,
-    MOST_WORDS,
+    CALLS_BY_TOOL,
+    MAX_NAMES,
+    MAX_PLAN_CALLS,
+    MAX_WORDS,
     PURPOSE,
-    ROWS,
     SLOT_TOOLS,
-    Asked,
-    Place,
-    Plan,
+    CallPlan,
+    SearchScope,
+    SearchTerms,
     intent_of,
     plan,
 )
 
-EVERYTHING = Asked(("AuthService",), (("login", "sign in"),))
-HERE = Place("src", "src/auth.py")
+EVERYTHING = SearchTerms(("AuthService",), (("login", "sign in"),))
+HERE = SearchScope("src", "src/auth.py")
 texts = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12)
 asked = st.tuples(
     st.lists(texts, max_size=5).map(tuple),
     st.lists(st.lists(texts, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple),
-).map(lambda both: Asked(*both))
+).map(lambda both: SearchTerms(*both))
 
 
-def tools(made: Plan) -> list[str]:
+def tools(made: CallPlan) -> list[str]:
     return [step.tool for step in made.steps]
 
 
-def unframed(question: Asked, intent: str = "MODIFY", place: Place = HERE) -> Plan:
+def unframed(question: SearchTerms, intent: str = "MODIFY", place: SearchScope = HERE) -> CallPlan:
     return plan(question, (), intent, missing=SLOTS, place=place)
 
 
@@ -89,11 +89,11 @@ def test_a_call_is_made_once_and_counts_for_whoever_asked_first() -> None:
 @pytest.mark.covers("rule.query.slot_words")
 def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
     slots = [
-        Asked((), (("error",),), "observed_issue"),
-        Asked((), (("submit",),), "trigger_condition"),
-        Asked(("LoginForm",), (), "target_feature"),
+        SearchTerms((), (("error",),), "observed_issue"),
+        SearchTerms((), (("submit",),), "trigger_condition"),
+        SearchTerms(("LoginForm",), (), "target_feature"),
     ]
-    made = plan(EVERYTHING, slots, "MODIFY", missing=(), place=Place())
+    made = plan(EVERYTHING, slots, "MODIFY", missing=(), place=SearchScope())
     assert [(step.slot, next(iter(step.params.values()))) for step in made.steps] == [
         ("", "AuthService"),
         ("", "login|sign[ _-]?in"),
@@ -105,14 +105,14 @@ def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
 
 
 def test_nothing_is_called_with_nothing_and_every_call_left_out_says_why() -> None:
-    made = unframed(Asked(), place=Place())
+    made = unframed(SearchTerms(), place=SearchScope())
     assert made.steps == ()
-    assert {skipped.tool for skipped in made.skipped} == set(ROWS)
+    assert {skipped.tool for skipped in made.skipped} == set(CALLS_BY_TOOL)
     assert all(skipped.why for skipped in made.skipped)
 
 
 def test_a_word_is_looked_up_as_a_definition_only_where_no_symbol_is_named() -> None:
-    words = Asked((), (("error page", "failure"), ("login",)))
+    words = SearchTerms((), (("error page", "failure"), ("login",)))
     assert [
         step.params["symbol"]
         for step in unframed(words).steps
@@ -130,24 +130,24 @@ def test_every_tool_that_answers_a_slot_may_evidence_it() -> None:
     planned = {tool for row in SLOT_TOOLS.values() for tool in row}
     assert planned <= set(EVIDENCE)
     assert set(SLOT_TOOLS) == set(SLOTS)
-    assert planned == set(PURPOSE) == set(ROWS)
+    assert planned == set(PURPOSE) == set(CALLS_BY_TOOL)
 
 
 @given(asked, st.lists(st.sampled_from(SLOTS), unique=True), asked, st.sampled_from([*Intent, "?"]))
 def test_any_plan_is_short_without_doubles_and_asks_the_slots_in_order(
-    question: Asked, filled: Sequence[str], words: Asked, intent: str
+    question: SearchTerms, filled: Sequence[str], words: SearchTerms, intent: str
 ) -> None:
     slots = [words._replace(slot=name) for name in filled]
     missing = [name for name in SLOTS if name not in filled]
     made = plan(question, slots, intent, missing=missing, place=HERE)
-    assert len(made.steps) <= MOST_STEPS
+    assert len(made.steps) <= MAX_PLAN_CALLS
     calls = [(step.tool, repr(step.params)) for step in made.steps]
     assert len(calls) == len(set(calls))
     order = ["", *missing_slots(None, intent_of(intent))]
     places = [order.index(step.slot) for step in made.steps]
     assert places == sorted(places)
     own = [step for step in made.steps if not step.slot and step.tool == "find_references"]
-    assert len(own) <= max(MOST_NAMES, MOST_WORDS)
+    assert len(own) <= max(MAX_NAMES, MAX_WORDS)
     for step in made.steps:
         if step.tool == "search_text":
             re.compile(str(step.params["pattern"]))

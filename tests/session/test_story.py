@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.foundation.text import hidden_character
 from code_intel.session import evidence, short_circuit, steps
-from code_intel.session.evidence import Answer, Evidence
+from code_intel.session.evidence import CallEvidence, HypothesisAnswer
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import VERSION, apply
 from code_intel.session.requirements import submit_understanding
-from code_intel.session.state import Record, Session, Step
-from code_intel.session.story import TELLERS, Line, Story, duration, tell, woven
-from code_intel.text import hidden_character
+from code_intel.session.state import JournalRecord, Session, Step
+from code_intel.session.story import TELLERS, Story, StoryLine, duration, tell, woven
 from planted import pieces, planted
 from session.sessions import FACTS, FILES, KNOWN, SYMBOLS, map_facts, submission
 
@@ -37,14 +37,14 @@ class Writer:
             "query": query,
             "root": "/p",
         }
-        self.records = [Record(1, "2026-01-02T03:00:00+00:00", Event.STARTED, data)]
+        self.records = [JournalRecord(1, "2026-01-02T03:00:00+00:00", Event.STARTED, data)]
         self.session: Session = apply(None, self.records[0])
 
     def add(self, *made: Step) -> "Writer":
         for step in made:
             seq = len(self.records) + 1
             at = f"2026-01-02T{3 + seq // 60:02}:{seq % 60:02}:00+00:00"
-            record = Record(seq, at, step.event, json.loads(json.dumps(step.data)))
+            record = JournalRecord(seq, at, step.event, json.loads(json.dumps(step.data)))
             self.session = apply(self.session, record)
             self.records.append(record)
         return self
@@ -83,8 +83,8 @@ def whole() -> Writer:
         )
     )
     writer.add(steps.called("search_text", "AuthService", found=2, files=FILES[:1]))
-    proof = Evidence("search_text", "AuthService", "it is called there", FILES[:1])
-    answers = [Answer("AuthService checks it", "confirmed", proof)]
+    proof = CallEvidence("search_text", "AuthService", "it is called there", FILES[:1])
+    answers = [HypothesisAnswer("AuthService checks it", "confirmed", proof)]
     writer.add(evidence.submit_verification(writer.session, answers, KNOWN).step)
     writer.add(steps.add_explored(writer.session, FILES[1:2], FILES))
     writer.add(steps.learned("ログイン", "AuthService"))
@@ -212,9 +212,11 @@ def test_rejections_ways_back_and_failures_are_told() -> None:
     writer.add(
         evidence.submit_semantic(writer.session, [("it is Cart", "low")], "context_fragmented")
     )
-    proof = Evidence("search_text", "Cart", "nowhere")
+    proof = CallEvidence("search_text", "Cart", "nowhere")
     writer.add(
-        evidence.submit_verification(writer.session, [Answer("it is Cart", "rejected", proof)]).step
+        evidence.submit_verification(
+            writer.session, [HypothesisAnswer("it is Cart", "rejected", proof)]
+        ).step
     )
     writer.add(submit_understanding(writer.session, submission(symbols=1), FACTS).step)
     writer.add(steps.revert("wrong track"))
@@ -266,8 +268,8 @@ def test_an_event_of_another_shape_is_named_at_least() -> None:
 
 def test_notes_from_elsewhere_stand_where_they_belong() -> None:
     story = tell(whole().records)
-    note = Line("2026-01-02T03:02:30.5+00:00", "", "refused", "too early")
-    late = Line("2027-01-01T00:00:00+00:00", "", "decided", "late")
+    note = StoryLine("2026-01-02T03:02:30.5+00:00", "", "refused", "too early")
+    late = StoryLine("2027-01-01T00:00:00+00:00", "", "decided", "late")
     lines = woven(story, [late, note]).lines
     assert [line for line in lines if line.what not in {"refused", "decided"}] == list(story.lines)
     assert lines[2] == note._replace(phase="EXPLORATION")
@@ -308,7 +310,7 @@ def test_whatever_a_journal_holds_is_told_without_failing(
     keep: int, event: Event, data: dict[str, Any]
 ) -> None:
     records = whole().records[:keep]
-    records.append(Record(keep + 1, "2026-01-02T09:00:00+00:00", event, data))
+    records.append(JournalRecord(keep + 1, "2026-01-02T09:00:00+00:00", event, data))
     story = tell(records)
     assert (
         said(story)[: len(told_of(records[:-1]))] == told_of(records[:-1]) or event is Event.CALLED
@@ -316,7 +318,7 @@ def test_whatever_a_journal_holds_is_told_without_failing(
     assert not any(hidden_character(line.text) for line in story.lines)
 
 
-def told_of(records: Iterable[Record]) -> list[tuple[str, str]]:
+def told_of(records: Iterable[JournalRecord]) -> list[tuple[str, str]]:
     return said(tell(records))
 
 

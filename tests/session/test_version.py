@@ -5,7 +5,7 @@ import pytest
 from code_intel.errors import SessionError
 from code_intel.session.phases import Event
 from code_intel.session.replay import VERSION, apply
-from code_intel.session.state import Record, Session
+from code_intel.session.state import JournalRecord, Session
 
 FIRST = {
     "name": "session_20260101_000000_00000000",
@@ -18,7 +18,7 @@ FIRST = {
 
 def begin(version: object) -> Session:
     data = {**FIRST, "version": version}
-    return apply(None, Record(1, "2026-01-01T00:00:00+00:00", Event.STARTED, data))
+    return apply(None, JournalRecord(1, "2026-01-01T00:00:00+00:00", Event.STARTED, data))
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, VERSION - 1, None, str(VERSION), 99])

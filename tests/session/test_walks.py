@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError, PhaseError
 from code_intel.session import steps
-from code_intel.session.evidence import Answer, Evidence, submit_semantic, submit_verification
+from code_intel.session.evidence import (
+    CallEvidence,
+    HypothesisAnswer,
+    submit_semantic,
+    submit_verification,
+)
 from code_intel.session.phases import START, TRANSITIONS, Event, Intent, Phase, advance
 from code_intel.session.relevance import carriers, confirm_symbols
 from code_intel.session.requirements import Submission, UnderstandingFacts, submit_understanding
@@ -59,10 +64,10 @@ def understood(claim: Submission, facts: UnderstandingFacts) -> Callable[[Sessio
 
 
 def verified(status: str) -> Callable[[Session], Iterable[Step]]:
-    proof = Evidence("find_definitions", "AuthService", "there", FILES[:1])
+    proof = CallEvidence("find_definitions", "AuthService", "there", FILES[:1])
     return lambda session: [
         submit_verification(
-            session, [Answer(item.text, status, proof) for item in session.hypotheses]
+            session, [HypothesisAnswer(item.text, status, proof) for item in session.hypotheses]
         ).step
     ]
 

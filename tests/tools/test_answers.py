@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.records import Hit
-from code_intel.tools import answers
-from code_intel.tools.answers import BUDGET, CAP, fit, hit_data, hits_text, tokens, within
+from code_intel.tools.wire import answers
+from code_intel.tools.wire.answers import BUDGET, CAP, fit, hit_data, hits_text, tokens, within
 
 TEXTS = st.one_of(
     st.text(max_size=200),

@@ -3,13 +3,13 @@
 import pytest
 
 from code_intel.errors import RequirementError
-from code_intel.learned.decisions import Decision
+from code_intel.learned.history.decisions import Decision
 from code_intel.records import AgreementHit, Hit
 from code_intel.session import steps
 from code_intel.session.phases import Intent
 from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session
-from code_intel.tools.deciding import moves, of_the_map, refusal
+from code_intel.tools.context.decision_log import map_decisions, phase_changes, refusal
 from session.sessions import after, low_risk, map_facts, started
 
 BEST = Hit("a.md", "", 0, 0.9, 0.95, agreement=AgreementHit("ログイン", "AuthService", "valid"))
@@ -18,7 +18,7 @@ BEST = Hit("a.md", "", 0, 0.9, 0.95, agreement=AgreementHit("ログイン", "Aut
 def told(session: Session, score: float, query: str, best: Hit | None = BEST) -> list[Decision]:
     verdict = judge(map_facts(session, score))
     step = map_step(session, verdict, query=query, symbol="AuthService")
-    return [*of_the_map(best, verdict, step, "search_smart")]
+    return [*map_decisions(best, verdict, step, "search_smart")]
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_a_move_says_from_where_to_where_and_by_what() -> None:
     )
     assert step is not None
     later = after(session, step, steps.revert("wrong"))
-    assert [(one.what, one.why) for one in moves(session, later, "x")] == [
+    assert [(one.what, one.why) for one in phase_changes(session, later, "x")] == [
         ("EXPLORATION → READY", "map_confident"),
         ("READY → EXPLORATION", "reverted"),
     ]
-    assert [*moves(later, later, "x")] == []
+    assert [*phase_changes(later, later, "x")] == []
 
 
 def test_a_refusal_says_nothing_twice() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.git import changed_from, head
+from code_intel.foundation.git import changed_from, head
 from programs import git
 
 FILES = ("old.py", "ログイン.py", "new.py", "gone.py")

@@ -7,7 +7,7 @@ import pytest
 from code_intel.session.evidence import EVIDENCE_TOOLS
 from code_intel.session.frame import GUIDANCE
 from code_intel.session.phases import ALLOWED, LOOK, NEXT_STEP, UNGATED
-from code_intel.session.requirements import REQUIRED_TOOLS, SLOT_TOOLS
+from code_intel.session.requirements import EVIDENCE_SLOT_TOOLS, REQUIRED_TOOLS
 from code_intel.session.router import SLOT_TOOLS as PLANNED
 from code_intel.session.state import CORROBORATING, FOREST_TOOLS
 from code_intel.tools.table import CORE, GATEWAY_TOOLS
@@ -18,7 +18,7 @@ NAMED = {
     "phases": PHASED | set(UNGATED),
     "evidence": set(EVIDENCE_TOOLS),
     "guidance": {tool for row in GUIDANCE.values() for tool in row},
-    "requirements": {*REQUIRED_TOOLS, *SLOT_TOOLS},
+    "requirements": {*REQUIRED_TOOLS, *EVIDENCE_SLOT_TOOLS},
     "plans": {tool for row in PLANNED.values() for tool in row},
     "calls": {*CORROBORATING, *FOREST_TOOLS},
 }

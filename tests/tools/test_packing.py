@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
-from code_intel.forest.bundle import Bundle, Candidate
-from code_intel.forest.fragments import source_of
+from code_intel.forest.bundles.bundle import Bundle, Candidate
+from code_intel.forest.bundles.fragments import source_of
 from code_intel.index.rows import ChunkRow
-from code_intel.tools.answers import tokens
-from code_intel.tools.packing import MOST_OF_ONE, PACE, pack
+from code_intel.tools.wire.answers import tokens
+from code_intel.tools.wire.packing import MOST_OF_ONE, PACE, pack
 
 
 def candidate(place: int, text: str) -> Candidate:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.tools.answers import tokens
-from code_intel.tools.paging import by_section, cursor_at, page, place_of, start_of
+from code_intel.tools.wire.answers import tokens
+from code_intel.tools.wire.paging import by_section, cursor_at, page, place_of, start_of
 
 
 @given(

@@ -16,9 +16,9 @@ from code_intel.planning.records import (
     Plan,
     Result,
 )
-from code_intel.tools.answers import BUDGET, HARD_CAP, tokens
-from code_intel.tools.plan_answers import answer
-from code_intel.tools.plan_sources import Source
+from code_intel.tools.plans.plan_answers import answer
+from code_intel.tools.plans.plan_sources import Source
+from code_intel.tools.wire.answers import BUDGET, HARD_CAP, tokens
 
 SAVED = ".gistdex/cache/plans/x.json"
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.git import head
+from code_intel.foundation.git import head
 from code_intel.index.corpus import LARGEST
 from code_intel.session import journal
-from code_intel.session.heads import place_of
+from code_intel.session.heads import session_paths
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
-from code_intel.tools.project_files import baseline, changed_in, written_since
+from code_intel.tools.context.project_files import baseline, changed_in, written_since
 from programs import git
 
 FILE, OTHER = "door.py", "window.py"
@@ -40,7 +40,7 @@ def commit(root: Path) -> None:
 
 def begin(root: Path) -> Session:
     """Start a session that explores the one file."""
-    place = place_of(root, root.parent / "sessions", root.parent / "state")
+    place = session_paths(root, root.parent / "sessions", root.parent / "state")
     started = journal.create(place, Intent.MODIFY, "q", baseline=baseline(root))
     return started.session._replace(explored_files=(FILE,), commit=head(root))
 
@@ -128,7 +128,7 @@ def test_a_large_tracked_file_is_told_by_its_state(root: Path) -> None:
 def test_what_exceeds_the_total_is_told_by_its_state(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.tools.project_files.MAX_BASELINE_BYTES", 40)
+    monkeypatch.setattr("code_intel.tools.context.project_files.MAX_BASELINE_BYTES", 40)
     edit(root, "2")
     edit(root, "2", OTHER)
     session = begin(root)._replace(explored_files=(FILE, OTHER))

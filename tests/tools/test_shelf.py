@@ -12,7 +12,7 @@ from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_pending
 from code_intel.records import SearchAnswer
-from code_intel.tools.shelf import Shelf
+from code_intel.tools.context.corpus_service import CorpusService
 from doubles import HashEmbedder
 from served import make_shop, settings_of
 
@@ -30,7 +30,7 @@ It returns the fee.
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("shelf") / "shop")
+    return make_shop(tmp_path_factory.mktemp("service") / "shop")
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def ask(settings: Settings, corpus: str, embedder: HashEmbedder) -> SearchAnswer
     model = LazyEmbedder(replace(settings, embedding="auto"), [engine])
     with Index(settings.forest) as forest, Index(settings.map) as agreements:
         index = agreements if corpus == "map" else forest
-        return Shelf(settings, index, forest, model).search(QUESTION, 5)
+        return CorpusService(settings, index, forest, model).search(QUESTION, 5)
 
 
 def by_vectors(answer: SearchAnswer) -> bool:

@@ -10,7 +10,7 @@ from code_intel.embedding.lazy import Engine, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_chunks
 from code_intel.records import SearchAnswer
-from code_intel.tools.shelf import ENOUGH, TOO_FEW, Shelf
+from code_intel.tools.context.corpus_service import ENOUGH, TOO_FEW, CorpusService
 from doubles import HashEmbedder
 from served import make_shop, settings_of
 
@@ -47,7 +47,9 @@ def _priority(index: Index, chunk: int) -> int:
 def ask(settings: Settings, query: str) -> SearchAnswer:
     engine = Engine("a double", lambda: True, lambda _: MODEL.identity, lambda *_: MODEL)
     with Index(settings.forest) as forest:
-        return Shelf(settings, forest, forest, LazyEmbedder(settings, [engine])).search(query, 5)
+        return CorpusService(settings, forest, forest, LazyEmbedder(settings, [engine])).search(
+            query, 5
+        )
 
 
 def by_vectors(answer: SearchAnswer) -> bool:
@@ -71,7 +73,11 @@ def test_too_few_vectors_are_not_asked_and_the_answer_says_so(settings: Settings
 
 def ask_without_model(settings: Settings) -> tuple[object, ...]:
     with Index(settings.forest) as forest:
-        return Shelf(settings, forest, forest, LazyEmbedder(settings, [])).search(ENGLISH, 5).hits
+        return (
+            CorpusService(settings, forest, forest, LazyEmbedder(settings, []))
+            .search(ENGLISH, 5)
+            .hits
+        )
 
 
 def test_enough_vectors_join_in_while_the_rest_is_made(settings: Settings) -> None:

@@ -18,12 +18,12 @@ from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
 from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
 from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
-from code_intel.config.index_config import BUILT_IN_NAMES, with_model_dir
-from code_intel.config.locating import locate_config
-from code_intel.config.placing import placed
+from code_intel.config.find_index_config import locate_config
+from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
 from code_intel.config.settings import warn_once
+from code_intel.config.writable_folders import with_writable_database
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
-from code_intel.redaction import masked, masked_data
+from code_intel.foundation.redaction import masked, masked_data
 
 COMMANDS = (
     Command("serve", "code_intel.cli.devrag.serve", "run the index server, on stdin and stdout or over HTTP"),
@@ -118,13 +118,13 @@ def _config(line: Line) -> IndexConfig:
     config = load_index_config(path)
     if line.model_dir:
         config = with_model_dir(config, Path(line.model_dir).absolute())
-    config = placed(config, load_settings(find_root(config.folder)).cache_dir)
+    config = with_writable_database(config, load_settings(find_root(config.folder)).cache_dir)
     warn_once(config.notes)
     if (
         line.command in COMPUTING
         and config.device == "gpu"
         and not config.fallback_to_cpu
-        and config.model in BUILT_IN_NAMES
+        and config.model in DEFAULT_MODEL_NAMES
     ):
         raise EmbeddingError(
             "compute.device is gpu, the built-in model knows the CPU alone, and fallback_to_cpu is false.",

@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output, add_path, opened, opened_as_it_is, path_of
-from code_intel.tools import documents
+from code_intel.tools.documents import operations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +22,11 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Delete it."""
     path = path_of(args.config, args.filename)
     if not args.dry_run:
-        with opened_as_it_is(args.config) as shelf:
-            data = documents.delete(shelf, path, remove_file=args.remove_file)
+        with opened_as_it_is(args.config) as service:
+            data = operations.delete(service, path, remove_file=args.remove_file)
         return 0, data, data["message"]
-    with opened(args.config, readonly=True) as shelf:
-        name, _ = documents.document(shelf, path)
+    with opened(args.config, readonly=True) as service:
+        name, _ = operations.document(service, path)
     would = {"would_delete_db": name, "would_delete_file": args.remove_file}
     from_disk = " and from the disk" if args.remove_file else ""
     return 0, {"dry_run": True} | would, f"{name} would be deleted from the index{from_disk}."

@@ -5,7 +5,7 @@ from typing import Any
 
 from code_intel.cli.devrag.options import add_output
 from code_intel.index.doctor import examine
-from code_intel.tools.shelf import devrag_sync
+from code_intel.tools.context.corpus_service import devrag_sync
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

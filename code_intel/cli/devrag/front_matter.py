@@ -4,7 +4,7 @@ import argparse
 from typing import Any, get_args
 
 from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
-from code_intel.tools import metadata
+from code_intel.tools.documents import metadata
 
 FLAGS = {"domain": "domain", "docType": "doc_type", "language": "language", "tags": "tags", "project": "project"}  # fmt: skip
 
@@ -28,9 +28,9 @@ def written(args: argparse.Namespace, *, update: bool) -> tuple[int, dict[str, A
     given = {field: getattr(args, name) for field, name in FLAGS.items()}
     said = {field: value for field, value in given.items() if value is not None}
     values = metadata.fields(metadata.from_json(args.params) | said)
-    with opened(args.config) as shelf:
+    with opened(args.config) as service:
         path = path_of(args.config, args.filepath)
-        data = metadata.write(shelf, path, values, update=update)
+        data = metadata.write(service, path, values, update=update)
     return 0, data, data["message"]
 
 

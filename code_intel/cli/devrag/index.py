@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
-from code_intel.tools import documents
+from code_intel.tools.documents import operations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Index it."""
-    with opened(args.config) as shelf:
-        data = documents.index(shelf, path_of(args.config, args.filepath))
+    with opened(args.config) as service:
+        data = operations.index(service, path_of(args.config, args.filepath))
     return 0, data, data["message"]

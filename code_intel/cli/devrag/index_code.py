@@ -11,8 +11,8 @@ from typing import Any
 from code_intel.cli.devrag.options import add_output, opened, path_of
 from code_intel.cli.output import progress
 from code_intel.cli.sync import vectors
-from code_intel.tools.documents import one_of
-from code_intel.tools.index_code import chosen
+from code_intel.tools.documents.index_code import chosen
+from code_intel.tools.documents.operations import one_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +29,10 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     one_of(filepath=args.filepath, directory=args.directory, filepaths=args.filepaths)
     several = ",".join(path_of(args.config, path.strip()) for path in args.filepaths.split(","))
     one, folder = (path_of(args.config, path) for path in (args.filepath, args.directory))
-    with opened(args.config) as shelf:
-        data = chosen(shelf, one, folder, several, threading.Event(), force=args.force)
+    with opened(args.config) as service:
+        data = chosen(service, one, folder, several, threading.Event(), force=args.force)
         if not one:
             with progress() as advance:
-                notes = vectors(shelf, advance)
+                notes = vectors(service, advance)
             data |= {"warnings": notes} if notes else {}
     return 0, data, data["message"]

@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
-from code_intel.text import counted
-from code_intel.tools.list_documents import DOCUMENT_FIELDS, document_data
+from code_intel.foundation.text import counted
+from code_intel.tools.documents.list_documents import DOCUMENT_FIELDS, document_data
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,8 +16,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """List them by name."""
-    with opened(args.config, readonly=True) as shelf:
-        rows = [document_data(row) for row in shelf.index.store.documents()]
+    with opened(args.config, readonly=True) as service:
+        rows = [document_data(row) for row in service.index.store.documents()]
     data = {
         "count": len(rows),
         "documents": kept(rows, args.fields, DOCUMENT_FIELDS),

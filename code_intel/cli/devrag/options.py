@@ -11,7 +11,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import UsageError
 
 if TYPE_CHECKING:  # serving imports this before its handshake
-    from code_intel.tools.shelf import Shelf
+    from code_intel.tools.context.corpus_service import CorpusService
 
 FIELDS = {"content": "chunk", "filename": "document"}
 """Other names of result fields, which devrag's help has."""
@@ -63,19 +63,19 @@ def path_of(config: IndexConfig, text: str) -> str:
 
 
 @contextmanager
-def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[Shelf]":
-    """Hold the index of a config; see `open_shelf`."""
-    from code_intel.tools.shelf import open_shelf
+def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusService]":
+    """Hold the index of a config; see `open_service`."""
+    from code_intel.tools.context.corpus_service import open_service
 
-    shelf = open_shelf(config, readonly=readonly)
+    service = open_service(config, readonly=readonly)
     try:
-        yield shelf
+        yield service
     finally:
-        shelf.index.close()
+        service.index.close()
 
 
 @contextmanager
-def opened_as_it_is(config: IndexConfig) -> "Iterator[Shelf]":
+def opened_as_it_is(config: IndexConfig) -> "Iterator[CorpusService]":
     """Hold an index that is there, for writing; none is made, none is moved away or migrated.
 
     Raises:
@@ -84,5 +84,5 @@ def opened_as_it_is(config: IndexConfig) -> "Iterator[Shelf]":
     """
     with opened(config, readonly=True) as looking:
         looking.index.store  # noqa: B018 - opened at the first use
-    with opened(config) as shelf:
-        yield shelf
+    with opened(config) as service:
+        yield service

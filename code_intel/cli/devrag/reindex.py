@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
-from code_intel.tools import documents
+from code_intel.tools.documents import operations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,9 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Index it anew."""
     path = path_of(args.config, args.filename)
-    with opened(args.config, readonly=args.dry_run) as shelf:
+    with opened(args.config, readonly=args.dry_run) as service:
         if args.dry_run:
-            name, _ = documents.document(shelf, path)
+            name, _ = operations.document(service, path)
             return 0, {"dry_run": True, "would_reindex": name}, f"{name} would be indexed anew."
-        data = documents.reindex(shelf, path)
+        data = operations.reindex(service, path)
     return 0, data, data["message"]

@@ -10,10 +10,10 @@ from code_intel.cli.devrag.codes import refusal
 from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
 from code_intel.cli.search import hits_wanted
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.tools.answers import CAP, HIT_FIELDS
+from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.declaration import Answer
-from code_intel.tools.search import found
-from code_intel.tools.shelf import Shelf
+from code_intel.tools.documents.search import found
+from code_intel.tools.wire.answers import CAP, HIT_FIELDS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,31 +32,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Answer one query, or one a line."""
-    with opened(args.config, readonly=True) as shelf:
+    with opened(args.config, readonly=True) as service:
         if args.query != ["-"]:
-            answer = _ask(shelf, " ".join(args.query), args)
+            answer = _ask(service, " ".join(args.query), args)
             return 0, dict(answer.data), answer.text
         for line in filter(None, map(str.strip, sys.stdin)):
-            print(json.dumps(_envelope(shelf, line, args), ensure_ascii=False), flush=True)
+            print(json.dumps(_envelope(service, line, args), ensure_ascii=False), flush=True)
         return 0, None, ""
 
 
-def _envelope(shelf: Shelf, query: str, args: argparse.Namespace) -> dict[str, Any]:
+def _envelope(service: CorpusService, query: str, args: argparse.Namespace) -> dict[str, Any]:
     """Return the answer to one line; an error answers that line and ends nothing."""
     try:
-        return {"status": "ok", "data": dict(_ask(shelf, query, args).data)}
+        return {"status": "ok", "data": dict(_ask(service, query, args).data)}
     except CodeIntelError as error:
         return refusal(error, "search")
 
 
-def _ask(shelf: Shelf, query: str, args: argparse.Namespace) -> Answer:
+def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer:
     """Search; a program reads the answer, so its chunks are whole unless there are very many."""
     if not query.strip():
         raise UsageError("query is empty.", code="invalid_input", details={"field": "query"})
     if any(unicodedata.category(char) == "Cc" and char not in "\n\r\t" for char in query):
         what = "query contains control characters."
         raise UsageError(what, code="invalid_input", details={"field": "query"})
-    limit = args.top_k or shelf.index.config.top_k
-    answer = found(query, shelf.search(query, limit, args.directory, args.file_pattern), 4 * CAP)
+    limit = args.top_k or service.index.config.top_k
+    answer = found(query, service.search(query, limit, args.directory, args.file_pattern), 4 * CAP)
     rows = kept(answer.data["results"], args.fields, HIT_FIELDS)
     return Answer({**answer.data, "results": rows}, answer.text)

@@ -9,7 +9,7 @@ from code_intel.servers.wire import take_stdout
 
 if TYPE_CHECKING:  # imported when the handshake is over
     from code_intel.servers.protocol import ToolServer
-    from code_intel.tools.shelf import Shelf
+    from code_intel.tools.context.corpus_service import CorpusService
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,15 +28,15 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Serve until stdin ends, or over HTTP until a signal."""
     wire = take_stdout()
 
-    def shelf() -> "Shelf":
-        from code_intel.tools.shelf import open_shelf
+    def service() -> "CorpusService":
+        from code_intel.tools.context.corpus_service import open_service
 
-        return open_shelf(args.config)
+        return open_service(args.config)
 
     def server() -> "ToolServer":
         from code_intel.servers.index_server import build_index_server
 
         writes = args.http is None or bool(args.allow_writes)
-        return build_index_server(args.config.corpus, shelf, writes=writes)
+        return build_index_server(args.config.corpus, service, writes=writes)
 
     serve(args, server, wire, f"devrag-{args.config.corpus}")

@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output
-from code_intel.cli.status import shelf_line, shelf_status
-from code_intel.tools.shelf import open_shelf
+from code_intel.cli.status import service_line, service_status
+from code_intel.tools.context.corpus_service import open_service
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,9 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Report; writes nothing."""
-    shelf = open_shelf(args.config, readonly=True)
+    service = open_service(args.config, readonly=True)
     try:
-        data = shelf_status(shelf)
-        return 0, data, "\n".join([shelf_line(data), *args.config.notes])
+        data = service_status(service)
+        return 0, data, "\n".join([service_line(data), *args.config.notes])
     finally:
-        shelf.index.close()
+        service.index.close()

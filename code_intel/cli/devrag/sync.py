@@ -9,8 +9,8 @@ from typing import Any
 from code_intel.cli.devrag.options import add_output
 from code_intel.cli.output import progress
 from code_intel.cli.sync import vectors, words
-from code_intel.tools.shelf import open_shelf
-from code_intel.tools.sync import report_data, report_text
+from code_intel.tools.context.corpus_service import open_service
+from code_intel.tools.documents.sync import report_data, report_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +21,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Sync one corpus."""
-    shelf = open_shelf(args.config)
+    service = open_service(args.config)
     try:
         with progress() as advance:
-            report = words(shelf, advance)
+            report = words(service, advance)
             if not args.words_only:
-                report.warnings += vectors(shelf, advance)
-        data = report_data(report) | {"pending": shelf.index.freshness().pending}
+                report.warnings += vectors(service, advance)
+        data = report_data(report) | {"pending": service.index.freshness().pending}
         return 0, data, report_text(report)
     finally:
-        shelf.index.close()
+        service.index.close()

@@ -6,9 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from code_intel import durable
 from code_intel.config.index_config import DEVRAG_DEFAULTS
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 
 
 def make(path: Path) -> None:

@@ -3,15 +3,15 @@
 from datetime import datetime
 from pathlib import Path
 
-from code_intel import durable
-from code_intel.cli import transaction
 from code_intel.cli.migration.plan import Plan
 from code_intel.cli.output import Advance
-from code_intel.cli.transaction import BACKUPS, MIGRATION, Run, Transaction
+from code_intel.cli.setup import transaction
+from code_intel.cli.setup.transaction import BACKUPS, MIGRATION, Run, Transaction
 from code_intel.config import STATE_FOLDER, Settings, load_settings
 from code_intel.errors import NotFoundError
-from code_intel.learned import agreements
-from code_intel.learned.state import open_state
+from code_intel.foundation import durable
+from code_intel.learned.files import agreements
+from code_intel.learned.history.state import open_state
 
 
 def apply(plan: Plan, *, now: datetime | None = None, advance: Advance | None = None) -> Run | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.changes import Change, current, name_in, pretty
 from code_intel.cli.migration.notes import Note
+from code_intel.cli.setup.changes import Change, current, name_in, pretty
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -21,8 +21,8 @@ from code_intel.config import (
     default_config,
     load_index_config,
 )
-from code_intel.config.index_config import beside
-from code_intel.config.locating import OWN
+from code_intel.config.find_index_config import DEVRAG_ONLY_KEYS
+from code_intel.config.index_config import path_from_config
 from code_intel.records import Corpus
 
 OLD_NAMES = ("config.json", "devrag.json", "rag-custom-config.json")
@@ -45,7 +45,7 @@ class Config:
     @property
     def database(self) -> Path:
         """Where its database will be."""
-        return beside(self.change.path, self.raw.get("db_path", "./vectors.db"))
+        return path_from_config(self.change.path, self.raw.get("db_path", "./vectors.db"))
 
     @property
     def agreements(self) -> Path:
@@ -53,7 +53,7 @@ class Config:
         path = self.change.path
         for pattern in self.raw.get("document_patterns", ()):
             if Path(pattern).name == "agreements":
-                return beside(path, pattern)
+                return path_from_config(path, pattern)
         own = path.parent
         return (own if own.name == STATE_FOLDER else own / STATE_FOLDER) / "agreements"
 
@@ -131,7 +131,7 @@ def _old(root: Path, named: Path | None) -> Path | None:
         return named
     for path in (root / name for name in OLD_NAMES):
         found = _object(path)
-        if found.keys() & OWN:
+        if found.keys() & DEVRAG_ONLY_KEYS:
             return path
     return None
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from code_intel.cli import client_files, clients, mcp_json
-from code_intel.cli.changes import Change, current, name_in
 from code_intel.cli.migration.notes import Note
+from code_intel.cli.setup import client_files, clients, mcp_json
+from code_intel.cli.setup.changes import Change, current, name_in
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import ConfigError
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.chunking.agreement import canonical, file_name
-from code_intel.cli.changes import Change, current
 from code_intel.cli.migration.notes import Note
+from code_intel.cli.setup.changes import Change, current
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import StorageError
-from code_intel.learned import agreements, claims, pairs
-from code_intel.learned.agreements import Entry, Key
-from code_intel.learned.pairs import Pair, PairsFile
+from code_intel.foundation.text import counted
+from code_intel.learned.files import agreements, merge_agreements, pairs
+from code_intel.learned.files.agreements import Entry, Key
+from code_intel.learned.files.pairs import Pair, PairsFile
 from code_intel.records import Agreement
-from code_intel.text import counted
 
 FILE = f"{STATE_FOLDER}/{pairs.FILE}"
 NAMED = 5
@@ -131,7 +131,7 @@ def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
         same = doubles.get(pair.key, ())
         extra = {key: value for one in (*same, pair) for key, value in one.extra}
         said = [canonical(pairs.to_agreement(one)) for one in (pair, *same)]
-        yield replace(pair, extra=tuple(extra.items())), claims.unite(said)
+        yield replace(pair, extra=tuple(extra.items())), merge_agreements.unite(said)
 
 
 def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
@@ -147,4 +147,6 @@ def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
 
 
 def _aware(time: str) -> str:
-    return claims.when(time).isoformat() if time and claims.is_time(time) else time
+    return (
+        merge_agreements.when(time).isoformat() if time and merge_agreements.is_time(time) else time
+    )

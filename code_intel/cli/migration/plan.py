@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from code_intel import ignored
-from code_intel.cli import ignore_block
-from code_intel.cli.changes import Change, check_inside, current
 from code_intel.cli.migration.configs import Config, forest_config, map_config
 from code_intel.cli.migration.entries import Servers, servers
 from code_intel.cli.migration.knowledge import Knowledge, knowledge
 from code_intel.cli.migration.notes import Note
+from code_intel.cli.setup import ignore_block
+from code_intel.cli.setup.changes import Change, check_inside, current
 from code_intel.config import STATE_FOLDER
+from code_intel.foundation import state_folder
 
 LEFTOVERS = (
     ("vectors.db", "the original devrag's database; not read, indexes are built anew"),
@@ -90,7 +90,7 @@ def _changes(
     ours = [
         *known.pairs,
         *(config.change for config in configs),
-        _state_ignored(root / STATE_FOLDER / ignored.FILE),
+        _state_ignored(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
         _ignored(root, configs),
         entries.change,
     ]

@@ -16,8 +16,8 @@ from mcp import StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
-from code_intel import child_guard, processes
 from code_intel.config import UpstreamConfig
+from code_intel.foundation import child_guard, processes
 from code_intel.servers.upstream.link import Link, Streams
 from code_intel.servers.upstream.trouble import MAX_SAID_CHARS, quoted
 
@@ -139,9 +139,9 @@ async def _end(process: Process) -> None:
         await process.stdin.aclose()
     with anyio.move_on_after(GRACE_S):
         await process.wait()
-    if child_guard.tell(process.pid, signal.SIGTERM):
+    if child_guard.send_signal(process.pid, signal.SIGTERM):
         with anyio.move_on_after(GRACE_S):
             # The kernel sends no event for the end of a group.
-            while process.returncode is None or child_guard.tell(process.pid, 0):  # noqa: ASYNC110
+            while process.returncode is None or child_guard.send_signal(process.pid, 0):  # noqa: ASYNC110
                 await anyio.sleep(0.01)
     await processes.end(process)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
-from code_intel import durable
 from code_intel.errors import StorageError
+from code_intel.foundation import durable
 from code_intel.index.reading import read_plain
 from code_intel.records import UpstreamStatus
-from code_intel.tools.degraded import status_data
+from code_intel.tools.context.degraded import status_data
 
 
 class GatewayReport(NamedTuple):

@@ -12,7 +12,7 @@ from code_intel.records import SearchAnswer, UpstreamStatus
 from code_intel.servers.upstream.answer import answer_of, filtered, project_name, with_notes
 from code_intel.servers.upstream.connection import Connection
 from code_intel.servers.upstream.report import Report
-from code_intel.tools.searchers import CorpusSearcher, ProjectSearcher
+from code_intel.tools.context.searchers import CorpusSearcher, ProjectSearcher
 
 
 class RemoteCorpus:

@@ -1,0 +1,55 @@
+"""Say what a command is for and what it takes; every command of that name, where a registry has several.
+
+Exits 1 when there is none. --json prints what the tool `describe` answers.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from code_intel.cli.columns import wrapped
+from code_intel.cli.commands.context import add_agent, add_name, call_command_tool
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import visible
+
+_COLUMNS = 96
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_name(parser)
+    add_agent(parser)
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Describe it."""
+    from code_intel.tools.commands.command_describe import describe
+
+    given = {name: getattr(args, name) for name in ("agent", "c1", "c2", "c3")}
+    data = call_command_tool(project_of(args), describe, given).data
+    rows = data.get("commands", [data])
+    emit(args, data, "\n\n".join("\n".join(_lines(row)) for row in rows))
+    return 0
+
+
+def _lines(row: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{row['c1']} {row['c2']} {row['c3']}"
+    yield from _paragraph(row["description"])
+    if row.get("usage"):
+        yield from _paragraph(f"Usage: {row['usage']}")
+    options = row.get("options", {})
+    for kind in ("edition", "adaptation"):
+        if options.get(kind):
+            yield from _paragraph(f"--{kind}: {', '.join(options[kind])}")
+    taken = [f"--{kind}" for kind in ("file", "stdin", "destination") if options.get(kind)]
+    if taken:
+        yield f"  takes {', '.join(taken)}"
+    for name, about in row.get("variables", {}).items():
+        yield from _paragraph(f"--uv {name.removeprefix('uv-')}=…: {about}")
+
+
+def _paragraph(text: str) -> Iterator[str]:
+    said = " ".join(visible(text).split())
+    yield from (f"  {line}" for line in wrapped(said, _COLUMNS - 2))

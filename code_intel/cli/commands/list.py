@@ -1,0 +1,170 @@
+"""List the commands of every agent, and what is odd in their registries; or what commands were executed for.
+
+C1, or C1 C2, or C1 C2 C3 narrows both. --learned lists what was executed for what, --forget takes it out: of the command that
+is named, for what --for says, or with --all everything. Exits 1 when there is nothing, 2 when a registry cannot be used. --json:
+`registries` {agent, path, version, description, commandCount, commands, notes} or {agent, error, path, details}; `uses`
+{agent, c1, c2, c3, feature, times, last}, `notes`; `forgotten`.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from code_intel.cli.columns import cut
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import RegistryError, UsageError
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import counted, visible
+from code_intel.registry.records import DEFAULT_AGENT, Command, Key
+
+if TYPE_CHECKING:  # read by this word alone
+    from code_intel.config import Settings
+    from code_intel.registry.learning import Use
+    from code_intel.registry.loading import Registries
+
+_COLUMNS, _NAME = 110, 46
+NOBODY = "There is no agent: name one, and its registry, in {}."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", nargs="*", metavar="C1 C2 C3", help="only commands named so")
+    parser.add_argument("--agent", metavar="NAME", help="only those of this agent (default: all)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--learned", action="store_true", help="what commands were executed for, the latest first"
+    )
+    what.add_argument("--forget", action="store_true", help="take out what was executed for what")
+    parser.add_argument(
+        "--for", dest="feature", metavar="TEXT", help="with --forget: for this alone"
+    )
+    parser.add_argument("--all", action="store_true", help="with --forget: everything")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, or forget."""
+    if len(args.name) > 3:  # noqa: PLR2004 - identifiers of a command
+        raise UsageError("A command has three names.", details={"field": "name"})
+    for name in ("feature", "all"):
+        if getattr(args, name) and not args.forget:
+            flag = "--for" if name == "feature" else "--all"
+            raise UsageError(f"{flag} goes with --forget.", details={"field": name})
+    settings = project_of(args)
+    if args.forget:
+        return _forget(args, settings)
+    return _learned(args, settings) if args.learned else _listed(args, settings)
+
+
+def _listed(args: argparse.Namespace, settings: "Settings") -> int:
+    """Tell of every registry; 2 when one cannot be used, 1 when there is no command."""
+    from code_intel.registry.loading import Registries
+    from code_intel.registry.place import CONFIG
+
+    registries = Registries(settings.root)
+    agents = [args.agent] if args.agent else registries.agents()
+    rows = [_registry(settings.root, registries, agent, args.name) for agent in agents]
+    lines = [line for row in rows for line in _lines(row)]
+    emit(args, {"registries": rows}, "\n".join(lines) or NOBODY.format(CONFIG))
+    if any("error" in row for row in rows):
+        return 2
+    return 0 if any(row["commands"] for row in rows) else 1
+
+
+def _registry(
+    root: Path, registries: "Registries", agent: str, name: Sequence[str]
+) -> dict[str, Any]:
+    from code_intel.registry import place
+
+    try:
+        registry = registries.of(agent).registry
+    except RegistryError as error:
+        return {"agent": agent, **error.as_dict()}
+    path = place.shown(registry.path, place.roots(root))
+    return {
+        "agent": agent,
+        "path": path,
+        "version": registry.version,
+        "description": registry.description,
+        "commandCount": len(registry.commands),
+        "commands": [_command(one) for one in registry.commands if _is_named(one.key, name)],
+        "notes": list(registry.notes),
+    }
+
+
+def _command(command: Command) -> dict[str, str]:
+    # Masked before it is cut: half a secret is not known for one.
+    names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
+    return names | {"description": masked(command.description)}
+
+
+def _is_named(key: Key, name: Sequence[str]) -> bool:
+    return list(key[1 : 1 + len(name)]) == list(name)
+
+
+def _lines(row: dict[str, Any]) -> Iterator[str]:
+    if "error" in row:
+        yield f"{row['agent']}: {row['path']}: {row['details']}"
+        yield f"  {row['hint']}"
+        return
+    yield f"{row['agent']}: {counted(row['commandCount'], 'command')} in {row['path']}"
+    for each in row["commands"]:
+        name = f"{each['c1']} {each['c2']} {each['c3']}"
+        said = " ".join(visible(each["description"]).split())
+        yield f"  {name:<{_NAME}}  {cut(said, _COLUMNS - max(len(name), _NAME))}"
+    yield from (f"  Note: {visible(note)}" for note in row["notes"])
+
+
+def _learned(args: argparse.Namespace, settings: "Settings") -> int:
+    """Tell what commands were executed for; 1 when nothing is known."""
+    from code_intel.registry.learning import Experience
+
+    kept = Experience(settings.root).kept()
+    uses = [use for use in kept.uses if _is_meant(use, args)]
+    notes = [kept.note] if kept.note else []
+    lines = [_use(use) for use in uses] or ["Nothing was executed for anything yet."]
+    lines += [f"Note: {visible(note)}" for note in notes]
+    emit(args, {"uses": [asdict(use) for use in uses], "notes": notes}, "\n".join(lines))
+    return 0 if uses else 1
+
+
+def _is_meant(use: "Use", args: argparse.Namespace) -> bool:
+    return args.agent in {None, use.agent} and _is_named(use.key, args.name)
+
+
+def _use(use: "Use") -> str:
+    when = datetime.fromisoformat(use.last).astimezone()
+    agent = "" if use.agent == DEFAULT_AGENT else f"{use.agent}: "
+    name = f"{agent}{use.c1} {use.c2} {use.c3}"
+    return visible(f"{when:%Y-%m-%d %H:%M}  ×{use.times:<4} {name:<{_NAME}}  {use.feature}")
+
+
+def _forget(args: argparse.Namespace, settings: "Settings") -> int:
+    """Take uses out.
+
+    Raises:
+        UsageError: It is not said which.
+        StorageError: They cannot be taken out.
+    """
+    from code_intel.registry.learning import Experience
+
+    if args.all == bool(args.name or args.feature):
+        raise UsageError(
+            "Say what is to be forgotten.",
+            hint="Name a command by its three names, say --for TEXT, or --all and nothing else.",
+            details={"field": "forget"},
+        )
+    if args.name and len(args.name) != 3:  # noqa: PLR2004 - as above
+        raise UsageError(
+            "A command has three names.",
+            hint="`code-intel commands list --learned` shows them.",
+            details={"field": "name"},
+        )
+    key = Key(args.agent or DEFAULT_AGENT, *args.name) if args.name else None
+    gone = Experience(settings.root).forget(key, args.feature or "")
+    emit(args, {"forgotten": gone}, f"{gone} forgotten." if gone else "Nothing of it was known.")
+    return 0 if gone else 1

@@ -1,0 +1,56 @@
+"""Read an agent's registry again, say how many commands it has and what is odd in it, and make their vectors now.
+
+A file that has changed is read again anyway, and a server makes vectors beside its work; this tells of faults and waits
+for the vectors, which a large registry is searched by once all are there. `--agent '*'` takes all. Exits 2 where a registry
+cannot be used. --json prints what the tool `reload` answers, and `degraded`, why there are no vectors.
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from code_intel.cli.commands.context import add_agent, run_with_commands
+from code_intel.cli.output import emit, progress
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import counted, visible
+
+if TYPE_CHECKING:  # imported when a registry is read
+    from code_intel.tools.context.commands import CommandContext
+    from code_intel.tools.declaration import Answer
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_agent(parser)
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read it, and have its vectors made."""
+    data = run_with_commands(project_of(args), lambda context: _reloaded(context, args.agent)).data
+    whose = "all agents" if data["agent"] == "*" else visible(data["agent"])
+    lines = [f"{counted(data['commandCount'], 'command')} of {whose}"]
+    notes = (*data.get("warnings", ()), *data["degraded"])
+    emit(args, data, "\n".join([*lines, *(f"Note: {visible(note)}" for note in notes)]))
+    return 0
+
+
+async def _reloaded(context: "CommandContext", agent: str) -> "Answer":
+    from code_intel.registry.loading import ALL
+    from code_intel.tools.commands.command_reload import reload
+    from code_intel.tools.context.gateway import thread
+    from code_intel.tools.declaration import Answer, Tool
+
+    arguments, _ = Tool(reload, "").arguments({"agent": agent})
+    answer = await reload(context, **arguments)
+    agents = context.registries.agents() if agent == ALL else (agent,)
+    why = [await thread(_with_vectors, context, each) for each in agents]
+    return Answer({**answer.data, "degraded": list(dict.fromkeys(filter(None, why)))}, answer.text)
+
+
+def _with_vectors(context: "CommandContext", agent: str) -> str:
+    """Wait for the vectors of an agent's commands; return why there are none."""
+    with progress() as advance:
+        return context.meanings.complete(
+            context.registries.of(agent),
+            lambda done, total: advance(done, total, f"{agent}: vectors"),
+        )

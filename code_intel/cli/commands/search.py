@@ -1,0 +1,62 @@
+"""Find commands by what they are for, in any language, best first; nothing is executed or kept.
+
+--also says the same in other words, such as the action and the target: the rankings are brought together. Exits 1 when
+nothing fits. --json prints what the tool `search` answers.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from code_intel.cli.columns import wrapped
+from code_intel.cli.commands.context import add_agent, call_command_tool
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import counted, visible
+from code_intel.registry.records import TOP
+
+_COLUMNS = 96
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", nargs="+", help="what is to be done")
+    parser.add_argument(
+        "--also", action="append", metavar="QUERY", help="in other words; at most four times"
+    )
+    parser.add_argument(
+        "--top-k", type=int, default=TOP, metavar="N", help=f"commands (default {TOP}, at most 20)"
+    )
+    add_agent(parser)
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search; 1 when nothing fits."""
+    from code_intel.tools.commands.command_search import search
+
+    query = " ".join(args.query)
+    given = {"query": query, "agent": args.agent, "limit": args.top_k}
+    if args.also:
+        given["queries"] = [query, *args.also]
+    answer = call_command_tool(project_of(args), search, given)
+    emit(args, answer.data, "\n".join(_lines(answer.data)))
+    return 0 if answer.data["results"] else 1
+
+
+def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+    from code_intel.registry.meaning import PENDING
+
+    for row in data["results"]:
+        yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}"
+        said = " ".join(visible(row["description"]).split())
+        yield from (f"      {line}" for line in wrapped(said, _COLUMNS - 6, most=3))
+        if "learned" in row:
+            known = row["learned"]
+            times = counted(known["times"], "time") if known["times"] > 1 else "once"
+            yield f"      executed {times} for “{visible(known['feature'])}”"
+    if not data["results"]:
+        yield "No command fits; `code-intel commands list` lists all of them."
+    yield from (f"Note: {visible(note)}" for note in (*data["degraded"], *data.get("warnings", ())))
+    if any(note.startswith(PENDING.partition("{")[0]) for note in data["degraded"]):
+        yield "Note: `code-intel commands reload` makes them now."

@@ -1,0 +1,58 @@
+"""Add an agreement by hand: it is served at once, and unconfirmed never leads to READY."""
+
+import argparse
+from datetime import UTC, datetime
+from typing import Any
+
+from code_intel.chunking.agreement import file_name, render
+from code_intel.cli.map.context import run_in_project
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.learned.learn import checked
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer
+from code_intel.tools.search.add_agreement import add_agreement, drafted, missing_files, remarks
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("term", help="the words people use")
+    parser.add_argument("symbol", help="the symbol they mean")
+    parser.add_argument(
+        "--evidence", required=True, metavar="TEXT", help="what in the code shows it"
+    )
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="PATH[:LINE]", help="a file it rests on"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Add it."""
+    work = _shown if args.dry_run else add_agreement
+    answer = run_in_project(
+        project_of(args),
+        lambda context: work(context, args.term, args.symbol, args.evidence, args.file),
+        readonly=args.dry_run,
+        current=not args.dry_run,
+    )
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+async def _shown(
+    context: GatewayContext, term: str, symbol: str, evidence: str, files: list[str]
+) -> Answer:
+    """Return what would be written."""
+    agreement = checked(await drafted(context, term, symbol, evidence, files), datetime.now(UTC))
+    data: dict[str, Any] = {
+        "agreement_file": file_name(agreement.nl_term, agreement.symbol),
+        "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},
+        "symbol_defined": bool(agreement.digest),
+        "dry_run": True,
+    }
+    data["missing_files"] = missing_files(context.root, agreement)
+    notes = "".join(f"\n{note}" for note in remarks(context.root, agreement))
+    text = f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}{notes}"
+    return Answer(data, text)

@@ -1,0 +1,86 @@
+"""Check every agreement against the code as it is now; exits 1 when one is broken, for CI.
+
+Brings the words of the source's index up to date first, which needs no model and no vectors: a fresh clone will
+do, and a disk that cannot be written. Fails for agreements that are broken, unreadable or in conflict, with --strict also for those whose
+symbol has changed.
+"""
+
+import argparse
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import run_without_writing
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import counted, visible
+from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.validity import lookalike
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.search.list_agreements import standing_data
+
+RENAME = "code-intel map rename {pair}"
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "broken": f"Its symbol is gone: `{RENAME} --to SYMBOL`, or delete {{file}}.",
+        "conflict": "Resolve the merge in {file}.",
+        "invalid": "Correct {file}, or delete it.",
+        "changed": "Read the code; if it still holds: `code-intel map confirm {pair}`.",
+    }
+)
+"""What to do about each status that is a finding; the others are counted."""
+FAILING = frozenset({"broken", "conflict", "invalid"})
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--strict", action="store_true", help="changed ones fail as well")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check; 1 when an agreement does not hold."""
+    answer = run_without_writing(
+        project_of(args), lambda context: thread(_checked, context, strict=args.strict)
+    )
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["ok"] else 1
+
+
+def _checked(context: GatewayContext, *, strict: bool) -> Answer:
+    found = standings(context.settings, context.forest)
+    counts = dict(Counter(standing.validity for standing in found))
+    failing = FAILING | {"changed"} if strict else FAILING
+    rows = [_row(s, fails=s.validity in failing) for s in found if s.validity in REMEDIES]
+    rows.sort(key=lambda row: (not row["fails"], row["file"]))
+    ok = not any(row["fails"] for row in rows)
+    summary = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
+    lines = [
+        visible(f"{row['status']:<9}{row['name']}: {' '.join(row['reasons'])} {row['remedy']}")
+        for row in rows
+    ]
+    strange = [
+        (s.entry.path.name, lookalike(s.entry.agreement)) for s in found if s.entry.agreement
+    ]
+    lines += [visible(f"warning  {file}: {said}") for file, said in strange if said]
+    lines.append(f"{counted(len(found), 'agreement')}{f': {summary}' if summary else ''}.")
+    return Answer(
+        {"ok": ok, "total": len(found), "counts": counts, "findings": rows}, "\n".join(lines)
+    )
+
+
+def _row(standing: Standing, *, fails: bool) -> dict[str, Any]:
+    """Return one finding: what is wrong, and what to do about it."""
+    agreement = standing.entry.agreement
+    file = encodable(standing.entry.path.name)
+    pair = shlex.join([agreement.nl_term, agreement.symbol]) if agreement else ""
+    remedy = f"Say so: `{RENAME}`." if standing.heir else REMEDIES[standing.validity]
+    return standing_data(standing) | {
+        "name": f"{agreement.nl_term} → {agreement.symbol}" if agreement else file,
+        "fails": fails,
+        "remedy": remedy.format(pair=pair, file=file),
+    }

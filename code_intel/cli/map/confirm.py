@@ -1,0 +1,129 @@
+"""Confirm that an agreement is true of its symbol as that is now; git carries it to your team.
+
+With --all every one that nobody has confirmed and whose symbol the index defines, a line each: what a migration or an
+import brought. Left out is what somebody has rejected, what is not the code it was written about, and names in
+letters that look like others.
+
+--json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol, confirmed, definition,
+reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.
+"""
+
+import argparse
+import shlex
+from collections.abc import Awaitable
+from functools import partial
+
+from code_intel.cli.map.confirm_all import confirm_everything
+from code_intel.cli.map.context import find_standing, run_in_project, run_on_current_source
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.learned.files.agreements import existing, look
+from code_intel.learned.files.trunk import is_carried
+from code_intel.learned.learn import confirm
+from code_intel.tools.context.freshness import DRY_RUN, refresh_map
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
+from code_intel.tools.declaration import Answer
+
+CARRIED = (
+    "It does not count here: git carries .code-intel/state.db, so that nobody knows whose memory it is. "
+    "Run `git rm -f --cached .code-intel/state.db` and `code-intel init`, which keeps it out of git."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("term", nargs="?", default="", help="its term")
+    parser.add_argument("symbol", nargs="?", default="", help="its symbol")
+    parser.add_argument("--all", action="store_true", help="all that nobody has confirmed")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Confirm it, or all."""
+    _require_clear(args)
+    answer = _all(args) if args.all else _one(args)
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+def _require_clear(args: argparse.Namespace) -> None:
+    """Refuse a line that does not say which.
+
+    Raises:
+        UsageError: It names one and all, or no symbol.
+    """
+    if args.all and args.term:
+        raise UsageError("--all takes no term.", details={"field": "all"})
+    for field in ("term", "symbol"):
+        if not args.all and not getattr(args, field):
+            raise UsageError(
+                f"{field} is missing.",
+                code="missing_argument",
+                hint="code-intel map confirm TERM SYMBOL, or code-intel map confirm --all.",
+                details={"field": field},
+            )
+
+
+def _one(args: argparse.Namespace) -> Answer:
+    return run_in_project(
+        project_of(args),
+        lambda context: _confirm(context, args.term, args.symbol, dry=args.dry_run),
+        readonly=args.dry_run,
+        current=not args.dry_run,
+    )
+
+
+def _all(args: argparse.Namespace) -> Answer:
+    settings = project_of(args)
+    problem = CARRIED if is_carried(settings) else ""
+
+    def work(context: GatewayContext) -> Awaitable[Answer]:
+        return confirm_everything(context, problem, dry=args.dry_run)
+
+    return run_on_current_source(settings, work, dry=args.dry_run)
+
+
+async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool) -> Answer:
+    """Confirm an agreement; its symbol must be defined."""
+    entry, agreement = existing(await thread(look, context.settings.agreements), (term, symbol))
+    known = await find_standing(context, term, symbol)
+    if known and known.heir:
+        raise NotFoundError(
+            f"{symbol} was renamed to {known.heir.qualified}.",
+            hint=f"Say so: `code-intel map rename {shlex.join([term, symbol])}`.",
+        )
+    definitions = (await definitions_of(context, [symbol])).get(symbol)
+    if not definitions:
+        raise NotFoundError(
+            f"{symbol} is not defined in the index.",
+            hint=f"Say what it is called now: `code-intel map rename {shlex.join([term, symbol])} "
+            "--to SYMBOL`.",
+        )
+    meant = nearest(definitions, [file.path for file in agreement.files])
+    file, map_sync = entry.path, DRY_RUN
+    if not dry:
+        work = partial(
+            confirm,
+            context.settings,
+            (term, symbol),
+            symbol_digest=meant[0].digest,
+            symbol_body=await sole_body(context, meant),
+        )
+        file = (await thread(work)).agreement_file
+        map_sync = await refresh_map(context, file)
+    place = f"{meant[0].file}:{meant[0].line}"
+    problem = CARRIED if await thread(is_carried, context.settings) else ""
+    data = {
+        "agreement_file": file.name,
+        "pair": {"nl_term": term, "symbol": symbol},
+        "definition": place,
+        "dry_run": dry,
+        "problem": problem,
+        **map_sync.data,
+    }
+    head = "Would be confirmed" if dry else "Confirmed"
+    text = f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it."
+    return Answer(data, f"{text}\n{problem}" if problem else text)

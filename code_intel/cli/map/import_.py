@@ -1,0 +1,118 @@
+"""Take in the agreements of a file that `code-intel map export` wrote; every one starts unconfirmed.
+
+What is here already stays as it is, confirmed or not: a line of the same term and symbol is left out. Each line is
+taken in whole or not at all, and said; a malformed one is named by its number and field, and keeps out no other.
+Exits 1 when a line was malformed, or a file was in the way.
+
+--json: `lines` {line, fate, nl_term, symbol, symbol_defined, or field and reason}, `counts` by fate, `dry_run`, `map_sync`.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Awaitable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from code_intel.cli.map.context import refresh_whole_map, run_on_current_source
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import UsageError
+from code_intel.learned.files.exchange import FATES, MAX_BYTES, Arrival, Fate, arrive
+from code_intel.learned.status.validity import lookup_name
+from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+
+COUNTED: dict[Fate, str] = {
+    "import": "taken in",
+    "known": "here already",
+    "repeated": "repeated",
+    "blocked": "in the way of a file",
+    "malformed": "malformed",
+}
+NEXT = (
+    "Read them, then confirm those that are true: `code-intel map confirm TERM SYMBOL`, or --all for those whose "
+    "symbol is defined here."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", help="what `map export` wrote; - is standard input")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import; 1 when a line could not be taken in."""
+    settings, data = project_of(args), _read(args.file)
+
+    def work(context: GatewayContext) -> Awaitable[Answer]:
+        return _import(context, data, dry=args.dry_run)
+
+    answer = run_on_current_source(settings, work, dry=args.dry_run)
+    emit(args, answer.data, answer.text)
+    return 1 if {"malformed", "blocked"} & answer.data["counts"].keys() else 0
+
+
+async def _import(context: GatewayContext, data: bytes, *, dry: bool) -> Answer:
+    found: list[Arrival] = await thread(partial(arrive, context.settings, data, dry=dry))
+    rows = await thread(_rows, context, found)
+    counts = dict(Counter(item.fate for item in found))
+    map_sync = DRY_RUN if dry else NOTHING_WRITTEN
+    if not dry and "import" in counts:
+        map_sync = await refresh_whole_map(context)
+    answer = {"lines": rows, "counts": counts, "dry_run": dry, **map_sync.data}
+    summary = ", ".join(f"{number} {COUNTED[fate]}" for fate, number in sorted(counts.items()))
+    lines = [*map(_line, rows), f"{'Would be' if dry else 'Done'}: {summary or 'nothing'}."]
+    if "import" in counts and not dry:
+        lines.append(NEXT)
+    return Answer(answer, "\n".join(lines))
+
+
+def _rows(context: GatewayContext, found: list[Arrival]) -> list[dict[str, Any]]:
+    rows = []
+    for item in found:
+        row: dict[str, Any] = {"line": item.line, "fate": item.fate}
+        if item.agreement is None:
+            row |= {"field": item.field, "reason": item.reason}
+        else:
+            name = lookup_name(item.agreement.symbol)
+            defined = bool(context.forest.store.definitions(name, exact=True, limit=1))
+            row |= {
+                "nl_term": item.agreement.nl_term,
+                "symbol": item.agreement.symbol,
+                "symbol_defined": defined,
+            }
+        rows.append(row)
+    return rows
+
+
+def _line(row: dict[str, Any]) -> str:
+    if row["fate"] == "malformed":
+        field = f", {row['field']}" if row["field"] else ""
+        return f"{row['line']}{field}: {FATES['malformed']}. {row['reason']}"
+    undefined = "" if row["symbol_defined"] else "; its symbol is not defined here"
+    return f"{row['line']}: {row['nl_term']} → {row['symbol']}: {FATES[row['fate']]}{undefined}."
+
+
+def _read(name: str) -> bytes:
+    """Return a file's bytes, or a little more of them than may be imported.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    if name == "-":
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        with Path(name).expanduser().open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+        raise UsageError(
+            f"{name[:200]} cannot be read: {reason}.",
+            hint="Name a file that `code-intel map export` wrote, or - for standard input.",
+            details={"field": "file"},
+        ) from None

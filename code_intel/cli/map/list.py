@@ -1,0 +1,47 @@
+"""List what the project has agreed, with the status of each and why it has it.
+
+Exits 1 when there is nothing to list.
+"""
+
+import argparse
+from typing import Any, get_args
+
+from code_intel.cli.map.context import run_in_project
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.records import Validity
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer
+from code_intel.tools.search.list_agreements import list_agreements, standing_line
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--status", choices=get_args(Validity), default="", help="only those of it")
+    parser.add_argument("--term", default="", metavar="TEXT", help="only terms with it")
+    parser.add_argument("--symbol", default="", metavar="TEXT", help="only symbols with it")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List; 1 when there is nothing."""
+    answer = run_in_project(
+        project_of(args), lambda context: _everything(context, args), readonly=True
+    )
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["total"] else 1
+
+
+async def _everything(context: GatewayContext, args: argparse.Namespace) -> Answer:
+    """Return all pages of the list as one: a terminal has no budget."""
+    rows: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        page = await list_agreements(
+            context, args.term, args.symbol, status=args.status, limit=500, cursor=cursor
+        )
+        rows += page.data["agreements"]
+        cursor = page.data["next_cursor"]
+        if not cursor:
+            text = "\n".join(map(standing_line, rows)) or page.text
+            return Answer({**page.data, "agreements": rows}, text)

@@ -1,0 +1,96 @@
+"""Move agreements that have had their time to the trash, with their pairs; nothing goes by itself.
+
+Reasons: `broken` (its symbol is gone from the code), `expired` (not used for long, and cannot be told to hold),
+`unconfirmed` (nobody has confirmed it for so many days), `twin` (another file has its term and symbol, and
+takes in what it says). Without --reason: the first two. Brings the index of the source up to date first, and
+refuses where that cannot be completed: then nothing is proven to be gone.
+
+--json: `pruned` {nl_term, symbol, reason, details, files}, `reasons`, `dry_run`, `map_sync`.
+"""
+
+import argparse
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from typing import Any
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import refresh_whole_map, run_on_current_source
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import UsageError
+from code_intel.foundation.text import visible
+from code_intel.learned.files.prune import DAYS, DEFAULT, REASONS, Doomed, prune
+from code_intel.tools.context.freshness import DRY_RUN
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--reason",
+        action="append",
+        choices=[reason.name for reason in REASONS],
+        help=f"only for this one; may be repeated (default: {', '.join(DEFAULT)})",
+    )
+    parser.add_argument(
+        "--older-than",
+        type=int,
+        metavar="DAYS",
+        help=f"for `unconfirmed` (default: the setting expire_days, or {DAYS})",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, move nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prune."""
+    settings = project_of(args)
+    days = args.older_than
+    if days is not None and not 0 <= days <= 1_000_000:  # noqa: PLR2004 - beyond it dates overflow
+        raise UsageError(
+            "--older-than is a number of days, 0 to 1,000,000.", details={"field": "older_than"}
+        )
+    days = (settings.expire_days or DAYS) if days is None else days
+    reasons = args.reason or DEFAULT
+
+    def work(context: GatewayContext) -> Awaitable[Answer]:
+        return _prune(context, reasons, days, dry=args.dry_run)
+
+    answer = run_on_current_source(settings, work, dry=args.dry_run)
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+async def _prune(
+    context: GatewayContext, reasons: Sequence[str], days: int, *, dry: bool
+) -> Answer:
+    work = partial(prune, context.settings, context.forest, reasons, days=days, dry=dry)
+    found: list[Doomed] = await thread(work)
+    map_sync = DRY_RUN if dry or not found else await refresh_whole_map(context)
+    rows = [_row(item) for item in found]
+    data = {"pruned": rows, "reasons": list(reasons), "dry_run": dry, **map_sync.data}
+    lines = [
+        f"{row['nl_term']} → {row['symbol']} ({visible(', '.join(row['files']))}): {item.reason.about}"
+        for row, item in zip(rows, found, strict=True)
+    ]
+    if not rows:
+        lines.append("Nothing to prune.")
+    elif dry:
+        lines.append(f"{len(rows)} would go to the trash.")
+    else:
+        lines.append(
+            f"{len(rows)} moved to the trash; `code-intel map trash restore` brings them back."
+        )
+    return Answer(data, "\n".join(lines))
+
+
+def _row(item: Doomed) -> dict[str, Any]:
+    agreement = item.entry.agreement
+    return {
+        "nl_term": agreement.nl_term if agreement else "",
+        "symbol": agreement.symbol if agreement else "",
+        "reason": item.reason.name,
+        "details": list(item.details),
+        "files": [encodable(name) for name in item.files],
+    }

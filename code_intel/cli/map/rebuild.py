@@ -1,0 +1,79 @@
+"""Generate learned_pairs.json again, or take what was edited in it by hand into the agreements.
+
+Agreements are the truth, and learned_pairs.json is generated from them. With `--from agreements` it is
+written again; an edited file is kept beside it. With `--from pairs` each pair that says something else
+than its agreement updates it, and a pair without an agreement becomes one, unconfirmed. Agreements
+without a pair stay. Unknown keys and items of the file stay.
+
+--json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`, `dry_run`, `map_sync`.
+"""
+
+import argparse
+from typing import Any, get_args
+
+from code_intel.cli.map.context import refresh_whole_map, run_in_project
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.learned.files.rebuild import Rebuilt, Source, Step, rebuild
+from code_intel.tools.context.freshness import DRY_RUN
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+
+STEPS: dict[Step, str] = {
+    "write_pair": "pair added",
+    "replace_pair": "pair updated",
+    "remove_pair": "pair removed: it has no agreement",
+    "write_agreement": "agreement written, unconfirmed",
+    "update_agreement": "agreement updated from its pair",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--from",
+        dest="source",
+        choices=get_args(Source),
+        default="agreements",
+        help="what is right (default: agreements)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rebuild."""
+    answer = run_in_project(
+        project_of(args),
+        lambda context: _rebuild(context, args.source, dry=args.dry_run),
+        readonly=args.dry_run,
+    )
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+async def _rebuild(context: GatewayContext, source: Source, *, dry: bool) -> Answer:
+    found: Rebuilt = await thread(rebuild, context.settings, source, dry=dry)
+    map_sync = DRY_RUN if dry else await refresh_whole_map(context)
+    steps: list[dict[str, Any]] = [
+        {"nl_term": term, "symbol": symbol, "step": step}
+        for (term, symbol), step in found.steps.items()
+    ]
+    waiting = [{"nl_term": term, "symbol": symbol} for term, symbol in found.waiting]
+    data = {
+        "from": source,
+        "steps": steps,
+        "kept": found.kept,
+        "waiting": waiting,
+        "notes": list(found.notes),
+        "dry_run": dry,
+        **map_sync.data,
+    }
+    lines = [f"{row['nl_term']} → {row['symbol']}: {STEPS[row['step']]}" for row in steps]
+    lines += [
+        f"{row['nl_term']} → {row['symbol']}: not taken in, its file cannot be read or written"
+        for row in waiting
+    ]
+    head = "To be written" if dry else "Written"
+    lines += [*found.notes, f"{head}: {len(steps)}. Kept: {found.kept}. Waiting: {len(waiting)}."]
+    return Answer(data, "\n".join(lines))

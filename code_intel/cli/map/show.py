@@ -1,0 +1,128 @@
+"""Show one agreement in full: what it says, what it is worth now and why, and what came of it."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import run_in_project
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import UsageError
+from code_intel.foundation.text import counted, visible
+from code_intel.learned.files.agreements import missing
+from code_intel.learned.history.state import open_state
+from code_intel.learned.recall.recall import fold
+from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.search.list_agreements import standing_data
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("term", help="its term, another word for it, or the name of its file")
+    parser.add_argument(
+        "symbol", nargs="?", default="", help="its symbol, where a term has several"
+    )
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show it."""
+    answer = run_in_project(
+        project_of(args),
+        lambda context: thread(_shown, context, args.term, args.symbol),
+        readonly=True,
+    )
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
+    found = _found(standings(context.settings, context.forest), term, symbol)
+    data = standing_data(found) | {"path": encodable(str(found.entry.path))}
+    agreement = found.entry.agreement
+    if agreement is not None:
+        data |= {
+            "digest": agreement.digest,
+            "similarity": agreement.similarity,
+            "intent": agreement.intent,
+            "session_id": agreement.session_id,
+            "frame": dict(agreement.frame),
+            **_remembered(context, found),
+        }
+    return Answer(data, "\n".join(_lines(data)))
+
+
+def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
+    """Return the one agreement that is meant.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: There are several; names their symbols.
+    """
+    wanted = [s for s in everything if _is_meant(s, term, symbol)]
+    named = [
+        s for s in wanted if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
+    ]
+    wanted = named or wanted
+    if not wanted:
+        raise missing(term, symbol, [standing.entry for standing in everything])
+    if len(wanted) > 1:
+        symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
+        raise UsageError(
+            f"{counted(len(wanted), 'agreement')} are called {term}: {symbols}.",
+            hint="Name the symbol as well.",
+            details={"field": "symbol"},
+        )
+    return wanted[0]
+
+
+def _is_meant(found: Standing, term: str, symbol: str) -> bool:
+    agreement = found.entry.agreement
+    if found.entry.path.name == term:
+        return True
+    if agreement is None or (symbol and symbol not in {agreement.symbol, found.symbol}):
+        return False
+    return fold(term) in map(fold, (agreement.nl_term, *agreement.aliases))
+
+
+def _remembered(context: GatewayContext, found: Standing) -> dict[str, Any]:
+    """Return what this machine remembers of it."""
+    with open_state(context.settings.state, create=False) as state:
+        used = state.last_uses().get(found.entry.key) if found.entry.key else None
+        seen = state.alias_sessions().get(found.entry.key, {}) if found.entry.key else {}
+        events = [each.kind for each in state.experiences() if each.key == found.entry.key]
+    return {
+        "last_use": used.isoformat() if used else None,
+        "alias_sessions": dict(seen),
+        "history": dict(Counter(events)),
+    }
+
+
+def _lines(data: dict[str, Any]) -> Iterator[str]:
+    if "nl_term" in data:
+        now = f" (now {data['renamed_to']})" if "renamed_to" in data else ""
+        yield f"{data['nl_term']} → {data['symbol']}{now}"
+    state = ", not confirmed" if not data["confirmed"] and data["status"] != "unconfirmed" else ""
+    yield f"  status     {data['status']}{state}"
+    yield from (f"             {_indented(reason)}" for reason in data["reasons"])
+    yield from (f"  evidence   {_indented(item)}" for item in data.get("evidence", ()))
+    yield from (f"  file       {visible(file)}" for file in data.get("files", ()))
+    for alias in data.get("aliases", ()):
+        sessions = data["alias_sessions"].get(fold(alias), 0)
+        yield f"  alias      {alias}" + (f"  (sessions: {sessions})" if sessions else "")
+    if data.get("learned_at"):
+        yield f"  learned    {data['learned_at']} {visible(data['session_id'])}".rstrip()
+    if data.get("last_use"):
+        yield f"  last use   {data['last_use']}"
+    if data.get("history"):
+        yield "  history    " + ", ".join(f"{kind}: {n}" for kind, n in data["history"].items())
+    yield f"  written in {visible(data['path'])}"
+
+
+def _indented(text: str) -> str:
+    """Return a text whose further lines stand below its first: none of them begins where ours do."""
+    return text.replace("\n", f"\n{' ' * 13}")

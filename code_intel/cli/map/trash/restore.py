@@ -1,0 +1,52 @@
+"""Put a file of the trash back where it was, over nothing that is there; a pair comes back as its agreement.
+
+It is confirmed only if this machine confirmed that very content, or the trunk of git holds it.
+
+--json: `agreement_file`, `pair`, `dry_run`, `map_sync`.
+"""
+
+import argparse
+from functools import partial
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import run_in_project
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import visible
+from code_intel.learned.files.restore import Restored, restore
+from code_intel.tools.context.freshness import DRY_RUN, refresh_map
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", help="as `map trash list` has it; its end is enough")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Restore it."""
+    answer = run_in_project(
+        project_of(args),
+        lambda context: _restore(context, args.name, dry=args.dry_run),
+        readonly=args.dry_run,
+    )
+    emit(args, answer.data, answer.text)
+    return 0
+
+
+async def _restore(context: GatewayContext, name: str, *, dry: bool) -> Answer:
+    done: Restored = await thread(partial(restore, context.settings, name, dry=dry))
+    map_sync = DRY_RUN if dry else await refresh_map(context, done.path)
+    place = encodable(done.path.relative_to(context.settings.agreements).as_posix())
+    term, symbol = done.key or ("", "")
+    data = {
+        "agreement_file": place,
+        "pair": {"nl_term": term, "symbol": symbol} if done.key else None,
+        "dry_run": dry,
+        **map_sync.data,
+    }
+    says = f": {term} → {symbol}" if done.key else ""
+    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {visible(place)}{says}.")

@@ -1,0 +1,26 @@
+"""Show one file of the trash in full.
+
+--json: name, at, kind, was, says, text.
+"""
+
+import argparse
+
+from code_intel.cli.map.trash.list import row_of
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project, project_of
+from code_intel.learned.files import trash
+from code_intel.learned.files.restore import text_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", help="as `map trash list` has it; its end is enough")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show it."""
+    kept = trash.named(project_of(args), args.name)
+    text = text_of(kept)
+    emit(args, row_of(kept) | {"text": text}, text.rstrip("\n"))
+    return 0

@@ -1,0 +1,56 @@
+"""Remove plans, kept answers and pages of knowledge: all of them, or the kinds that are named.
+
+Damaged files go, too; config.json stays. No search finds a page that is gone. --json: `removed` {kind, name, reason,
+bytes}, `dry_run`, `problem`.
+"""
+
+import argparse
+from contextlib import suppress
+
+from code_intel.cli.output import emit
+from code_intel.cli.plans.plan_files import (
+    KINDS,
+    Removal,
+    removal_text,
+    remove_files,
+    unindex_pages,
+)
+from code_intel.cli.project import add_project, project_of
+from code_intel.planning import place
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "kind",
+        nargs="*",
+        choices=[*KINDS, "all"],
+        default="all",
+        help="plans, queries (kept answers), knowledge (pages); default: all",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Clear."""
+    settings = project_of(args)
+    root, problem = place.root_of(settings), ""
+    doomed = []
+    for kind, catalog in KINDS.items():
+        if kind in args.kind or "all" in args.kind:
+            listing = catalog.listing(root)
+            doomed += [
+                Removal(kind, name, "cleared", row.bytes) for name, row in listing.rows.items()
+            ]
+            for name in listing.damaged:
+                size = 0
+                with suppress(OSError):
+                    size = catalog.path(root, name).lstat().st_size
+                doomed.append(Removal(kind, name, "damaged", size))
+    if not args.dry_run:
+        doomed = remove_files(root, doomed)
+        problem = unindex_pages(settings, doomed)
+    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
+    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
+    return 0

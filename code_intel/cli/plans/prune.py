@@ -1,0 +1,78 @@
+"""Remove what is beyond the limits of `.gistdex/config.json`, the least used first, or not used for long.
+
+A plan that is gone costs a search; nothing else rests on it, and no search finds a page that is gone. --json: `removed`
+{kind, name, reason, bytes}, `dry_run`, `problem`.
+"""
+
+import argparse
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from code_intel.cli.output import emit
+from code_intel.cli.plans.plan_files import (
+    KINDS,
+    Removal,
+    removal_text,
+    remove_files,
+    unindex_pages,
+)
+from code_intel.cli.project import add_project, project_of
+from code_intel.errors import UsageError
+from code_intel.foundation.text import counted
+from code_intel.planning import place, settings
+from code_intel.planning.catalog import Row, beyond
+
+MOST_DAYS = 100_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--older-than", type=int, metavar="DAYS", help="also what was not used for so long"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prune."""
+    days = args.older_than
+    if days is not None and not 0 <= days <= MOST_DAYS:
+        raise UsageError(
+            f"--older-than is a number of days, 0 to {MOST_DAYS:,}.",
+            details={"field": "older_than"},
+        )
+    settings = project_of(args)
+    root, problem = place.root_of(settings), ""
+    doomed = _doomed(root, days)
+    if not args.dry_run:
+        doomed = remove_files(root, doomed)
+        problem = unindex_pages(settings, doomed)
+    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
+    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
+    return 0
+
+
+def _doomed(root: Path, days: int | None) -> list[Removal]:
+    """Return what is old, and, of what is left, what is too much; a plan that is being made is neither."""
+    kept = settings.load(root)
+    found: list[Removal] = []
+    for kind, catalog in KINDS.items():
+        rows = catalog.listing(root).rows
+        made = catalog.spared(rows)
+        if days is not None:
+            last = datetime.now(UTC) - timedelta(days=days)
+            old = [name for name, row in rows.items() if _used(row) <= last and name not in made]
+            found += [
+                Removal(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
+                for name in old
+            ]
+        found += [
+            Removal(kind, name, "beyond the limits", rows[name].bytes)
+            for name in beyond(rows, *kept.most(kind), made)
+        ]
+    return found
+
+
+def _used(row: Row) -> datetime:
+    return datetime.fromisoformat(row.used).astimezone(UTC)

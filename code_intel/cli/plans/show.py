@@ -1,0 +1,93 @@
+"""Tell the story of a plan: what was expected, each query with its six metrics and what was missing, what was found.
+
+--json prints the plan as it is kept (docs/plans.md), with `savedAt`.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+
+from code_intel.cli.columns import wrapped
+from code_intel.cli.output import emit
+from code_intel.cli.plans.plan_files import resolve_plan
+from code_intel.cli.project import add_project, project_of
+from code_intel.foundation.text import counted
+from code_intel.planning import keeping, outcome, place
+from code_intel.planning.records import Expected, Iteration, Plan, Result
+from code_intel.session.story import plain
+
+SHOWN = 10
+_COLUMNS = 96
+METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
+"""The six metrics in the order of `records.Metrics`, as people read them."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("id", help="its id, the beginning of its id, or `last`")
+    parser.add_argument(
+        "--all", action="store_true", help=f"all results, not only the first {SHOWN}"
+    )
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tell it."""
+    root = place.root_of(project_of(args))
+    plan = keeping.load(root, resolve_plan(root, args.id))
+    saved = str(root / place.PLANS / f"{plan.id}.json")
+    data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
+    emit(args, data, "\n".join([*_story(plan, everything=args.all), f"Kept as {saved}"]))
+    return 0
+
+
+def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
+    yield from wrapped(plain(plan.goal), _COLUMNS)
+    best = outcome.score(plan)
+    seconds = plan.milliseconds / 1000
+    yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
+    yield from expectations(plan)
+    yield f"Asked: {plain(plan.source)}"
+    for each in plan.iterations:
+        yield from _iteration(each)
+    shown = plan.final if everything else plan.final[:SHOWN]
+    yield f"Found {len(plan.final)}:" if plan.final else "Found nothing."
+    yield from (_result(each) for each in shown)
+    if len(plan.final) > len(shown):
+        yield f"… {len(plan.final) - len(shown)} more: --all"
+    missing = dict.fromkeys(note for each in plan.iterations for note in each.degraded)
+    yield from (f"Note: {plain(note)}" for note in missing)
+    if plan.knowledge:
+        yield f"Written down in {plain(plan.knowledge)}"
+
+
+def expectations(plan: Plan) -> Iterator[str]:
+    """Yield what is expected of a plan's results, and how its queries are made, line by line."""
+    expected: Expected = plan.expected
+    words = [plain(word) for word in expected.keywords]
+    yield from wrapped(f"Expected: {', '.join(words)}", _COLUMNS)
+    yield from (f"  pattern {plain(pattern)}" for pattern in expected.patterns)
+    how = plan.strategy
+    yield (
+        f"  at least {expected.min_matches}, confidence {expected.confidence:.2f}, {plan.mode}; "
+        f"{how.initial or 'goal'} first, refined by {how.refinement}"
+    )
+    yield from (f"  rule {plain(rule)}" for rule in how.rules)
+
+
+def _iteration(each: Iteration) -> Iterator[str]:
+    known = ", known" if each.cached else ""
+    came = f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{known}"
+    yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {came}"
+    if each.error:
+        yield f"     {plain(each.error)}"
+        return
+    metrics = zip(METRICS, each.evaluation.metrics, strict=True)
+    yield "     " + "  ".join(f"{name} {value:.2f}" for name, value in metrics)
+    yield from (f"     {line}" for line in wrapped(plain(each.feedback), _COLUMNS - 5, most=3))
+    yield from (f"     - {plain(each)}" for each in each.refinements[:3])
+
+
+def _result(each: Result) -> str:
+    lines = f":{each.start_line}-{each.end_line}" if each.start_line else ""
+    return f"  {plain(each.document)}{lines}  {plain(each.symbol)}".rstrip()

@@ -1,0 +1,414 @@
+"""Change several files of a project: all of them, or none.
+
+A run writes a list of its changes and copies of the files it replaces to `.code-intel/backup/<time>`, then changes
+one file after the other. If the disk refuses or another program changes a file meanwhile, the run restores the
+copies. If the process is killed, the next run restores them before it begins (docs/decisions/0048).
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel.cli.output import Advance
+from code_intel.cli.setup.changes import Change, check_inside, current, is_inside, name_in
+from code_intel.config import STATE_FOLDER, load_settings
+from code_intel.errors import BusyError, StorageError
+from code_intel.foundation import durable, state_folder
+from code_intel.learned.files import changes
+
+BACKUPS = "backup"
+"""The folder of all backups. It has its own `.gitignore`, since a client's settings may hold secrets."""
+
+
+class Kind(NamedTuple):
+    """A command: the name of its list, the folder of its copies, and whether a finished run can be undone."""
+
+    list_name: str
+    copies: str
+    can_undo: bool
+
+
+SETUP = Kind("init.json", "", can_undo=False)
+MIGRATION = Kind("migration.json", "files", can_undo=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """The changes to make in a project.
+
+    Attributes:
+        root: The project.
+        kind: The command.
+        changes: The changes, in order.
+        folders: Folders that must exist afterwards.
+        keeps_copies: Whether copies of updated files stay after the run.
+    """
+
+    root: Path
+    kind: Kind
+    changes: tuple[Change, ...]
+    folders: tuple[Path, ...] = ()
+    keeps_copies: bool = True
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to do."""
+        kept = all(change.action == "keep" for change in self.changes)
+        return kept and all(folder.is_dir() for folder in self.folders)
+
+
+class Record(NamedTuple):
+    """A changed file: its name in the project, and its SHA-256 before and after, empty for no file."""
+
+    file: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as its list describes it.
+
+    Attributes:
+        root: The project.
+        kind: The command.
+        folder: The folder of the list and the copies.
+        records: The files that it changes.
+        folders: The folders that it makes, relative to the project.
+        keeps_copies: See `Transaction`.
+        finished: Whether every change was made.
+    """
+
+    root: Path
+    kind: Kind
+    folder: Path
+    records: tuple[Record, ...] = ()
+    folders: tuple[str, ...] = ()
+    keeps_copies: bool = True
+    finished: bool = False
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether the folder stays after the run."""
+        return self.kind.can_undo or any(map(self._keeps, self.records))
+
+    def copy_of(self, record: Record) -> Path:
+        """Return where the copy of a replaced file is."""
+        return self.folder / self.kind.copies / record.file
+
+    def compare(self) -> tuple[list[Record], list[Record]]:
+        """Return what `restore` would undo, last change first, and the files that were edited since the run."""
+        undo: list[Record] = []
+        edited: list[Record] = []
+        for record in reversed(self.records):
+            now = _digest(current(self.root / record.file))
+            if now != record.before:
+                (undo if now == record.after else edited).append(record)
+        return undo, edited
+
+    def restore(self) -> None:
+        """Undo the run, except for files that were edited since; their copies stay.
+
+        Raises:
+            StorageError: The disk refused, or a copy is missing; call it again.
+        """
+        undo, edited = self.compare()
+        last = {(self.root / record.file).parent: record for record in undo}
+        for record in undo:
+            path = Path(os.path.realpath(self.root / record.file))
+            if not record.before:
+                durable.remove(path, flushed=record is last[(self.root / record.file).parent])
+            elif path.exists():
+                durable.replace(path, self._copied(record))
+            else:
+                mode = self.copy_of(record).stat().st_mode & 0o7777
+                durable.create(path, self._copied(record), mode)
+        for name in sorted(self.folders, reverse=True):
+            durable.remove_folder(self.root / name)
+        if not (edited and self.kind.can_undo):
+            self._drop(record for record in self.records if record not in edited)
+
+    def write(self) -> None:
+        """Write the list, then copy the files that will be replaced.
+
+        Raises:
+            StorageError: The disk refused.
+        """
+        if not (hides := self.folder.parent / state_folder.GITIGNORE_NAME).exists():
+            durable.replace(hides, b"*\n")
+        self.write_list()
+        for record in self.records:
+            path = self.root / record.file
+            data = current(path)
+            if data is not None and _digest(data) == record.before:
+                durable.create(self.copy_of(record), data, path.stat().st_mode & 0o7777)
+
+    def write_list(self) -> None:
+        """Write the list.
+
+        Raises:
+            StorageError: The disk refused.
+        """
+        document = {
+            "version": 1,
+            "finished": self.finished,
+            "keeps_copies": self.keeps_copies,
+            "folders": self.folders,
+            "files": [record._asdict() for record in self.records],
+        }
+        text = f"{json.dumps(document, ensure_ascii=False, indent=1)}\n"
+        durable.replace(self._list, text.encode("utf-8", "surrogateescape"))
+
+    def tidy(self) -> None:
+        """Remove the list and the copies that are not needed after the run.
+
+        Raises:
+            StorageError: The disk refused; call it again.
+        """
+        if not self.kind.can_undo:
+            self._drop(record for record in self.records if not self._keeps(record))
+
+    @property
+    def _list(self) -> Path:
+        return self.folder / self.kind.list_name
+
+    def _keeps(self, record: Record) -> bool:
+        return self.keeps_copies and bool(record.before and record.after)
+
+    def _copied(self, record: Record) -> bytes:
+        data = current(self.copy_of(record))
+        if data is None or _digest(data) != record.before:
+            raise StorageError(
+                f"{self.copy_of(record)} is missing or was changed, so {record.file} cannot be restored.",
+                hint=f"Check {record.file}, with git if you can, then delete {self.folder}.",
+            )
+        return data
+
+    def _drop(self, records: Iterable[Record]) -> None:
+        """Remove copies, the list, and the folders that are empty then."""
+        for record in records:
+            if record.before:
+                durable.remove(self.copy_of(record))
+        above = self.folder.parent
+        hides = above / state_folder.GITIGNORE_NAME
+        if {path for path in above.rglob("*") if path.is_file()} <= {hides, self._list}:
+            durable.remove(hides)
+        durable.remove(self._list)
+        _sweep(above)
+
+
+def find_runs(root: Path, kind: Kind) -> list[Run]:
+    """Return the runs of a command that have a list, oldest first.
+
+    Raises:
+        StorageError: A list cannot be read, or names files outside the project.
+    """
+    places = sorted((root / STATE_FOLDER / BACKUPS).glob(f"*/{kind.list_name}"))
+    return [_read(root, kind, path) for path in places]
+
+
+def interrupted(root: Path, kind: Kind) -> Run | None:
+    """Return the run that was killed, if there is one."""
+    return next((run for run in find_runs(root, kind) if not run.finished), None)
+
+
+def recover(root: Path, kind: Kind) -> None:
+    """Undo what a run that was killed has done.
+
+    Raises:
+        BusyError: Another process holds the lock.
+        StorageError: The disk refused, or a copy is missing.
+    """
+    above = root / STATE_FOLDER / BACKUPS
+    torn = any(above.rglob(".*.tmp"))
+    if not torn and not any(map(_needs_recovery, find_runs(root, kind))):
+        return
+    with locked(root):
+        _sweep(above)
+        for run in filter(_needs_recovery, reversed(find_runs(root, kind))):
+            for folder in {(root / record.file).parent for record in run.records}:
+                durable.sweep(folder, seconds=0)
+            run.tidy() if run.finished else run.restore()
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Let one process at a time change a project's set-up; remove a lock file that was not there before.
+
+    Raises:
+        BusyError: Another process holds the lock.
+        StorageError: The lock cannot be made.
+    """
+    settings = load_settings(root)
+    state, lock = settings.state, changes.lock_path(settings)
+    is_new, makes_lock = not state.exists(), not lock.exists()
+    try:
+        with changes.locked(settings):
+            try:
+                yield
+            finally:
+                with suppress(StorageError):
+                    if is_new and not {*state.glob("*")} - {
+                        lock,
+                        state / state_folder.GITIGNORE_NAME,
+                    }:
+                        durable.remove(state / state_folder.GITIGNORE_NAME)
+                    if makes_lock:
+                        durable.remove(lock)
+    finally:
+        with suppress(StorageError):
+            if is_new:
+                durable.remove_folder(state)  # only if it is empty
+
+
+def apply(
+    work: Transaction, *, now: datetime | None = None, advance: Advance | None = None
+) -> Run | None:
+    """Make the changes, derived files last; return the run, None if nothing was left to do.
+
+    Args:
+        work: What to do; the caller holds the lock.
+        now: The time that names the backup.
+        advance: Receives the number of changes that were made.
+
+    Raises:
+        BusyError: A file changed since the plan was made; everything else was restored.
+        StorageError: The disk refused; everything was restored, as far as the disk allows.
+    """
+    _sweep(work.root / STATE_FOLDER / BACKUPS)
+    todo = _pending(work.changes)
+    run = _new_run(work, todo, now or datetime.now(UTC))
+    is_needed = bool(run.records or run.folders)
+    if is_needed:
+        try:
+            run.write()
+            for folder in work.folders:
+                durable.make_folder(folder)
+            _make(todo, advance)
+            replace(run, finished=True).write_list()
+        except BaseException:
+            with suppress(StorageError):
+                run.restore()
+            raise
+        with suppress(StorageError):  # the next run does it
+            run.tidy()
+    for change in work.changes:
+        if change.is_derived and change.action == "remove":
+            durable.remove(change.path)
+    return run if is_needed else None
+
+
+def _sweep(folder: Path) -> None:
+    """Remove temporary files that a killed run left with its copies, and folders that are empty then."""
+    for inner in (*sorted(folder.rglob("*/"), reverse=True), folder):
+        durable.sweep(inner, seconds=0)
+        durable.remove_folder(inner)
+
+
+def _needs_recovery(run: Run) -> bool:
+    return not (run.finished and run.kind.can_undo)
+
+
+def _new_run(work: Transaction, todo: Sequence[Change], now: datetime) -> Run:
+    root, above = work.root, work.root / STATE_FOLDER / BACKUPS
+    check_inside(Change(above / state_folder.GITIGNORE_NAME, None, b""), root)
+    folder, number = above / f"{now:%Y%m%dT%H%M%SZ}", 1
+    while folder.exists():
+        number += 1
+        folder = above / f"{now:%Y%m%dT%H%M%SZ}-{number}"
+    needed = [*work.folders, *(change.path.parent for change in todo)]
+    parents = {p for one in needed for p in (one, *one.parents) if p == one or root in p.parents}
+    return Run(
+        root,
+        work.kind,
+        folder,
+        tuple(Record(name_in(root, c.path), _digest(c.before), _digest(c.after)) for c in todo),
+        tuple(sorted(name_in(root, one) for one in parents if not one.exists())),
+        work.keeps_copies,
+    )
+
+
+def _pending(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes that still have to be made."""
+    pending = []
+    for change in changes:
+        if change.action != "keep" and not change.is_derived:
+            now = current(change.path)
+            if now != change.after:
+                _require_same(change, now)
+                pending.append(change)
+    return pending
+
+
+def _require_same(change: Change, now: bytes | None) -> None:
+    if now != change.before:
+        raise BusyError(
+            f"Another program changed {change.path} just now; it was left as it is.",
+            hint="Run the command again. Nothing was changed.",
+        )
+
+
+def _make(changes: Sequence[Change], advance: Advance | None) -> None:
+    """Make the changes, through links; the last one of a folder flushes its names."""
+    last = {change.path.parent: change for change in changes}
+    for number, change in enumerate(changes, 1):
+        flushed = change is last[change.path.parent]
+        path = Path(os.path.realpath(change.path))
+        _require_same(change, current(path))
+        if change.before is None:
+            durable.create(path, change.after or b"", flushed=flushed)
+        elif change.after is None:
+            durable.remove(path, flushed=flushed)
+        else:
+            durable.replace(path, change.after, flushed=flushed)
+        if advance:
+            advance(number, len(changes), "files")
+
+
+def _read(root: Path, kind: Kind, path: Path) -> Run:
+    """Return the run that a list describes. A repository may contain a list that this program did not write.
+
+    Raises:
+        StorageError: It is no list, or names files outside the project.
+    """
+    try:
+        document = json.loads((current(path) or b"").decode("utf-8", "surrogateescape"))
+        records = [Record(one["file"], one["before"], one["after"]) for one in document["files"]]
+        folders = tuple(map(str, document.get("folders", ())))
+        keeps = bool(document.get("keeps_copies", True))
+        run = Run(root, kind, path.parent, (*records,), folders, keeps, bool(document["finished"]))
+        _check_inside(run)
+    except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
+        raise StorageError(
+            f"{path} is not a list of changes: {error}.", hint="Move its folder away."
+        ) from error
+    return run
+
+
+def _check_inside(run: Run) -> None:
+    """Refuse a list that names something outside the project; new agreements may be elsewhere.
+
+    Raises:
+        ValueError: It does.
+    """
+    agreements = load_settings(run.root).agreements.resolve()
+    for record in run.records:
+        file, name = run.root / record.file, Path(record.file)
+        is_agreement = file.suffix == ".md" and file.resolve().parent == agreements
+        is_plain = not name.is_absolute() and ".." not in name.parts
+        if not (is_plain and is_inside(file, run.root)) and (record.before or not is_agreement):
+            raise ValueError(f"{record.file} is outside the project")
+    for folder in run.folders:
+        place = run.root / folder
+        if not is_inside(place, run.root) and place.resolve() != agreements:
+            raise ValueError(f"{folder} is outside the project")
+
+
+def _digest(data: bytes | None) -> str:
+    return "" if data is None else hashlib.sha256(data).hexdigest()

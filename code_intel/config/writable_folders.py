@@ -1,0 +1,45 @@
+"""Choose folders of the user for the index and query plans of a read-only project.
+
+Such a project can be searched; only learning needs to write to it (docs/decisions/0037).
+"""
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
+
+from code_intel.config.index_config import STATE_FOLDER, IndexConfig
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether `path` can be written or created, judging by the nearest existing folder."""
+    existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    effective = os.access in os.supports_effective_ids
+    return os.access(existing, os.W_OK, effective_ids=effective)
+
+
+def with_writable_database(config: IndexConfig, cache: Path) -> IndexConfig:
+    """Return the config, with its database in `cache` if there is none and none can be created."""
+    database = config.db_path
+    if os.path.lexists(database) or is_writable(database.parent):
+        return config
+    name = hashlib.sha256(os.fsencode(os.path.realpath(database))).hexdigest()[:32]
+    elsewhere = cache / "indexes" / name / database.name
+    note = f"{database.parent} cannot be written, so the index is {elsewhere}"
+    return replace(config, db_path=elsewhere, notes=(*config.notes, note))
+
+
+def is_inside(text: str) -> bool:
+    """Return whether a folder name can only be inside the project, outside `.git` and our state."""
+    path = PureWindowsPath(text)  # accepts both separators
+    parts = {part.casefold() for part in path.parts}
+    anywhere = path.drive or path.root or text.startswith("~") or "\0" in text
+    return bool(parts) and not anywhere and not parts & {"..", ".git", STATE_FOLDER}
+
+
+def plans_folder(folder: Path, cache: Path) -> Path:
+    """Return the folder of query plans: `folder`, or one in `cache` if it cannot be written."""
+    if is_writable(folder):
+        return folder
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    return cache / "plans" / name

@@ -1,0 +1,1 @@
+"""Select what to read for a goal, within a token budget (seed 002)."""

@@ -1,0 +1,138 @@
+"""How much each kind of evidence weighs, by what somebody is doing (seed 002 on scoring profiles).
+
+The rows below are shipped. `.code-intel/scoring-profiles.toml` changes weights of them, or adds
+profiles; it is read at each use, so that an edit counts at once:
+
+    [bugfix]
+    dependency = 0.9
+
+    [review]            # what is not said is as in `default`
+    proximity = 0.5
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.config.reading import read_regular_file, unknown_key_warnings
+from code_intel.errors import ConfigError
+
+FILE = "scoring-profiles.toml"
+MOST = 10.0
+"""The largest weight; beyond it one kind of evidence would be all there is."""
+
+
+class Profile(NamedTuple):
+    """The weights of the formula."""
+
+    text_match: float = 1.0
+    path_match: float = 1.5
+    editing_path: float = 2.0
+    dependency: float = 0.6
+    proximity: float = 0.25
+    structural: float = 0.6
+
+
+KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "textMatch": "text_match",
+        "pathMatch": "path_match",
+        "editingPath": "editing_path",
+        "dependency": "dependency",
+        "proximity": "proximity",
+        "structural": "structural",
+    }
+)
+"""The weights by their names in the file, which are the seed's."""
+
+DEFAULT = "default"
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        DEFAULT: Profile(),
+        # A bug is often in what the code at hand depends on.
+        "bugfix": Profile(editing_path=1.8, dependency=0.7, proximity=0.35, structural=0.7),
+        # What a failing test imports is what fails.
+        "testfail": Profile(editing_path=1.6, dependency=0.85, proximity=0.3, structural=0.7),
+        # Type errors cluster within a module.
+        "typeerror": Profile(editing_path=1.4, proximity=0.4),
+        # New code depends on little, and lies beside its like.
+        "feature": Profile(editing_path=1.5, dependency=0.45, proximity=0.5),
+        # Named by the seed, which gives it no weights.
+        "refactor": Profile(),
+    }
+)
+
+
+class Chosen(NamedTuple):
+    """The profile that counts, and what the caller should be told."""
+
+    name: str
+    weights: Profile
+    warnings: tuple[str, ...] = ()
+
+
+def choose(name: str, state: Path) -> Chosen:
+    """Return the profile of that name; an unknown one is `default`, with a warning.
+
+    Args:
+        name: As asked for; empty means `default`.
+        state: The project's `.code-intel`.
+
+    Raises:
+        ConfigError: The user's file is malformed; names file, profile and key.
+    """
+    profiles, warnings = load(state / FILE)
+    name = name.strip() or DEFAULT
+    if name in profiles:
+        return Chosen(name, profiles[name], warnings)
+    note = f"profile {name[:100]!r} is not known; used default. Known: {', '.join(profiles)}."
+    return Chosen(DEFAULT, profiles[DEFAULT], (*warnings, note))
+
+
+def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
+    """Return all profiles by name, the user's over the shipped ones, and warnings.
+
+    Raises:
+        ConfigError: As `choose`.
+    """
+    try:
+        given = tomllib.loads(read_regular_file(file).decode("utf-8-sig"))
+    except FileNotFoundError:
+        return dict(PROFILES), ()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}.", hint=_hint(file)) from error
+    profiles, warnings = dict(PROFILES), list[str]()
+    for name in sorted(given, key=lambda key: key != DEFAULT):
+        base = profiles.get(name, profiles[DEFAULT])
+        profiles[name] = _read(file, name, given[name], base)
+        warnings += [
+            f"{file}: {note}" for note in unknown_key_warnings(name, given[name], tuple(KEYS))
+        ]
+    return profiles, tuple(warnings)
+
+
+def _read(file: Path, name: str, given: Any, base: Profile) -> Profile:
+    if not isinstance(given, dict):
+        raise _error(file, name, name, "a table of weights", given)
+    for key, value in given.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if key in KEYS and not (number and math.isfinite(value) and 0 <= value <= MOST):
+            raise _error(file, name, key, f"a number from 0 to {MOST:g}", value)
+    known = {field: float(given[key]) for key, field in KEYS.items() if key in given}
+    return base._replace(**known)
+
+
+def _error(file: Path, profile: str, key: str, expected: str, value: object) -> ConfigError:
+    where = profile if key == profile else f"[{profile}] {key}"
+    return ConfigError(
+        f"{file}: {where} is {str(value)[:100]!r}; expected {expected}.",
+        hint=_hint(file),
+        details={"field": key, "profile": profile},
+    )
+
+
+def _hint(file: Path) -> str:
+    return f"Correct {file.name}, or remove it to use the shipped profiles."

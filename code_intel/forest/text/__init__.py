@@ -1,0 +1,1 @@
+"""Search the files on disk for text and regular expressions, through ripgrep."""

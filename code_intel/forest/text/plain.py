@@ -1,0 +1,94 @@
+"""Plain words, found by ourselves where ripgrep is missing or broken: slower, and no expressions.
+
+Python's own engine would take for ever on some expressions, so those are refused (see `grep`).
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from code_intel.chunking import decode
+from code_intel.errors import StorageError
+from code_intel.forest.text.matches import MAX_LINE, Match, Matches, Question
+from code_intel.index.corpus import LARGEST
+from code_intel.index.ignore import walk_folder
+from code_intel.index.reading import read_inside
+from code_intel.index.walk import git_files
+
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+
+
+def is_plain(question: Question) -> bool:
+    """Whether the pattern means itself."""
+    return question.literal or not _SPECIAL.search(question.pattern)
+
+
+def search(root: Path, question: Question, path: str, deadline: float) -> Matches:
+    """Return the matching lines below `path`, as ripgrep would; hidden files are left out, as by it.
+
+    `file_type` is taken for the ending of the names.
+    """
+    ends = time.monotonic() + deadline
+    words = re.escape(question.pattern)
+    if question.literal:
+        words = rf"(?<!\w){words}(?!\w)"
+    pattern = re.compile(words, re.NOFLAG if question.case_sensitive else re.IGNORECASE)
+    found: list[Match] = []
+    for file in sorted(_files(root, path)):
+        if question.file_type and not file.endswith(f".{question.file_type}"):
+            continue
+        found += _in_file(root, file, pattern, question)
+        if len(found) > question.max_results or time.monotonic() > ends:
+            break
+    cut = len(found) > question.max_results or time.monotonic() > ends
+    return Matches(tuple(found[: question.max_results]), cut)
+
+
+def names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
+    """Return the files below `path` that `search` would look at; `file_type` as there."""
+    ending = f".{file_type}" if file_type else ""
+    return tuple(file for file in _files(root, path) if file.endswith(ending))
+
+
+def _files(root: Path, path: str) -> Iterator[str]:
+    if (root / path).is_file():
+        yield path
+        return
+    base = root / path
+    prefix = "" if path == "." else f"{path}/"
+    for name in _listed(base):
+        if not any(part.startswith(".") for part in name.split("/")) and not name.endswith("/"):
+            yield prefix + name
+
+
+def _listed(base: Path) -> list[str]:
+    listed = None
+    with suppress(StorageError):  # a git that hangs
+        listed = git_files(base)
+    return list(walk_folder(base, rules=True)) if listed is None else listed
+
+
+def _in_file(root: Path, name: str, pattern: re.Pattern[str], question: Question) -> list[Match]:
+    try:
+        data = read_inside(root, name)
+    except (OSError, ValueError):
+        return []
+    text = decode(data) if len(data) <= LARGEST else None
+    if not text or not pattern.search(text):
+        return []
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    around = question.context_lines
+    return [
+        Match(
+            name,
+            place + 1,
+            line[:MAX_LINE],
+            tuple((m[0], m.start(), m.end()) for m in found),
+            tuple(each[:MAX_LINE] for each in lines[max(place - around, 0) : place]),
+            tuple(each[:MAX_LINE] for each in lines[place + 1 : place + 1 + around]),
+        )
+        for place, line in enumerate(lines)
+        if (found := list(pattern.finditer(line)))
+    ]

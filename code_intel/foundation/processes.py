@@ -1,0 +1,135 @@
+"""Start programs without a shell, each in its own group, and end them with their children."""
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from code_intel.foundation import child_guard
+
+GUARD_EXIT_TIMEOUT_S = 2 * child_guard.TERMINATE_TIMEOUT_S
+"""How long the guard process may take to exit."""
+
+
+class ChildGuard:
+    """A process that ends our programs if we are killed; started with the first program."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def watch(self, group: int) -> None:
+        """End this process group if we are killed."""
+        if self._process is None:
+            command = [sys.executable, "-I", "-S", child_guard.__file__]
+            with suppress(OSError):  # without a guard a child learns of our end only from its stdin
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    env={},
+                    start_new_session=True,
+                    bufsize=0,
+                )
+        self._send(f"+{group}\n")
+
+    def forget(self, group: int) -> None:
+        """Stop watching a process group that has ended."""
+        self._send(f"-{group}\n")
+
+    def close(self) -> None:
+        """End the guard process."""
+        if self._process is not None:
+            assert self._process.stdin is not None  # noqa: S101 - started with a pipe
+            with suppress(OSError):
+                self._process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GUARD_EXIT_TIMEOUT_S)
+            self._process = None
+
+    def _send(self, line: str) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.write(line.encode())
+
+
+_running: set[Process] = set()
+_guard = ChildGuard()
+atexit.register(_guard.close)
+
+
+async def start(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
+    guarded: bool = False,
+) -> Process:
+    """Start a program with both outputs piped. The caller must call `end`.
+
+    Args:
+        command: The program and its arguments; no shell reads them.
+        folder: Its working folder.
+        environment: Its whole environment; None: a copy of ours.
+        stdin: `subprocess.DEVNULL` or `subprocess.PIPE`.
+        guarded: Whether the guard ends it if we are killed. A program that writes to us needs no
+            guard: its writes fail.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    # If the start were cancelled halfway, `_running` would not have the process.
+    with anyio.CancelScope(shield=True):
+        process = await anyio.open_process(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=stdin,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    _running.add(process)
+    if guarded and os.name == "posix":
+        _guard.watch(process.pid)
+    return process
+
+
+async def end(process: Process) -> None:
+    """Kill the process and its children, and wait for it."""
+    with anyio.CancelScope(shield=True):
+        _kill(process)
+        await process.aclose()
+    _running.discard(process)
+    _guard.forget(process.pid)
+
+
+def kill_all() -> None:
+    """Kill the running programs; only for a process that is about to exit."""
+    for process in tuple(_running):
+        _kill(process)
+
+
+async def read_output(
+    stream: ByteReceiveStream | None, beginning: bytearray, max_bytes: int
+) -> None:
+    """Read an output to its end, so that the program never blocks, and keep its beginning."""
+    assert stream is not None  # noqa: S101 - started with a pipe
+    async for part in stream:
+        beginning += part[: max_bytes - len(beginning)]
+
+
+def _kill(process: Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()

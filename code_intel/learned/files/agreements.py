@@ -1,0 +1,376 @@
+"""The agreements folder: every file in it, the good and the bad, and the one way to write to it.
+
+Files are found under any name (docs/decisions/0007), never renamed, and nothing here deletes one.
+"""
+
+import hashlib
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from code_intel.chunking.agreement import (
+    AgreementProblem,
+    canonical,
+    file_name,
+    notes_of,
+    read,
+    render,
+)
+from code_intel.chunking.agreement_body import encodable
+from code_intel.chunking.decode import decode
+from code_intel.errors import NotFoundError, StorageError
+from code_intel.foundation import durable
+from code_intel.foundation.text import visible
+from code_intel.index.reading import read_plain
+from code_intel.learned.files.folder import NOW, Folder
+from code_intel.learned.files.merge_agreements import unite, when
+from code_intel.records import Agreement
+
+MAX_BYTES = 1024 * 1024
+
+Key = tuple[str, str]
+"""What identifies an agreement and its pair: the term in NFC, and the symbol."""
+
+Problem = Literal["", "invalid", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One agreement of the folder, or a file that should have been one.
+
+    Attributes:
+        path: The file.
+        agreement: What it says; None when it cannot be read.
+        digest: Hex SHA-256 of what the file says, line ends aside: git may check it out with others than
+            it was confirmed with; over all of them when several files were united.
+        problem: Why it cannot be read, or empty.
+        reason: The same as a sentence; for a readable one a note, such as the files united in it.
+        also: Further files of the same key, as a merge leaves them.
+        raw: Hex SHA-256 of the file's very bytes; empty when several files were united.
+        key: The agreement's key, None when it cannot be read.
+    """
+
+    path: Path
+    agreement: Agreement | None
+    digest: str
+    problem: Problem = ""
+    reason: str = ""
+    also: tuple[Path, ...] = ()
+    raw: str = ""
+    key: Key | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the key once: every change asks every entry for it."""
+        object.__setattr__(self, "key", key_of(self.agreement) if self.agreement else None)
+
+
+def key_of(agreement: Agreement) -> Key:
+    """Return what identifies an agreement."""
+    return make_key(agreement.nl_term, agreement.symbol)
+
+
+@lru_cache(maxsize=1 << 15)
+def make_key(nl_term: str, symbol: str) -> Key:
+    """Return the key of a term and a symbol as they were given."""
+    return unicodedata.normalize("NFC", encodable(nl_term)), encodable(symbol)
+
+
+def load_all(folder: Path) -> list[Entry]:
+    """Return every agreement below `folder`, by path; files of one key are united into one entry.
+
+    Raises:
+        StorageError: The folder is there but cannot be listed: unreadable is not empty.
+    """
+    return list(look(folder).entries)
+
+
+def look(folder: Path, since: float = NOW, *, believing: bool = True) -> "Known":
+    """Return what `load_all` returns, with a revision, and by key; see `Folder.look` about the rest.
+
+    Raises:
+        StorageError: The folder is there but cannot be listed.
+    """
+    return _remembered(folder).look(since, believing=believing)
+
+
+class Known(NamedTuple):
+    """The agreements of a folder; with another `revision` some are others; `conflicts` wait for a merge to be resolved."""
+
+    revision: int
+    entries: tuple[Entry, ...]
+    by_key: Mapping[Key, Entry]
+    conflicts: int = 0
+
+
+class _Remembered:
+    """What this process knows of a folder of agreements."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = Folder(folder, load, lambda entry: bool(entry.digest))
+        self._known = Known(0, (), {})
+
+    def look(self, since: float, *, believing: bool) -> Known:
+        found = self._files.look(since, believing=believing)
+        known = self._known
+        if known.revision != found.revision:
+            known = self._known = _known(found.revision, found.items)
+        return known
+
+
+_remembered = lru_cache(maxsize=8)(_Remembered)
+
+
+def forget() -> None:
+    """Read every folder anew when it is asked for again."""
+    _remembered.cache_clear()
+
+
+def _known(revision: int, entries: tuple[Entry, ...]) -> Known:
+    alone = {entry.key: entry for entry in entries if entry.key}
+    if len(alone) == len(entries):  # nearly always, and then all can be read
+        return Known(revision, entries, alone)
+    by_key: dict[Key, list[Entry]] = {}
+    for entry in entries:
+        if entry.key:
+            by_key.setdefault(entry.key, []).append(entry)
+    united = {key: _united(found) for key, found in by_key.items()}
+    unread = [entry for entry in entries if entry.key is None]
+    everything = tuple(sorted([*unread, *united.values()], key=lambda entry: entry.path))
+    return Known(revision, everything, united, sum(each.problem == "conflict" for each in unread))
+
+
+def load(path: Path, before: Entry | None = None) -> Entry:
+    """Return the entry of one file; whatever is wrong with it is said in the entry.
+
+    `before` is what it said before: of the same bytes it is returned again.
+    """
+    if encodable(path.name) != path.name:
+        return Entry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
+    try:
+        facts = path.lstat()
+        if not stat.S_ISREG(facts.st_mode):
+            return Entry(path, None, "", "invalid", "It is not a regular file.")
+        if facts.st_size > MAX_BYTES:
+            return Entry(path, None, "", "invalid", "It is larger than 1 MiB.")
+        data = read_plain(path)
+    except OSError as error:
+        return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
+    if before and before.raw == hashlib.sha256(data).hexdigest():
+        return before
+    return replace(_parsed(data), path=path)
+
+
+def find(folder: Path, key: Key, since: float = NOW) -> Entry | None:
+    """Return the entry of `key`, whatever its file is called; see `Folder.look` about `since`."""
+    return look(folder, since).by_key.get(key)
+
+
+def existing(known: "Known", key: Key) -> tuple[Entry, Agreement]:
+    """Return the entry of a term and a symbol, and what it says.
+
+    Raises:
+        NotFoundError: There is no such agreement that can be read.
+    """
+    entry = known.by_key.get(make_key(*key))
+    if entry is None or entry.agreement is None:
+        raise missing(*key, among=known.entries)
+    return entry, entry.agreement
+
+
+def missing(term: str, symbol: str = "", among: Iterable[Entry] = ()) -> NotFoundError:
+    """Return what is said of an agreement that is not there, or in one of those `among` that cannot be read."""
+    unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
+    name = f"{term}{f' → {symbol}' if symbol else ''}"
+    if not unread:
+        hint = "Look at list_agreements, or `code-intel map list`, for what there is."
+        return NotFoundError(f"There is no agreement {name}.", hint=hint)
+    likely = min(unread, key=lambda file: not file.startswith(term))
+    return NotFoundError(
+        f"There is no agreement {name} that can be read; {len(unread)} cannot, such as {likely}.",
+        hint="If it is in there, mend that file first: `code-intel map check` says what is wrong with it.",
+    )
+
+
+def relative(folder: Path, path: Path) -> str:
+    """Return a file's name relative to the agreements folder."""
+    return path.as_posix().removeprefix(f"{folder.as_posix()}/")
+
+
+def lock_path(folder: Path) -> Path:
+    """Return the lock that whoever reads, changes and writes a file of the folder takes."""
+    return folder.parent / f".{folder.name}.lock"
+
+
+class Draft(NamedTuple):
+    """An agreement about to be written.
+
+    Attributes:
+        path: Its file.
+        data: What to write; None where the file says the same already.
+        digest: `Entry.digest` of the agreement once it is written.
+    """
+
+    path: Path
+    data: bytes | None
+    digest: str
+
+
+def draft(folder: Path, known: "Known", agreement: Agreement) -> Draft:
+    """Return what writing an agreement would change: the file that has its key, else a new one.
+
+    Notes and unknown keys in the old file are kept.
+
+    Raises:
+        StorageError: A file that cannot be read is in the way, or the agreement is too large.
+    """
+    agreement = canonical(agreement)
+    entry = known.by_key.get(key_of(agreement))
+    if entry is None or entry.agreement is None:
+        data = _readable(agreement, "")
+        return Draft(new_path(folder, agreement), data, digest_of(data))
+    agreement = _with_old_keys(agreement, entry.agreement)
+    if not entry.also and canonical(entry.agreement) == agreement:
+        return Draft(entry.path, None, entry.digest)
+    old = read_plain(entry.path)
+    data = _readable(agreement, notes_in(old))
+    digests = [digest_of(data), *(load(path).digest for path in entry.also)]
+    return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
+
+
+def write(folder: Path, agreement: Agreement) -> Path:
+    """Write one agreement and return its path; see `write_all`."""
+    return write_all(folder, [agreement])[0]
+
+
+def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
+    """Write agreements to the files that have their keys, else to new ones; return their paths, in order.
+
+    Nothing is written before all of them are known to be readable again. Of several with one key the
+    last is written. A file that says the same already is not touched.
+
+    Raises:
+        StorageError: The disk refused, or a file that cannot be read is in the way.
+        BusyError: Another process is writing for too long.
+    """
+    with durable.locked(lock_path(folder)):
+        known = look(folder)
+        drafts = [draft(folder, known, agreement) for agreement in agreements]
+        todo = {each.path: each.data for each in drafts if each.data is not None}
+        last = {path.parent: path for path in todo}
+        for path, data in todo.items():
+            durable.replace(path, data, flushed=path == last[path.parent])
+    return [each.path for each in drafts]
+
+
+def rendered(agreement: Agreement) -> bytes:
+    """Return the file of a new agreement, made sure that it can be read again.
+
+    Raises:
+        StorageError: It cannot, or it is too large.
+    """
+    return _readable(canonical(agreement), "")
+
+
+def rewritten(path: Path, agreement: Agreement) -> bytes:
+    """Return the bytes of a file that is to say something else, with the notes that are in it now.
+
+    Raises:
+        StorageError: They could not be read again, or would be too large.
+    """
+    return _readable(canonical(agreement), notes_in(read_plain(path)))
+
+
+def new_path(folder: Path, agreement: Agreement) -> Path:
+    """Return where an agreement goes that has no file yet.
+
+    Somebody may have given the file of that name another term or symbol: then a number makes it another.
+
+    Raises:
+        StorageError: An unreadable file is in the way.
+    """
+    first = path = folder / file_name(agreement.nl_term, agreement.symbol)
+    for number in count(2):
+        if not path.exists():
+            break
+        found = load(path)
+        if found.agreement is None:
+            raise StorageError(
+                f"{visible(str(path))} is in the way and cannot be read as an agreement: {found.reason}",
+                hint="Resolve its merge conflict or correct it, then try again.",
+            )
+        path = first.with_name(f"{first.stem}-{number}.md")
+    return path
+
+
+def notes_in(data: bytes) -> str:
+    """Return what a file says besides its agreement, in whatever encoding, secrets masked; see `notes_of`."""
+    return notes_of(decode(data) or "")
+
+
+@lru_cache(maxsize=64)
+def _parsed(data: bytes) -> Entry:
+    """Return the entry of a file's bytes, its path still empty.
+
+    What somebody wrote with a secret in it is served, and written anew, with the secret masked.
+    """
+    found = Entry(Path(), None, digest_of(data), raw=hashlib.sha256(data).hexdigest())
+    text = decode(data)
+    if text is None:
+        conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
+        reason = "Its bytes are no text. Save it as UTF-8."
+        return replace(found, problem="conflict" if conflict else "invalid", reason=reason)
+    try:
+        return replace(found, agreement=read(text))
+    except AgreementProblem as problem:
+        return replace(found, problem=problem.kind, reason=problem.reason)
+
+
+def _united(entries: list[Entry]) -> Entry:
+    if len(entries) == 1:
+        return entries[0]
+    known = [(entry, entry.agreement) for entry in entries if entry.agreement]
+    known.sort(key=lambda pair: (when(pair[1].learned_at), pair[0].path.name), reverse=True)
+    first, *others = (entry for entry, _ in known)
+    return Entry(
+        path=first.path,
+        agreement=unite([agreement for _, agreement in known]),
+        digest=_digest_of_all([entry.digest for entry in entries]),
+        reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: the same term and symbol.",
+        also=tuple(entry.path for entry in others),
+    )
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of a file's content, line ends aside."""
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def _digest_of_all(digests: Sequence[str]) -> str:
+    """Return the digest of an entry whose files have these."""
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def _readable(agreement: Agreement, notes: str) -> bytes:
+    """Return the bytes to write, made sure that they can be read again."""
+    data = render(agreement, notes=notes).encode()
+    if len(data) > MAX_BYTES:
+        raise StorageError(
+            "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."
+        )
+    if reason := _parsed(data).reason:
+        raise StorageError(
+            f"The agreement could not be read again: {reason}", hint="Shorten its texts."
+        )
+    return data
+
+
+def _with_old_keys(agreement: Agreement, old: Agreement) -> Agreement:
+    return replace(agreement, extra=tuple((dict(old.extra) | dict(agreement.extra)).items()))

@@ -1,0 +1,167 @@
+"""Change agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
+
+Renaming an agreement's file into place is what commits a change. Whatever it needs to count as confirmed
+is in the state store before, and harmless there if the process dies in between (docs/decisions/0050).
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from code_intel.chunking.agreement import canonical
+from code_intel.config import Settings
+from code_intel.foundation import durable
+from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
+from code_intel.learned.files.agreements import Entry, Known
+from code_intel.learned.history.state import State, open_state
+from code_intel.records import Agreement
+
+LOCK_TIMEOUT_S = 20.0
+"""Seconds that a writer waits for its turn: of eight that learn at once seven wait."""
+
+
+def lock_path(settings: Settings) -> Path:
+    """Return the lock of everything that changes agreements or learned_pairs.json."""
+    return settings.state / "learned.lock"
+
+
+def locked(settings: Settings) -> AbstractContextManager[None]:
+    """Hold `lock_path`.
+
+    Raises:
+        BusyError: Another process holds it for longer than `LOCK_TIMEOUT_S`.
+        StorageError: The lock cannot be made.
+    """
+    return durable.locked(lock_path(settings), LOCK_TIMEOUT_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An agreement as it was written, and what to say about learned_pairs.json, if anything."""
+
+    entry: Entry
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The agreements of a project while no other process changes them; made by `changing`.
+
+    Attributes:
+        settings: The project.
+        state: Its store.
+        now: The time of the change.
+    """
+
+    settings: Settings
+    state: State
+    now: datetime
+
+    def known(self) -> Known:
+        """Return the agreements as they are now."""
+        return agreements.look(self.settings.agreements)
+
+    def write(
+        self, agreement: Agreement, *, confirmed: bool, known: Known | None = None
+    ) -> Written:
+        """Write learned_pairs.json, then the agreement, as seed 004 §4.2 orders.
+
+        Confirmed is only what `agreement` says, not what further files of its key add to it.
+
+        Args:
+            agreement: What its file is to say.
+            confirmed: Whether this machine confirms it.
+            known: The agreements, if the caller has just looked.
+
+        Raises:
+            StorageError: A file that cannot be read is in the way, or the disk refused.
+        """
+        folder = self.settings.agreements
+        known = known or self.known()
+        key = agreements.key_of(agreement)
+        draft = agreements.draft(folder, known, agreement)
+        entry = known.by_key.get(key)
+        if confirmed and not _is_extended(agreement, entry):
+            with self.state.transaction():
+                self.state.confirm(draft.digest, self.now)
+                self.state.use(key, self.now)
+        pair = pairs.of_agreement(agreement, agreements.relative(folder, draft.path), {})
+        note = self.generate(known, pair)
+        if draft.data is not None:
+            with durable.locked(agreements.lock_path(folder)):
+                durable.replace(draft.path, draft.data)
+        found = self.known().by_key.get(key) if entry and entry.also else None
+        return Written(found or agreements.load(draft.path), note)
+
+    def unite_files(self, entry: Entry, *, confirmed: bool) -> None:
+        """Let the first file of an entry say what all of its files say, and move the others to the trash."""
+        if not entry.also or entry.agreement is None:
+            return
+        data = agreements.rewritten(entry.path, entry.agreement)
+        if confirmed:
+            self.state.confirm(agreements.digest_of(data), self.now)
+        durable.replace(entry.path, data)
+        for path in entry.also:
+            trash.move(self.settings, path, now=self.now)
+
+    def generate(
+        self, known: Known | None = None, *coming: pairs.Pair, replace_edits: bool = False
+    ) -> str:
+        """Write learned_pairs.json from the agreements; return what to say about it, if anything."""
+        done = generated.generate(
+            self.settings,
+            self.state,
+            known or self.known(),
+            now=self.now,
+            coming={pair.key: pair for pair in coming},
+            replace_edits=replace_edits,
+        )
+        return done.note
+
+
+@contextmanager
+def changing(settings: Settings, now: datetime) -> Iterator[Change]:
+    """Hold the lock of a project's agreements.
+
+    Raises:
+        BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
+        StorageError: The lock or the state store cannot be used.
+    """
+    with locked(settings), open_state(settings.state) as state:
+        durable.sweep(settings.state)
+        durable.sweep(settings.agreements)
+        yield Change(settings, state, now)
+
+
+def sync(settings: Settings, now: datetime) -> generated.Generated:
+    """Bring learned_pairs.json in line with the agreements; nothing is made where there are neither.
+
+    Raises:
+        StorageError: The agreements or the file cannot be read, or the disk refused.
+        BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
+    """
+    places = (pairs.path_of(settings), settings.agreements)
+    if not any(place.exists() for place in places):
+        return generated.Generated({})
+    with changing(settings, now) as change:
+        return generated.generate(settings, change.state, change.known(), now=now)
+
+
+def planned(settings: Settings) -> generated.Generated:
+    """Return what `sync` would do now; writes nothing."""
+    with open_state(settings.state, create=False) as state:
+        known, digests = agreements.look(settings.agreements), state.generated()
+    found = generated.examine(settings, known, digests)
+    note = generated.NOTES.get(found.condition, "")
+    return generated.Generated({} if found.condition in {"edited", "newer"} else found.steps, note)
+
+
+def _is_extended(agreement: Agreement, entry: Entry | None) -> bool:
+    """Return whether other files of the same key claim more than `agreement` does."""
+    if entry is None or not entry.also:
+        return False
+    others = [agreements.load(path).agreement for path in entry.also]
+    united = merge_agreements.unite([agreement, *(other for other in others if other)])
+    return merge_agreements.adds(united, canonical(agreement))

@@ -1,0 +1,110 @@
+"""Many agreements confirmed in one go: those of a migration or an import (docs/decisions/0036).
+
+Whoever asks for all vouches for what nobody has judged yet. What somebody objected to, and what is not the code
+that was agreed on, is theirs to look at, one by one.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from code_intel.chunking.agreement import canonical
+from code_intel.config import Settings
+from code_intel.index.facade import Index
+from code_intel.learned.files import agreements
+from code_intel.learned.files.agreements import Entry, Key
+from code_intel.learned.files.batches import batches
+from code_intel.learned.files.changes import changing
+from code_intel.learned.history.feedback import note_in
+from code_intel.learned.history.state import State
+from code_intel.learned.status.agreement_status import Standing
+from code_intel.learned.status.definitions import facts_of
+from code_intel.learned.status.validity import lookalike, own_definitions
+from code_intel.records import Agreement, Definition
+
+_OBSTACLES: tuple[tuple[str, Callable[[Standing], bool]], ...] = (
+    ("its file cannot be read", lambda it: it.entry.agreement is None),
+    ("its symbol was renamed: `code-intel map rename`", lambda it: it.heir is not None),
+    ("its symbol has changed since it was written", lambda it: it.validity == "changed"),
+    ("somebody has rejected it", lambda it: bool(it.objections.doubt)),
+    (
+        "its letters are not what they look like; confirm it by itself",
+        lambda it: bool(it.entry.agreement and lookalike(it.entry.agreement)),
+    ),
+)
+"""Why one that nobody has confirmed is not confirmed with all others; the first that applies is said."""
+
+
+class Candidate(NamedTuple):
+    """An agreement that nobody has confirmed; where its symbol is, or why it is left out."""
+
+    entry: Entry
+    definition: Definition | None
+    body: str = ""
+    obstacle: str = ""
+
+
+def candidates(standings: Iterable[Standing], forest: Index) -> list[Candidate]:
+    """Return those that nobody has confirmed, by path."""
+    return [_candidate(it, forest) for it in standings if not it.confirmed]
+
+
+def confirm_all(
+    settings: Settings, chosen: Iterable[Candidate], *, now: datetime | None = None
+) -> list[Key]:
+    """Confirm those that can be, as they were when they were chosen; return the keys of those that are now.
+
+    Raises:
+        StorageError: The disk refused; what was written and not remembered is unconfirmed still.
+        BusyError: Another process is writing for too long.
+    """
+    now = now or datetime.now(UTC)
+    done: list[Key] = []
+    for some in batches(it for it in chosen if it.definition):
+        with changing(settings, now) as change:
+            known = agreements.look(settings.agreements).by_key
+            wanted = {
+                agreements.key_of(new): new
+                for it in some
+                if (new := _confirmed(it)) and it.entry.key and known.get(it.entry.key) == it.entry
+            }
+            agreements.write_all(settings.agreements, wanted.values())
+            done += _remembered(settings, change.state, wanted, now)
+            change.generate()
+    return done
+
+
+def _candidate(standing: Standing, forest: Index) -> Candidate:
+    entry, agreement = standing.entry, standing.entry.agreement
+    obstacle = next((why for why, applies in _OBSTACLES if applies(standing)), "")
+    if obstacle or agreement is None:
+        return Candidate(entry, None, obstacle=obstacle)
+    facts = facts_of(forest, agreement)
+    meant = own_definitions(agreement, facts) or facts.definitions
+    if not meant:
+        return Candidate(entry, None, obstacle="the index does not define its symbol")
+    body = meant[0].body
+    alone = bool(body) and len(forest.store.of_body(body, 2)) == 1
+    return Candidate(entry, meant[0], body if alone else "")
+
+
+def _confirmed(candidate: Candidate) -> Agreement | None:
+    old, definition = candidate.entry.agreement, candidate.definition
+    if old is None or definition is None:
+        return None
+    return canonical(replace(old, confirmed=True, digest=definition.digest, body=candidate.body))
+
+
+def _remembered(
+    settings: Settings, state: State, wanted: dict[Key, Agreement], now: datetime
+) -> list[Key]:
+    """Remember as confirmed what the folder now says, if that is what was meant."""
+    known = agreements.look(settings.agreements).by_key
+    done = [key for key, new in wanted.items() if key in known and known[key].agreement == new]
+    with state.transaction():
+        for key in done:
+            state.confirm(known[key].digest, now)
+            state.use(key, now)
+            note_in(state, key, "confirmed", words="", session_id="", now=now)
+    return done

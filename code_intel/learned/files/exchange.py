@@ -1,0 +1,288 @@
+"""A file of agreements for another project: JSON Lines, for a review first (docs/decisions/0036).
+
+    {"format": "code-intel agreements", "version": 1}
+    {"nl_term": "送料計算", "symbol": "shipping_fee", "aliases": [], "evidence": ["…"], "files": ["src/fee.py:12"]}
+
+One agreement a line, by term and symbol, so that a diff shows each that is another. What only one project can
+know does not travel: who confirmed it, digests, sessions, times. What arrives is data of whoever wrote it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, Literal, NamedTuple
+
+from code_intel.chunking.agreement import canonical, file_name
+from code_intel.config import Settings
+from code_intel.errors import StorageError, UsageError
+from code_intel.foundation.redaction import masked_data
+from code_intel.foundation.text import code_point, counted, hidden_character
+from code_intel.learned.files import agreements, pairs
+from code_intel.learned.files.agreements import Key
+from code_intel.learned.files.batches import batches
+from code_intel.learned.files.changes import changing
+from code_intel.learned.learn import MOST_ALIASES, MOST_EVIDENCE, checked
+from code_intel.records import Agreement, FileReference
+
+FORMAT = "code-intel agreements"
+VERSION = 1
+MAX_BYTES = 64 * 1024 * 1024
+MAX_LINE = 1024 * 1024
+MOST_FILES = 200
+MOST_PATH = 1000
+"""Characters of a related file's name."""
+
+_LOCATION = re.compile(r"(.*?)(?::([0-9]{1,9}))?\Z", re.DOTALL)
+_LISTS = {"evidence": MOST_EVIDENCE, "aliases": MOST_ALIASES, "files": MOST_FILES}
+_NAMES = {"code_evidence": "evidence", "alias": "aliases"}
+"""What `checked` calls the fields."""
+
+Fate = Literal["import", "known", "repeated", "blocked", "malformed"]
+FATES: dict[Fate, str] = {
+    "import": "unconfirmed until somebody confirms it here",
+    "known": "left as it is: there is one of this term and symbol",
+    "repeated": "left out: the file has this term and symbol before",
+    "blocked": "left out: a file that cannot be read is in its place",
+    "malformed": "left out",
+}
+"""What becomes of a line."""
+
+
+class Arrival(NamedTuple):
+    """One line of a file that is imported.
+
+    Attributes:
+        line: Its number, from 1.
+        fate: What becomes of it.
+        agreement: What it says; None when it is malformed.
+        field: Which field is malformed, where one is.
+        reason: Why it is, as a sentence.
+    """
+
+    line: int
+    fate: Fate
+    agreement: Agreement | None = None
+    field: str = ""
+    reason: str = ""
+
+
+def dump(chosen: Iterable[Agreement]) -> str:
+    """Return the file's text; equal agreements give equal text."""
+    ordered = sorted(map(canonical, chosen), key=agreements.key_of)
+    rows = [{"format": FORMAT, "version": VERSION}, *map(_row, ordered)]
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def is_export(data: bytes) -> bool:
+    """Whether bytes begin as a file of this format does."""
+    try:
+        _require_header(_lines(data[:MAX_LINE])[0][1])
+    except (UsageError, IndexError):
+        return False
+    return True
+
+
+def read(data: bytes, now: datetime) -> Iterator[Arrival]:
+    """Yield each line of a file as what it would be in a map that is empty; raises before the first.
+
+    Raises:
+        UsageError: It is no file of this format, of a newer version, or too large.
+    """
+    if len(data) > MAX_BYTES:
+        raise _refusal(f"It is larger than {MAX_BYTES // 1024**2} MiB.")
+    lines = _lines(data)
+    if not lines:
+        raise _refusal("It is empty.")
+    _require_header(lines[0][1])
+    return _arrivals(lines[1:], now)
+
+
+def arrive(
+    settings: Settings, data: bytes, *, now: datetime | None = None, dry: bool = False
+) -> list[Arrival]:
+    """Take a file's agreements into the map, each whole or not at all, and return what became of each.
+
+    None is confirmed. What the map has already stays what it is, whatever the file says of it.
+
+    Args:
+        settings: The project.
+        data: The file.
+        now: When they arrive; that is when they were learned here.
+        dry: Only say what would be.
+
+    Raises:
+        UsageError: It is no file that can be imported.
+        StorageError: The disk refused; what was written is whole, and the rest may be imported again.
+        BusyError: Another process is writing for too long.
+    """
+    now = now or datetime.now(UTC)
+    found = read(data, now)
+    seen: set[Key] = set()
+    if dry:
+        return list(_planned(settings, found, seen))
+    done: list[Arrival] = []
+    for some in batches(found):
+        with changing(settings, now) as change:
+            plan = list(_planned(settings, some, seen))
+            new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
+            if new:
+                agreements.write_all(settings.agreements, new)
+                change.generate()
+        done += plan
+    return done
+
+
+def _planned(settings: Settings, found: Iterable[Arrival], seen: set[Key]) -> Iterator[Arrival]:
+    """Yield what becomes of each line in this map; notes in `seen` what came."""
+    known = agreements.look(settings.agreements).by_key
+    for item in found:
+        if item.agreement is None:
+            yield item
+            continue
+        key = agreements.key_of(item.agreement)
+        place = settings.agreements / file_name(*key)
+        fate: Fate = "import"
+        if key in seen:
+            fate = "repeated"
+        elif key in known:
+            fate = "known"
+        elif place.exists() or place.is_symlink():
+            fate = "blocked"
+        seen.add(key)
+        yield item._replace(fate=fate)
+
+
+def _row(agreement: Agreement) -> dict[str, object]:
+    files = (_written(file) for file in agreement.files if not _outside(file.path))
+    return {
+        "nl_term": agreement.nl_term,
+        "symbol": agreement.symbol,
+        "aliases": list(agreement.aliases),
+        "evidence": list(agreement.evidence),
+        "files": list(files),
+    }
+
+
+def _written(file: FileReference) -> str:
+    if not file.line and (found := _LOCATION.match(file.path)) and not found[2]:
+        return file.path
+    return f"{file.path}:{file.line}"
+
+
+def _lines(data: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines that are not blank, with their numbers."""
+    rows = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return [(number, row) for number, row in enumerate(rows, 1) if row.strip()]
+
+
+def _require_header(line: bytes) -> None:
+    try:
+        header = _object(line)
+    except ValueError:
+        header = {}
+    if header.get("format") != FORMAT or type(header.get("version")) is not int:
+        raise _refusal("It does not begin as an export of agreements does.")
+    if header["version"] > VERSION:
+        raise _refusal(f"It has version {header['version']}; this program reads {VERSION}.")
+
+
+def _refusal(reason: str) -> UsageError:
+    return UsageError(
+        f"The file cannot be imported: {reason}",
+        hint="Give a file that `code-intel map export` of this or an earlier version wrote.",
+        details={"field": "file"},
+    )
+
+
+def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arrival]:
+    for number, line in lines:
+        try:
+            yield Arrival(number, "import", _agreement(_object(line), now))
+        except ValueError as error:
+            yield Arrival(number, "malformed", reason=f"The line is no JSON object: {error}.")
+        except UsageError as error:
+            field = str(error.details.get("field", ""))
+            name = _NAMES.get(field, field)
+            said = error.message.replace(field, name) if field else error.message
+            yield Arrival(number, "malformed", field=name, reason=said)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """Return the object of a line, secrets masked.
+
+    Raises:
+        ValueError: Why it is none, as a clause.
+    """
+    if len(line) > MAX_LINE:
+        raise ValueError(f"it is larger than {MAX_LINE // 1024**2} MiB")
+    try:
+        found = masked_data(pairs.DECODER.decode(line.decode()))
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg.removesuffix(' at')} at column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is something else")  # noqa: TRY004 - one kind of refusal
+    return found
+
+
+def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
+    """Return what a line says; keys that are not known say nothing.
+
+    Raises:
+        UsageError: A field is missing, of the wrong type, too long, or not readable; names it.
+    """
+    lists = {field: _texts(row, field, most) for field, most in _LISTS.items()}
+    draft = Agreement(
+        _text(row, "nl_term"),
+        _text(row, "symbol"),
+        evidence=lists["evidence"],
+        files=tuple(map(_file, lists["files"])),
+        aliases=lists["aliases"],
+    )
+    agreement = canonical(checked(draft, now))
+    try:
+        agreements.rendered(agreement)
+    except StorageError as error:
+        raise UsageError(error.message, details={"field": "evidence"}) from None
+    return agreement
+
+
+def _text(row: dict[str, Any], field: str) -> str:
+    value = row.get(field)
+    if not isinstance(value, str):
+        raise _wrong(field, "is missing" if value is None else "must be a text")
+    return value
+
+
+def _texts(row: dict[str, Any], field: str, most: int) -> tuple[str, ...]:
+    value = row.get(field, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _wrong(field, "must be a list of texts")
+    if len(value) > most:
+        raise _wrong(field, f"has {counted(len(value), 'item')}; at most {most} are allowed")
+    return tuple(value)
+
+
+def _file(text: str) -> FileReference:
+    found = _LOCATION.match(text)
+    path, line = (found[1], int(found[2] or 0)) if found else (text, 0)
+    if hidden := hidden_character(path):
+        raise _wrong("files", f"has a character that cannot be seen, {code_point(hidden)}")
+    if not path.strip() or len(path) > MOST_PATH or _outside(path):
+        raise _wrong("files", "names something that is no file of a project")
+    return FileReference(path, line)
+
+
+def _outside(path: str) -> bool:
+    """Whether a name leads out of the project, on any system."""
+    parts = PureWindowsPath(path)
+    return bool(parts.anchor or PurePosixPath(path).is_absolute() or ".." in parts.parts)
+
+
+def _wrong(field: str, why: str) -> UsageError:
+    return UsageError(f"{field} {why}.", details={"field": field})

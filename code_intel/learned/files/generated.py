@@ -1,0 +1,214 @@
+"""Generate learned_pairs.json from the agreements, and notice when it was edited by hand.
+
+Agreements are the truth (docs/decisions/0050). The state store remembers the digest of what this program
+wrote; a file with another digest that also says something else than the agreements is an edit, which
+only `code-intel map rebuild` overwrites or takes in.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from code_intel.chunking.agreement import file_name
+from code_intel.config import Settings
+from code_intel.errors import BusyError, StorageError
+from code_intel.foundation import durable
+from code_intel.learned.files import agreements, pairs
+from code_intel.learned.files.agreements import Key, Known
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.files.pairs import Pair, PairsFile
+from code_intel.learned.files.trunk import is_as_committed
+from code_intel.learned.history.state import State, open_state
+
+Step = Literal["write_pair", "replace_pair", "remove_pair"]
+Condition = Literal["missing", "generated", "edited", "damaged", "newer"]
+
+NOTES: Mapping[Condition, str] = MappingProxyType(
+    {
+        "edited": f"{pairs.FILE} was edited by hand and is left as it is. Run `code-intel map rebuild "
+        "--from pairs` to take the edits in, or `code-intel map rebuild` to replace them.",
+        "damaged": f"{pairs.FILE} is damaged. Run `code-intel map sync` to set it aside and generate it again.",
+        "newer": f"{pairs.FILE} was written by a newer version of code-intel and is left as it is.",
+    }
+)
+"""What people are told about a file in a condition; nothing for the other conditions."""
+
+
+class Examined(NamedTuple):
+    """learned_pairs.json as it is, and as the agreements would have it.
+
+    Attributes:
+        condition: What it is.
+        file: What it says.
+        wanted: The pairs that it should hold.
+    """
+
+    condition: Condition
+    file: PairsFile
+    wanted: tuple[Pair, ...]
+
+    @property
+    def steps(self) -> dict[Key, Step]:
+        """Return what generating the file would change, by key; those that stay are left out."""
+        old = {pair.key: pair for pair in self.file.pairs}
+        new = {pair.key: pair for pair in self.wanted}
+        steps: dict[Key, Step] = {key: "remove_pair" for key in old if key not in new}
+        for key, pair in new.items():
+            if key not in old:
+                steps[key] = "write_pair"
+            elif pair != old[key]:
+                steps[key] = "replace_pair"
+        return steps
+
+
+class Generated(NamedTuple):
+    """What generating did to the pairs, and a note for people."""
+
+    steps: Mapping[Key, Step]
+    note: str = ""
+
+
+def notice(settings: Settings) -> str:
+    """Return what people should know about learned_pairs.json, as a sentence; empty when all is well.
+
+    Writes nothing and never raises.
+    """
+    path = pairs.path_of(settings)
+    if not path.exists():
+        return ""
+    try:
+        with open_state(settings.state, create=False) as state:
+            digests = state.generated()
+        if pairs.load(path, digests).digest in digests:
+            return ""
+        known = agreements.look(settings.agreements)
+        return NOTES.get(examine(settings, known, digests).condition, "")
+    except (StorageError, BusyError) as error:
+        return error.message
+
+
+def examine(
+    settings: Settings,
+    known: Known,
+    digests: frozenset[str],
+    coming: Mapping[Key, Pair] = MappingProxyType({}),
+) -> Examined:
+    """Compare learned_pairs.json with the agreements.
+
+    Args:
+        settings: The project.
+        known: Its agreements.
+        digests: Of the contents that this program wrote.
+        coming: Pairs of agreements that are about to be written.
+
+    Raises:
+        StorageError: The file exists but cannot be read.
+    """
+    file = pairs.load(pairs.path_of(settings), digests)
+    folder = settings.agreements
+    condition: Condition = "edited"
+    if not file.exists:
+        condition = "missing"
+    elif file.is_newer:
+        condition = "newer"
+    elif file.damage:
+        condition = "damaged"
+    elif (
+        file.digest in digests
+        or _is_equal(file, _wanted(folder, known, file, {}))
+        or is_as_committed(settings, pairs.FILE)  # git wrote it, and keeps it
+    ):
+        condition = "generated"
+    return Examined(condition, file, _wanted(folder, known, file, coming))
+
+
+def generate(
+    settings: Settings,
+    state: State,
+    known: Known,
+    *,
+    now: datetime,
+    coming: Mapping[Key, Pair] = MappingProxyType({}),
+    replace_edits: bool = False,
+) -> Generated:
+    """Write learned_pairs.json from the agreements; the caller holds `changes.lock_path`.
+
+    A damaged file is moved to `learned_pairs.json.corrupt-<time>` first. An edited one is left as it is.
+
+    Args:
+        settings: The project.
+        state: Its store.
+        known: Its agreements.
+        now: When.
+        coming: Pairs of agreements that are about to be written.
+        replace_edits: Move an edited file to `learned_pairs.json.edited-<time>` and generate it again.
+
+    Raises:
+        StorageError: The file cannot be read, or the disk refused.
+    """
+    path, digests = pairs.path_of(settings), state.generated()
+    found = examine(settings, known, digests, coming)
+    condition, file = found.condition, found.file
+    if condition == "newer" or (condition == "edited" and not replace_edits):
+        return Generated({}, NOTES[condition])
+    if condition == "missing" and not found.wanted:
+        return Generated({})
+    new = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.VERSION)
+    note = ""
+    if condition in {"damaged", "edited"}:
+        aside = pairs.set_aside(path, now, "corrupt" if condition == "damaged" else "edited")
+        note = f"{pairs.FILE} was {condition}; it is kept as {aside.name} and was generated again."
+    elif new == file and file.digest in digests:
+        return Generated({})
+    elif new == file and _digest(pairs.dump(file)) == file.digest:
+        state.remember_generated(file.digest)
+        return Generated({})
+    data = pairs.dump(replace(new, updated_at=now.isoformat()))
+    state.remember_generated(_digest(data))
+    durable.replace(path, data)
+    return Generated(found.steps, note)
+
+
+def _wanted(
+    folder: Path, known: Known, file: PairsFile, coming: Mapping[Key, Pair]
+) -> tuple[Pair, ...]:
+    """Return the pairs of all agreements: known ones in the file's order, new ones by their time.
+
+    The pair of a file that cannot be read stays until the file can be read again.
+    """
+    old = {pair.key: pair for pair in file.pairs}
+    unreadable = {
+        agreements.relative(folder, entry.path)
+        for entry in known.entries
+        if entry.agreement is None
+    }
+    found = {
+        key: pair
+        for key, pair in old.items()
+        if (pair.agreement_file or file_name(*key)) in unreadable
+    }
+    for key, entry in known.by_key.items():
+        if entry.agreement:
+            extra = dict(old[key].extra) if key in old else {}
+            name = agreements.relative(folder, entry.path)
+            found[key] = pairs.of_agreement(entry.agreement, name, extra)
+    for key, pair in coming.items():
+        found[key] = replace(pair, extra=old[key].extra) if key in old else pair
+    new = sorted(found.keys() - old.keys(), key=lambda key: (when(found[key].learned_at), key))
+    return tuple(found[key] for key in [*(key for key in old if key in found), *new])
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _is_equal(file: PairsFile, wanted: tuple[Pair, ...]) -> bool:
+    """Return whether a file that somebody else wrote says exactly what the agreements say."""
+    said = {pair.key: pair for pair in file.pairs}
+    return said.keys() == {pair.key for pair in wanted} and all(
+        said[pair.key].says_the_same(pair) for pair in wanted
+    )

@@ -1,0 +1,1 @@
+"""Store what happened: outcomes, decisions, feedback on agreements, and counts of them."""

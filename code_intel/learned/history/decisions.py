@@ -1,0 +1,86 @@
+"""What sessions decided and why: `decisions.jsonl` among the project's logs (docs/decisions/0031).
+
+A decision says what a journal does not: which plan a question led to, what was left out of it, why a hit of
+the map was not enough, what was refused. Sessions are named, never by their handle.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from code_intel.learned.history.logs import Log, LogFile
+
+Kind = Literal[
+    "plan_made",
+    "step_skipped",
+    "step_failed",
+    "step_discounted",
+    "fallback_taken",
+    "fallback_refused",
+    "phase_moved",
+    "refused",
+    "map_used",
+    "map_rejected",
+    "ready_lowered",
+]
+
+_LONGEST = 300  # characters of what was decided, and of why: a line each
+_PATIENCE = 1.0  # seconds: a call waits no longer to be explained
+
+
+class Decision(NamedTuple):
+    """One decision.
+
+    Attributes:
+        kind: What kind of decision it is.
+        what: What was decided, in a few words: the plan, the step, the phases, the agreement.
+        why: What it follows from, in a clause.
+        tool: The tool that was called.
+    """
+
+    kind: Kind
+    what: str
+    why: str
+    tool: str = ""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The decision in an answer: `decision`, `what`, `why`, each on one line."""
+        return {"decision": self.kind, "what": _line(self.what), "why": _line(self.why)}
+
+
+_LOG = LogFile("decisions", flushed=False)
+
+
+def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
+    """Append decisions; `session` is the name of a session, or empty where there is none.
+
+    Raises:
+        StorageError: The disk refused.
+        BusyError: Another process is writing for too long.
+    """
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    records = [
+        {"timestamp": now, "session_id": session, "tool": item.tool, **item.data}
+        for item in decisions
+    ]
+    if records:
+        _LOG.append(folder, *records, patience=_PATIENCE)
+
+
+def newest(folder: Path, session: str, most: int = 100) -> Log:
+    """Return the newest decisions of a session, oldest first.
+
+    Each record has `timestamp` (ISO 8601, UTC), `session_id` (the session's name), `tool`, `decision`
+    (a `Kind`), `what` and `why`.
+
+    Raises:
+        StorageError: The log is there and cannot be read.
+    """
+    return _LOG.read(folder, most=most, session_id=session)
+
+
+def _line(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"

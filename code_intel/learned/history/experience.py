@@ -1,0 +1,122 @@
+"""What came of agreements that the map offered, and what stands against them (docs/decisions/0027).
+
+Sessions and people reject, succeed and fail; the store keeps one row each, and what stands against an
+agreement follows from the rows in their order, whatever the clock said. A later success outweighs.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from code_intel.learned.files.agreements import Key
+
+Kind = Literal["offered", "accepted", "confirmed", "rejected", "failed"]
+
+OUTWEIGHING: tuple[Kind, ...] = ("accepted", "confirmed")
+"""Kinds that end what stood against it before."""
+
+DOUBTERS = 2
+"""Independent sessions that must object until an agreement gives no READY."""
+
+ONE_VOICE = timedelta(days=30)
+"""How long the rejection of one session alone keeps its words from an agreement."""
+
+
+class Experience(NamedTuple):
+    """One thing that happened to an agreement; of one session the same thing counts once.
+
+    Attributes:
+        key: The agreement.
+        kind: What happened: the map offered it; it was used with success as it stood; a session earned
+            it anew, or a person confirmed it; it was rejected; work that relied on it failed.
+        wording: The words it was asked with, as `recall.fold` writes them; empty: in any words.
+        session_id: The session; empty for a person at a terminal.
+        detail: The band of an offer and of what became of it; how a rejection came about.
+        at: When, with an offset.
+    """
+
+    key: Key
+    kind: Kind
+    wording: str
+    session_id: str
+    detail: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Objections:
+    """What stands against an agreement now.
+
+    Attributes:
+        wordings: Folded words that must not lead to it.
+        doubt: Why it gives no READY, as a sentence; empty when it may.
+    """
+
+    wordings: frozenset[str] = frozenset()
+    doubt: str = ""
+
+
+NONE = Objections()
+
+
+@dataclass(slots=True)
+class _Case:
+    """The objections to one agreement that nothing has outweighed so far, by wording and by session."""
+
+    rejected: dict[str, dict[str, datetime]] = field(default_factory=dict)
+    doubted: set[tuple[str, str]] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+
+    def hear(self, found: Experience) -> None:
+        if found.kind == "rejected":
+            self.rejected.setdefault(found.wording, {})[found.session_id] = found.at
+            self.doubted.add((found.wording, found.session_id))
+        elif found.kind == "failed":
+            self.failed.add(found.session_id)
+        elif found.kind in OUTWEIGHING:
+            self.doubted.clear()
+            self.failed.clear()
+            for wording in [found.wording, ""] if found.wording else list(self.rejected):
+                self.rejected.pop(wording, None)
+
+    def judged(self, now: datetime) -> Objections:
+        standing = (wording for wording in self.rejected if wording and self._holds(wording, now))
+        return Objections(frozenset(standing), self._doubt())
+
+    def _holds(self, wording: str, now: datetime) -> bool:
+        """One session alone is heard for a while; a person, or two sessions, until it is outweighed."""
+        sessions = self.rejected[wording]
+        young = any(now - at <= ONE_VOICE for at in sessions.values())
+        return young or "" in sessions or len(sessions) >= DOUBTERS
+
+    def _doubt(self) -> str:
+        if "" in self.rejected:
+            return "A person has rejected it."
+        sessions = {session for _, session in self.doubted}
+        wordings = {wording for wording, _ in self.doubted}
+        failed = self.failed - sessions
+        if min(len(sessions), len(wordings)) + len(failed) < DOUBTERS:
+            return ""
+        return (
+            f"Sessions that rejected it: {len(sessions)}; that failed after relying on it: {len(failed)}. "
+            "Nothing has confirmed it since."
+        )
+
+
+def weigh(experiences: Iterable[Experience], now: datetime) -> Mapping[Key, Objections]:
+    """Return what stands against each agreement; pure.
+
+    Rejected words stay away from the agreement until a success with these words, or a person's
+    confirmation; those of one session alone also after `ONE_VOICE`. Doubt needs `DOUBTERS` sessions, each
+    with words of its own or a failure, or one person; any success with the agreement ends it.
+
+    Args:
+        experiences: In the order in which they happened.
+        now: With an offset.
+    """
+    cases: dict[Key, _Case] = {}
+    for found in experiences:
+        cases.setdefault(found.key, _Case()).hear(found)
+    judged = {key: case.judged(now) for key, case in cases.items()}
+    return {key: objections for key, objections in judged.items() if objections != NONE}

@@ -1,0 +1,284 @@
+"""What this machine alone remembers about agreements: `.code-intel/state.db`.
+
+Which contents were confirmed here, when each agreement was last used, in which sessions an alias was
+seen, what came of it when it was offered, and what learned_pairs.json was generated as. Git does not
+carry it. Without it agreements are merely unconfirmed, and what was rejected is offered again.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import apsw
+
+from code_intel.errors import BusyError, StorageError
+from code_intel.foundation import durable
+from code_intel.foundation.mounts import journal_mode
+from code_intel.learned.files.agreements import Key
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.history.experience import Experience
+from code_intel.learned.history.state_versions import VERSION, migrate
+from code_intel.learned.recall.recall import fold
+
+MOST_EXPERIENCES = 100_000
+"""Rows kept; the oldest go first, and with them their share of the counts."""
+_PRUNE_EVERY = 1000
+_DAMAGED = (apsw.NotADBError, apsw.CorruptError)
+_NOTE = """
+INSERT OR REPLACE INTO experience (nl_term, symbol, kind, wording, session_id, detail, at)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_EXPERIENCES = (
+    "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience ORDER BY seq"
+)
+_CONTESTED = """
+SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience
+WHERE kind <> 'offered' AND (nl_term, symbol) IN
+    (SELECT nl_term, symbol FROM experience WHERE kind IN ('rejected', 'failed'))
+ORDER BY seq
+"""
+
+
+_BY_KEY = MappingProxyType(
+    {
+        "used": ("at", "at"),
+        "sighting": ("alias, session_id, at", "at"),
+        "experience": ("kind, wording, session_id, detail, at", "seq"),
+    }
+)
+"""The tables with rows of an agreement: their columns beside its key, and their order."""
+
+
+class State:
+    """The store; made by `open_state`. Every method is one short transaction of its own."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._db = connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Group several changes: all of them are kept, or none."""
+        with _translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def generated(self) -> frozenset[str]:
+        """Return the digests of the contents of learned_pairs.json that this program wrote last."""
+        return frozenset(row[0] for row in self._rows("SELECT digest FROM generated"))
+
+    def remember_generated(self, digest: str) -> None:
+        """Remember what is about to be written to learned_pairs.json; the content before stays known.
+
+        So the file is recognized whether or not the write that follows succeeds.
+        """
+        with self.transaction():
+            self._rows("INSERT OR REPLACE INTO generated (digest) VALUES (?)", (digest,))
+            self._rows("DELETE FROM generated WHERE seq <= (SELECT max(seq) FROM generated) - 2")
+
+    def forget_generated(self) -> None:
+        """Forget what was generated: the next content of learned_pairs.json counts as edited."""
+        self._rows("DELETE FROM generated")
+
+    def confirm(self, digest: str, now: datetime) -> None:
+        """Remember that the content with this digest was confirmed on this machine."""
+        self._rows("INSERT OR IGNORE INTO confirmed VALUES (?, ?)", (digest, now.isoformat()))
+
+    def confirmed(self) -> set[str]:
+        """Return the digests of all confirmed contents."""
+        return {row[0] for row in self._rows("SELECT digest FROM confirmed")}
+
+    def use(self, key: Key, now: datetime) -> None:
+        """Remember a confirmed use: an agreement that led to a success does not grow old."""
+        self._rows("INSERT OR REPLACE INTO used VALUES (?, ?, ?)", (*key, now.isoformat()))
+
+    def last_uses(self) -> dict[Key, datetime]:
+        """Return the last confirmed use of each agreement that had one."""
+        rows = self._rows("SELECT nl_term, symbol, at FROM used")
+        return {(row[0], row[1]): when(row[2]) for row in rows}
+
+    def see_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
+        """Remember that a session confirmed the alias, however it wrote it; twice in one session is once."""
+        self._rows(
+            "INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)",
+            (*key, fold(alias), session_id, now.isoformat()),
+        )
+
+    def withdraw_alias(self, key: Key, alias: str) -> None:
+        """Forget every session that confirmed the alias."""
+        sql = "DELETE FROM sighting WHERE nl_term = ? AND symbol = ? AND alias = ?"
+        self._rows(sql, (*key, fold(alias)))
+
+    def alias_sessions(self) -> dict[Key, dict[str, int]]:
+        """Return for each agreement its aliases, folded, and in how many sessions each was confirmed."""
+        found: dict[Key, dict[str, int]] = {}
+        sql = "SELECT nl_term, symbol, alias, count(*) FROM sighting GROUP BY 1, 2, 3"
+        for row in self._rows(sql):
+            found.setdefault((row[0], row[1]), {})[row[2]] = int(row[3])
+        return found
+
+    def note(self, found: Experience) -> None:
+        """Remember what came of an agreement; the same of the same session again only moves it up."""
+        row = (*found.key, *found[1:-1], found.at.isoformat())
+        self._rows(_NOTE, row)
+        last = self._db.last_insert_rowid()
+        if last % _PRUNE_EVERY == 0:
+            self._rows("DELETE FROM experience WHERE seq <= ?", (last - MOST_EXPERIENCES,))
+
+    def contested(self) -> list[Experience]:
+        """Return everything but the offers of those agreements that somebody has objected to, in order."""
+        return self._experiences(_CONTESTED)
+
+    def experiences(self) -> list[Experience]:
+        """Return all that is kept, in order."""
+        return self._experiences(_EXPERIENCES)
+
+    def copy(self, old: Key, new: Key) -> None:
+        """Remember of `new` everything that is remembered of `old`."""
+        for table, (columns, order) in _BY_KEY.items():
+            sql = (
+                f"INSERT OR REPLACE INTO {table} (nl_term, symbol, {columns}) "  # noqa: S608 - constants
+                f"SELECT ?, ?, {columns} FROM {table} "
+                f"WHERE nl_term = ? AND symbol = ? ORDER BY {order}"
+            )
+            self._rows(sql, (*new, *old))
+
+    def forget(self, key: Key) -> None:
+        """Forget an agreement: its uses, its aliases' sessions, what came of it."""
+        for table in _BY_KEY:
+            self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608 - constants
+
+    def _experiences(self, sql: str) -> list[Experience]:
+        return [
+            Experience((term, symbol), kind, wording, session, detail, when(at))
+            for term, symbol, kind, wording, session, detail, at in self._rows(sql)
+        ]
+
+    def _rows(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+        with _translated():
+            return list(self._db.execute(sql, tuple(values)))
+
+
+@contextmanager
+def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Iterator[State]:
+    """Open `folder`/state.db; a damaged one is set aside and begun anew, by the next if it is found in between.
+
+    Args:
+        folder: The project's state folder.
+        create: With False a store that does not exist is an empty one in memory, and one on a
+            read-only disk is only read: what answering needs.
+        hurry: What is written may be lost with the machine's power, and does not wait for the disk.
+
+    Raises:
+        StorageError: It cannot be opened, or was written by a newer version.
+        BusyError: Another process kept it too long.
+    """
+    path = folder / "state.db"
+    journal_before = path.with_name("state.db-wal").exists()
+    with _translated():
+        try:
+            connection = _connect(path, create=create)
+        except _DAMAGED:
+            _set_aside(path)
+            connection = _connect(path, create=create)
+    if hurry:
+        connection.pragma("synchronous", "NORMAL")
+    # The last to close moves the journal into the file and waits for the disk: no answer does that.
+    # Where there was none, closing takes away again what looking has made.
+    stays = hurry or (not create and journal_before)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(stays))
+    opened = _inode(path)
+    try:
+        yield State(connection)
+    except StorageError as error:
+        connection.close()
+        if isinstance(error.__cause__, _DAMAGED) and create and opened == _inode(path):
+            _set_aside(path)
+        raise
+    finally:
+        connection.close()
+
+
+def _connect(path: Path, *, create: bool) -> apsw.Connection:
+    if not create and not path.exists():
+        return _prepared(apsw.Connection(":memory:"))
+    durable.make_folder(path.parent)
+    try:
+        return _prepared(apsw.Connection(str(path)))
+    except (apsw.ReadOnlyError, apsw.CantOpenError):
+        if create:
+            raise
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return _prepared(_in_memory(apsw.Connection(uri, flags=flags)))
+    except (apsw.IOError, apsw.FullError):
+        if create:
+            raise
+        return _prepared(_in_memory(_alone(path)))
+
+
+def _alone(path: Path) -> apsw.Connection:
+    """Open a store, its journal with it, where a disk has no room for what processes share of it."""
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(5000)
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.pragma("locking_mode", "exclusive")
+    return db
+
+
+def _in_memory(stored: apsw.Connection) -> apsw.Connection:
+    """Return a copy of a store on a disk that cannot be written, so that an old one can be migrated."""
+    copy = apsw.Connection(":memory:")
+    try:
+        with copy.backup("main", stored, "main") as backup:
+            backup.step()
+    finally:
+        stored.close()
+    return copy
+
+
+def _prepared(db: apsw.Connection) -> apsw.Connection:
+    try:
+        db.set_busy_timeout(5000)
+        db.pragma("journal_mode", journal_mode(Path(db.filename)))
+        if int(db.pragma("user_version")) != VERSION:
+            migrate(db)
+        db.execute("SELECT count(*) FROM confirmed").fetchall()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _inode(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0
+
+
+def _set_aside(path: Path) -> None:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
+        number += 1
+    for suffix in ("-wal", "-shm"):  # first: a journal must not outlive what it belongs to
+        if path.with_name(path.name + suffix).exists():
+            durable.move(path.with_name(path.name + suffix), aside.with_name(aside.name + suffix))
+    durable.move(path, aside)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise BusyError("state.db is held by another process.") from error
+    except _DAMAGED as error:
+        hint = "It is set aside: try again. Agreements stay; what was confirmed here alone is not any more."
+        raise StorageError(f"state.db is damaged: {error}.", hint=hint) from error
+    except (apsw.Error, OSError) as error:
+        raise StorageError(f"state.db cannot be used: {error}.") from error

@@ -1,0 +1,201 @@
+"""How sessions ended, and what the map was good for: counts from the log of outcomes and the state store. Pure.
+
+Both are bounded and may be lost, so these are figures of what is still known, never of all that happened.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+from code_intel.foundation.redaction import masked
+from code_intel.learned.files.agreements import Key
+from code_intel.learned.history.experience import Experience, Kind
+from code_intel.learned.history.outcomes import Log
+from code_intel.learned.status.agreement_status import Standing
+
+OUTCOMES = ("success", "failure", "partial")
+_CLEAR = ("success", "failure")
+BANDS = ("ready", "verification")
+MOST_RECORDS = 1000
+"""Outcomes that statistics look at, the newest."""
+MOST_LISTED = 10
+MOST_ROWS = 20
+"""Rows of a table; whatever else a log names is counted as `other`."""
+_LONGEST_NAME = 40
+_USES: tuple[Kind, ...] = ("accepted", "confirmed")
+_OBJECTIONS: tuple[Kind, ...] = ("rejected", "failed")
+
+Table = dict[str, dict[str, int]]
+
+
+class Statistics(NamedTuple):
+    """Figures of one project's map; every mapping is JSON as it stands.
+
+    Attributes:
+        agreements: How many there are, by status, never used, doubted.
+        experiences: How often each kind of experience was had.
+        bands: For each band of the score what became of what was offered in it.
+        rejected_by: How rejections came about.
+        outcomes: How sessions ended, each session by its last word.
+        by: The same by intent, by phase, by the band that had answered, with and without the forest.
+        most_used: Agreements with their counts, most used first.
+        never_used: Agreements that no session has succeeded with.
+        most_rejected: Agreements with their counts, those with most objections first.
+        bad_lines: Lines of the log that cannot be read.
+    """
+
+    agreements: dict[str, Any]
+    experiences: dict[str, int]
+    bands: Table
+    rejected_by: dict[str, int]
+    outcomes: dict[str, int]
+    by: dict[str, Table]
+    most_used: list[dict[str, Any]]
+    never_used: list[dict[str, Any]]
+    most_rejected: list[dict[str, Any]]
+    bad_lines: int
+
+
+class OutcomeStatistics(NamedTuple):
+    """How sessions ended (seed 004, `get_outcome_stats`); every field is JSON as it stands.
+
+    Attributes:
+        total: Reports counted: those of the newest `MOST_RECORDS` that say how it ended.
+        sessions: How many sessions they come from; one may report more than once.
+        by_outcome: Reports by outcome; all three are there.
+        by_intent: The same by intent, in alphabetical order; `unknown` for what does not say.
+        by_phase: The same by the phase a session was in when it reported.
+        devrag_correlation: Successes and failures with and without the forest.
+        confidence_correlation: Successes and failures after an understanding of high and of low confidence.
+        unreadable: Lines that are no reports, the torn ones included.
+    """
+
+    total: int
+    sessions: int
+    by_outcome: dict[str, int]
+    by_intent: Table
+    by_phase: Table
+    devrag_correlation: Table
+    confidence_correlation: Table
+    unreadable: int
+
+
+def count_outcomes(log: Log) -> OutcomeStatistics:
+    """Count every report of the log, also several of one session; a partial success correlates with nothing."""
+    counted = [record for record in log.records if record.get("outcome") in OUTCOMES]
+    with_forest = [record for record in counted if record.get("devrag_used") is True]
+    without = [record for record in counted if record.get("devrag_used") is not True]
+    return OutcomeStatistics(
+        total=len(counted),
+        sessions=len({str(record.get("session_id")) for record in counted}),
+        by_outcome=_ended(counted, OUTCOMES),
+        by_intent=_by(counted, "intent"),
+        by_phase=_by(counted, "phase_at_outcome"),
+        devrag_correlation={
+            "with_devrag": _ended(with_forest, _CLEAR),
+            "without_devrag": _ended(without, _CLEAR),
+        },
+        confidence_correlation={
+            level: _ended((r for r in counted if r.get("confidence_was") == level), _CLEAR)
+            for level in ("high", "low")
+        },
+        unreadable=log.bad_lines + len(log.records) - len(counted),
+    )
+
+
+def _ended(records: Iterable[Mapping[str, Any]], outcomes: Sequence[str]) -> dict[str, int]:
+    found = Counter(str(record["outcome"]) for record in records)
+    return {outcome: found[outcome] for outcome in outcomes}
+
+
+def summarize(
+    experiences: Sequence[Experience], log: Log, standings: Sequence[Standing]
+) -> Statistics:
+    """Count everything.
+
+    Args:
+        experiences: What the store keeps, in order.
+        log: The newest outcomes.
+        standings: Every agreement of the project; counts of others are in the sums alone.
+    """
+    counts: dict[Key, Counter[str]] = {}
+    for found in experiences:
+        counts.setdefault(found.key, Counter())[found.kind] += 1
+    known = {s.entry.key: counts.get(s.entry.key, Counter()) for s in standings if s.entry.key}
+    unused = [key for key, count in known.items() if not _sum(count, _USES)]
+    return Statistics(
+        agreements={
+            "total": len(standings),
+            "by_status": dict(Counter(standing.validity for standing in standings)),
+            "never_used": len(unused),
+            "doubted": sum(bool(standing.objections.doubt) for standing in standings),
+        },
+        experiences={kind: sum(c[kind] for c in counts.values()) for kind in get_args(Kind)},
+        bands=_bands(experiences),
+        rejected_by=dict(
+            Counter(e.detail or "person" for e in experiences if e.kind == "rejected")
+        ),
+        outcomes=_outcomes(last := _last_words(log.records)),
+        by={
+            "intent": _by(last, "intent"),
+            "phase": _by(last, "phase_at_outcome"),
+            "band": _by(last, "band"),
+            "forest_used": _by(last, "devrag_used"),
+            "confidence": _by(last, "confidence_was"),
+        },
+        most_used=_rows(known, _USES),
+        never_used=[{"nl_term": term, "symbol": symbol} for term, symbol in unused[:MOST_LISTED]],
+        most_rejected=_rows(known, _OBJECTIONS),
+        bad_lines=log.bad_lines,
+    )
+
+
+def _bands(experiences: Iterable[Experience]) -> Table:
+    """Return what became of offers; a rejection belongs to the band of the offer it rejects."""
+    table = {
+        band: dict.fromkeys(("offered", "accepted", "failed", "rejected"), 0) for band in BANDS
+    }
+    offered: dict[tuple[Key, str, str], str] = {}
+    for found in experiences:
+        offer = (found.key, found.wording, found.session_id)
+        if found.kind == "offered":
+            offered[offer] = found.detail
+        band = offered.get(offer, "") if found.kind == "rejected" else found.detail
+        if band in table and found.kind in table[band]:
+            table[band][found.kind] += 1
+    return table
+
+
+def _last_words(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return one record a session, its last; who reports ten times has still ended once."""
+    last = {str(record.get("session_id")): record for record in records}
+    return [record for record in last.values() if record.get("outcome") in OUTCOMES]
+
+
+def _outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {"sessions": len(records)} | _ended(records, OUTCOMES)
+
+
+def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
+    table: Table = {}
+    for record in records:
+        value = record.get(field)
+        name = ("no", "yes")[value] if isinstance(value, bool) else str(value or "unknown")
+        name = masked(name)[:_LONGEST_NAME] if len(name) > _LONGEST_NAME else name
+        name = name if name in table or len(table) < MOST_ROWS else "other"
+        row = table.setdefault(name, dict.fromkeys(OUTCOMES, 0))
+        row[str(record["outcome"])] += 1
+    return dict(sorted(table.items()))
+
+
+def _rows(known: Mapping[Key, Counter[str]], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+    ranked = sorted(known.items(), key=lambda item: (-_sum(item[1], kinds), item[0]))
+    return [
+        {"nl_term": key[0], "symbol": key[1], **{kind: count[kind] for kind in get_args(Kind)}}
+        for key, count in ranked[:MOST_LISTED]
+        if _sum(count, kinds)
+    ]
+
+
+def _sum(count: Counter[str], kinds: Sequence[Kind]) -> int:
+    return sum(count[kind] for kind in kinds)

@@ -1,0 +1,138 @@
+"""Near misses that words give away: 「海外配送の料金」 for 「国内配送の料金」, 「認証コード」 for 「認証処理」.
+
+A vector says that two texts are about one object; it hardly says that one word between them
+differs. What is found here never raises a score, it only bounds it (docs/decisions/0009).
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from code_intel.learned.recall.glossary import content_words
+from code_intel.learned.recall.opposites import contrasted, opposed
+
+MOST_FOREIGN = 2
+"""Words by which a question differs from a term: with more it is a sentence, for the fit to judge."""
+
+_KANJI = "\u3005\u4e00-\u9fff"
+_KATAKANA = "\u30a1-\u30fa\u30fc"
+_NOUN = f"[{_KANJI}{_KATAKANA}a-z]"
+
+# 「保存できない」「未確認のまま」「does not work」 complain about a thing, they do not name another:
+# only what describes a noun, or is wilfully not done, counts.
+_COMPLAINT = "(?:という)?(?:バグ|不具合|問題|現象|症状|原因|件|時|とき|場合|こと|ので|ため|よう)"
+_AUXILIARY = "".join(
+    f"(?<!{word} )" for word in ("is", "are", "was", "were", "do", "does", "did", "can", "will")
+)
+_NOT_BEFORE = re.compile(
+    rf"[未不非](?P<ja>[{_KANJI}]{{2}}|[{_KATAKANA}]+)(?!のまま|にな)|\b(?:non-?|un)(?P<en>[a-z]{{4,}})"
+)
+_NOT_AFTER = re.compile(
+    f"(?P<ja>[{_KANJI}]+?|[{_KATAKANA}]+|[a-z]+)(?:中|済み|済|時|者)?"
+    f"(?:では?ない|(?:を|し|され)ていない(?={_NOUN})|しない|の?なしの?|のない|以外|せず)(?!{_COMPLAINT})"
+    r"|(?:\b(?:who|that|which) (?:is|are|was|were|do|does|did) ?(?:not|n't)"
+    rf"|{_AUXILIARY}\bnot|\bnever|\bwithout|\bexcept|\bexcluding)"
+    r"(?: yet)?(?: an?| the)? (?P<en>[a-z]+(?: (?:in|out|up)\b)?)"
+)
+
+_NAME = re.compile(r"\w+")
+_SYMBOL = re.compile(
+    r"(?<![\w./@-])(?:[A-Za-z]\w+(?:(?:\.|::|#)[A-Za-z]\w+)+(?:\(\))?|\w+\(\)|[a-z]{2,}(?:[A-Z][a-z0-9]+)+)(?!\w)",
+    re.ASCII,
+)
+_ENDINGS = frozenset(
+    """bat cfg cjs cpp cs css csv dev env go hpp html ini io ipynb java jpg js json jsx kt lock log md mjs net org
+    pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml yaml yml zip com""".split()  # noqa: SIM905 - easier to read
+)
+"""Last parts of what is written like a symbol and is none: Node.js, README.md."""
+
+
+ASPECTS = frozenset(
+    """<screen> <button> <menu> <list> <form> <dashboard> <report> <setting> <api> <log> <test> <template>
+    方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status history reason deadline""".split()  # noqa: SIM905 - easier to read
+)
+"""Content words that are one side of a thing, where its bare name means the thing itself."""
+
+
+def opposite(query: str, action: str, content: frozenset[str]) -> str:
+    """Return how a question says the opposite of an agreement, as a short tag; "" if it does not.
+
+    Args:
+        query: The session's own words.
+        action: The agreement's term, symbol (split into words) and aliases.
+        content: The agreement's content words, evidence included.
+    """
+    if opposed(query, action):
+        return "opposite action"
+    if contrasted(query, action):
+        return "the other side"
+    negated = _negates(query, action, content) or _negates(action, query, content_words(query))
+    return "negated" if negated else ""
+
+
+def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
+    """Return the symbols that a question names, if it names none of the agreement's.
+
+    Args:
+        query: The session's own words.
+        symbol: The agreement's symbol as it is written.
+        said: Its evidence and aliases, where it may name others.
+    """
+    named = symbols_in(query)
+    if not named:
+        return named
+    own = {*_NAME.findall(symbol), *_NAME.findall(said)}
+    known = any(set(_NAME.findall(name)[-1:]) & own for name in named)
+    return frozenset() if known else named
+
+
+@lru_cache(maxsize=4096)
+def symbols_in(query: str) -> frozenset[str]:
+    """Return what a text names as code: `SpellChecker.check()`, `axios.create`, `addItem`; no product, no file."""
+    found = (match[0].removesuffix("()") for match in _SYMBOL.finditer(query))
+    return frozenset(name for name in found if _NAME.findall(name)[-1].casefold() not in _ENDINGS)
+
+
+def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[str]:
+    """Return the words by which a question differs from a term that it otherwise repeats.
+
+    Empty when the agreement has them all, when they are more than `MOST_FOREIGN`, and when the
+    question has words of the agreement beside the term's: then it says more than the term.
+    """
+    asked, said = content_words(query), content_words(term)
+    foreign = frozenset(
+        word for word in asked if not any(word in known for known in content | said)
+    )
+    repeated = {word for word in asked - foreign if any(word in known for known in said)}
+    differs = bool(repeated) and asked == foreign | repeated
+    return foreign if differs and len(foreign) <= MOST_FOREIGN else frozenset()
+
+
+def lacking_aspect(query: str, term: str) -> frozenset[str]:
+    """Return the aspect of a term that a question made of its other words leaves out: 「ログイン」 for 「ログイン画面」."""
+    asked, said = content_words(query), content_words(term)
+    lacking = said - asked
+    return lacking if asked and asked < said and lacking <= ASPECTS else frozenset()
+
+
+def _negates(one: str, other: str, content: frozenset[str]) -> bool:
+    """Say whether `one` is about what is not so, and `other` about the same being so."""
+    denied = _denied(one)
+    if not denied or _denied(other):
+        return False
+    spoken = _plain(other)
+    return any(what in spoken or bool(content_words(what) & content) for what in denied)
+
+
+@lru_cache(maxsize=1 << 14)
+def _denied(text: str) -> frozenset[str]:
+    """Return what a text says is not so."""
+    return frozenset(
+        match["ja"] or match["en"]
+        for pattern in (_NOT_BEFORE, _NOT_AFTER)
+        for match in pattern.finditer(_plain(text))
+    )
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

@@ -1,0 +1,208 @@
+"""What speaks for and against «this question means that agreement», as twelve numbers.
+
+Of the rest of the store only one thing counts: how much closer this agreement is than the closest
+one of a different symbol, and than phrases about nothing. A map of one agreement is thus judged by
+the same scale as a map of many (docs/decisions/0009).
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from code_intel.chunking.agreement import card as card_text
+from code_intel.chunking.agreement import split_symbol
+from code_intel.chunking.words import query_words, words
+from code_intel.learned.recall.actions import actions
+from code_intel.learned.recall.calibration import Space, document_frequency
+from code_intel.learned.recall.contrast import opposite
+from code_intel.learned.recall.english import Idea, covered, ideas, missing, stems
+from code_intel.learned.recall.glossary import content_of, read
+from code_intel.learned.recall.short_forms import shortened
+from code_intel.records import Agreement
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NARROWEST, WIDEST = 6, 120
+"""Bounds of a question's width: beyond them length says nothing more."""
+
+PHRASE = 40
+"""Width of an alias up to which its words are the agreement's, and of a term that has short forms: a sentence
+has words about everything."""
+
+MOST_FOREIGN = 3
+MOST_IDEAS = 4
+"""Further ones say nothing more."""
+
+_FIRST_WIDE = 0x2E80
+
+
+class _Asked(NamedTuple):
+    """What a question says, prepared once for all agreements; see `Wording`."""
+
+    text: str
+    words: frozenset[str]
+    wide: float
+    width: float
+    concepts: frozenset[str]
+    ideas: tuple[Idea, ...]
+    actions: frozenset[int]
+
+
+class Wording(NamedTuple):
+    """What an agreement says, prepared for comparison.
+
+    Attributes:
+        term: The term.
+        weights: Index tokens of the term, each with its rarity.
+        name: The symbol as it is written.
+        symbol: The same, split into words, as it is compared with those of other agreements.
+        said: Card and aliases.
+        action: Term, symbol and aliases: what names the action.
+        wide: Share of Japanese script in the card.
+        concepts: Of card and aliases; see `glossary`.
+        content: Content words of card and aliases; see `glossary`.
+        stems: Of all its ideas; see `english`.
+        actions: Of the card; see `actions`.
+    """
+
+    term: str
+    weights: Mapping[str, float]
+    name: str
+    symbol: str
+    said: str
+    action: str
+    wide: float
+    concepts: frozenset[str]
+    content: frozenset[str]
+    stems: frozenset[str]
+    actions: frozenset[int]
+
+
+def wording(agreement: Agreement) -> Wording:
+    """Prepare an agreement's own words and its aliases'; of an alias that is a sentence only the whole counts."""
+    symbol = split_symbol(agreement.symbol)
+    aliases = tuple(alias for alias in agreement.aliases if width(alias) <= PHRASE)
+    card, term = card_text(agreement), agreement.nl_term
+    said = (card, *aliases)
+    return Wording(
+        term=term,
+        weights=_rarities(words(term)),
+        name=agreement.symbol,
+        symbol=symbol,
+        said=" ".join(said),
+        action=" ".join((f"{term} {symbol}", *aliases)),
+        wide=wide_share(card),
+        concepts=frozenset().union(*(read(text).concepts for text in said)),
+        content=frozenset().union(*map(content_of, said)),
+        stems=frozenset().union(*(stems(ideas(text)) for text in said)),
+        actions=actions(card),
+    )
+
+
+def measure(
+    query: str, query_vector: "NDArray[Any]", wordings: Sequence[Wording], vectors: "NDArray[Any]",
+    space: Space,
+) -> "Array":  # fmt: skip
+    """Return the evidence for each agreement, shape (agreements, features).
+
+    margin    cosine of question and card in the centred space without the language axis, less that of
+              the closest card of a different symbol or of generic phrases, whichever is closer
+    gap       difference in the share of Japanese script: across scripts cosines are lower
+    opposite  1 when the question says the opposite of the agreement (see `contrast`), else 0
+    term      share of the term's weighty words in the question: shared words raise a cosine
+              without adding meaning
+    width     log of the question's width: details lower a cosine without taking meaning away
+    foreign   how many of the question's concepts (see `glossary`) the agreement does not have, at most 3
+    covered   share of the question's ideas, in English and by rarity (see `english`), that it has
+    known     how many of them it has, at most 4
+    unknown   how many it does not have, at most 4
+    unsaid    the share of those
+    action    1 when both name actions and none in common (see `actions`), else 0
+    short     how surely the question is a short form or a loan word of it (see `short_forms`)
+    """
+    import numpy as np
+
+    asked = space.queries(query_vector.reshape(1, -1))[0]
+    margins = _margins(space.passages(vectors) @ asked, wordings, space.crowd(asked))
+    asks = _asked(query)
+    rows = [
+        (float(margin), *_worded(asks, said))
+        for margin, said in zip(margins, wordings, strict=True)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(wordings), -1)
+
+
+def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Array":
+    """Return how far each cosine is ahead of the best one of a different symbol, and of `crowd`."""
+    import numpy as np
+
+    order = np.argsort(-cosines, kind="stable")
+    first = order[0] if len(order) else 0
+    second = next((at for at in order if wordings[at].symbol != wordings[first].symbol), None)
+    rivals = [second if said.symbol == wordings[first].symbol else first for said in wordings]
+    best = [crowd if rival is None else max(crowd, float(cosines[rival])) for rival in rivals]
+    return np.asarray(cosines - np.array(best), dtype=np.float64)
+
+
+def _asked(query: str) -> _Asked:
+    return _Asked(
+        text=query,
+        words=frozenset(query_words(query)),
+        wide=wide_share(query),
+        width=math.log(width(query)),
+        concepts=read(query).concepts,
+        ideas=ideas(query),
+        actions=actions(query),
+    )
+
+
+def _worded(asks: _Asked, said: Wording) -> tuple[float, ...]:
+    """Return the features that words alone give, in the order of `FEATURES` after the first."""
+    lacking = missing(asks.ideas, said.stems)
+    does = asks.actions
+    return (
+        abs(asks.wide - said.wide),
+        float(bool(opposite(asks.text, said.action, said.content))),
+        _share(said.weights, asks.words),
+        asks.width,
+        min(MOST_FOREIGN, len(asks.concepts - said.concepts)),
+        covered(asks.ideas, said.stems),
+        min(MOST_IDEAS, len(asks.ideas) - lacking),
+        min(MOST_IDEAS, lacking),
+        min(MOST_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
+        float(bool(does and said.actions) and not does & said.actions),
+        shortened(asks.text, said.term, said.symbol) if width(said.term) <= PHRASE else 0.0,
+    )
+
+
+def shared(of: Iterable[str], among: frozenset[str]) -> float:
+    """Return the share of `of` that occurs `among`, each word by its rarity; 0 to 1."""
+    return _share(_rarities(of), among)
+
+
+def _rarities(of: Iterable[str]) -> dict[str, float]:
+    frequency, phrases = document_frequency()
+    return {word: math.log((phrases + 1) / (frequency[word] + 0.5)) for word in of}
+
+
+def _share(weights: Mapping[str, float], among: frozenset[str]) -> float:
+    total = sum(weights.values())
+    return sum(weights[word] for word in weights.keys() & among) / total if total else 0.0
+
+
+def width(text: str) -> int:
+    """Return how wide a text is set, Japanese characters counting double, within bounds."""
+    folded = unicodedata.normalize("NFKC", text)
+    wide = sum(ord(char) >= _FIRST_WIDE for char in folded)
+    return min(WIDEST, max(NARROWEST, len(folded) + wide))
+
+
+def wide_share(text: str) -> float:
+    """Return the share of Japanese script in a text, 0 to 1."""
+    chars = [char for char in unicodedata.normalize("NFKC", text) if not char.isspace()]
+    return sum(ord(char) >= _FIRST_WIDE for char in chars) / len(chars) if chars else 0.0

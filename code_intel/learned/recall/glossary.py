@@ -1,0 +1,157 @@
+"""Words that mean the same in software, in Japanese and English: サインイン, ログイン, sign in.
+
+A small embedding model knows bare loan words badly; a shipped glossary (`constants/glossary.json`,
+concept: its words) knows the common ones exactly. It is evidence like any other, weighed by the fit.
+"""
+
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+from code_intel.chunking.words import STOP_WORDS, split_identifier, stem
+
+_KATAKANA = "\u30a1-\u30fa\u30fc"
+_KANJI = "\u3005\u4e00-\u9fff"
+_SCRIPT = re.compile(r"[^\x00-\x7f]+|[\x00-\x7f]+")
+
+_GENERIC = frozenset(
+    """機能 処理 実装 仕組 仕方 動作 挙動 対応 全般 関連 周 修正 改修 改善 調査 調 直 見直 変更 変 バグ 不具合
+    リファクタリング 確 行 使 用 出 入 見 時 際 場合 方 中 後 前 今 毎回 私 人 何 上 下 間
+    feature function functionality process processing handling handle logic fix bug issue debug
+    refactor improve investigate change make let work""".split()  # noqa: SIM905 - easier to read
+)
+_GENERIC_STEMS = frozenset(map(stem, _GENERIC))
+_SILENT = STOP_WORDS - {"code"}
+_WORD = re.compile(f"[{_KANJI}]+|[{_KATAKANA}]+|[a-z0-9]+")
+_PIECES = re.compile(".{3}$|..(?!$)|.+")
+
+
+class Reading(NamedTuple):
+    """What the glossary sees in a text: its concepts, the text with synonyms made one, the rest."""
+
+    concepts: frozenset[str]
+    canonical: str
+    unknown: tuple[str, ...]
+
+
+class _Glossary(NamedTuple):
+    firsts: re.Pattern[str]
+    patterns: dict[str, re.Pattern[str]]
+    japanese: dict[str, str]
+    english: dict[tuple[str, ...], str]
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Reading:
+    """Return the concepts of a text and its canonical form; longer words win.
+
+    Texts with one canonical form differ in nothing but synonyms, case, width and spaces.
+    """
+    parts = list(_parts(unicodedata.normalize("NFKC", text)))
+    return Reading(
+        frozenset(part for part, known in parts if known),
+        "".join(f"<{part}>" if known else part for part, known in parts),
+        tuple(part for part, known in parts if not known),
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def content_words(text: str) -> frozenset[str]:
+    """Return `content_of` a question or a term, which is asked again and again."""
+    return content_of(text)
+
+
+def content_of(text: str) -> frozenset[str]:
+    """Return what a text is about: glossary concepts as <concept>, other words as they stand.
+
+    English is stemmed, kanji are cut in twos and threes, hiragana and generic words are left out.
+    """
+    reading = read(text)
+    return frozenset(f"<{concept}>" for concept in reading.concepts).union(
+        *(_rest(part) for part in reading.unknown)
+    )
+
+
+def _rest(part: str) -> Iterator[str]:
+    for run in _WORD.findall(part.casefold()):
+        if run.isascii():
+            if run not in _SILENT and stem(run) not in _GENERIC_STEMS:
+                yield stem(run)
+        else:
+            pieces = _PIECES.findall(run) if re.match(f"[{_KANJI}]", run) else [run]
+            yield from (piece for piece in pieces if piece not in _GENERIC)
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield (concept, True) and (other text, False) in order."""
+    glossary = _glossary()
+    at = 0
+    for match in _japanese(text, glossary):
+        yield from _english(text[at : match.start()], glossary)
+        yield glossary.japanese[match.group().casefold()], True
+        at = match.end()
+    yield from _english(text[at:], glossary)
+
+
+def _japanese(text: str, glossary: _Glossary) -> Iterator[re.Match[str]]:
+    """Yield the Japanese words from left to right; only those are tried that begin like the text at that place."""
+    at = 0
+    while first := glossary.firsts.search(text, at):
+        place = first.start()
+        word = glossary.patterns[first.group().casefold()].match(text, place)
+        if word:
+            yield word
+        at = word.end() if word else place + 1
+
+
+def _english(text: str, glossary: _Glossary) -> Iterator[tuple[str, bool]]:
+    for run in _SCRIPT.findall(text):
+        if not run.isascii():
+            yield run.replace(" ", ""), False
+            continue
+        words = split_identifier(run).casefold().split()
+        stems = [stem(word) for word in words]
+        at = 0
+        while at < len(words):
+            size = next((n for n in (2, 1) if tuple(stems[at : at + n]) in glossary.english), 0)
+            if size:
+                yield glossary.english[tuple(stems[at : at + size])], True
+            else:
+                yield words[at], False
+            at += size or 1
+
+
+@lru_cache(maxsize=1)
+def _glossary() -> _Glossary:
+    file = resources.files("code_intel.learned.recall") / "constants" / "glossary.json"
+    japanese: dict[str, str] = {}
+    english: dict[tuple[str, ...], str] = {}
+    for concept, words in json.loads(file.read_text(encoding="utf-8")).items():
+        for word in words:
+            if word.isascii():
+                stems = (stem(part) for part in split_identifier(word).casefold().split())
+                english.setdefault(tuple(stems), concept)
+            else:
+                japanese.setdefault(word.casefold(), concept)
+    longest = sorted(japanese, key=len, reverse=True)
+    by_first: dict[str, list[str]] = defaultdict(list)
+    for word in longest:
+        by_first[word[0]].append(_bounded(word))
+    firsts = re.compile(f"[{re.escape(''.join(by_first))}]", re.IGNORECASE)
+    patterns = {
+        first: re.compile("|".join(words), re.IGNORECASE) for first, words in by_first.items()
+    }
+    return _Glossary(firsts, patterns, japanese, english)
+
+
+def _bounded(word: str) -> str:
+    """Keep ログ out of ログイン and 表 out of 表示: loan words and single characters stand alone."""
+    for script, short in ((_KATAKANA, 99), (_KANJI, 1)):
+        if len(word) <= short and re.fullmatch(f"[{script}]+", word):
+            return f"(?<![{script}]){re.escape(word)}(?![{script}])"
+    return re.escape(word)

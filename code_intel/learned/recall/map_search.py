@@ -1,0 +1,169 @@
+"""Search of the map: agreements first, each once, with what it is worth now; other documents after.
+
+A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`); `similarity` stays devrag's
+(1 + cosine) / 2. What is not served (broken, conflict, invalid) is left out here and listed elsewhere.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.agreement import render
+from code_intel.chunking.words import query_words
+from code_intel.config import Settings
+from code_intel.index.facade import Index
+from code_intel.index.rows import ChunkRow
+from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.folder import NOW
+from code_intel.learned.recall.agreement_index import DEALT, Row, deck_of
+from code_intel.learned.recall.recall import WORDS_ONLY, Recalled, recall
+from code_intel.learned.status.agreement_status import Standing, judging
+from code_intel.learned.status.snapshot import ledger
+from code_intel.learned.status.validity import SCORE_CAP, SERVED
+from code_intel.records import AgreementHit, Hit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FEWEST_SCORE = 0.05
+"""Agreements below this say nothing about the question and are left out."""
+OTHERS = 20
+"""Chunks that words find among which other documents than agreements are looked for."""
+
+
+class Spoken(NamedTuple):
+    """What words find in the map: (chunk, weight) best first, and the chunks."""
+
+    hits: Sequence[tuple[int, float]]
+    chunks: Mapping[int, ChunkRow]
+
+    @property
+    def documents(self) -> list[str]:
+        """Names of the documents, best first."""
+        return [self.chunks[chunk].path for chunk, _ in self.hits if chunk in self.chunks]
+
+
+def spoken_of(index: Index, query: str) -> Spoken:
+    """Return what words find; no agreement is looked at, so that it can be done while the disk is asked."""
+    hits = index.store.word_hits(query_words(query), "body", DEALT)
+    return Spoken(hits, index.store.chunk_rows([chunk for chunk, _ in hits]))
+
+
+def search(
+    settings: Settings,
+    index: Index,
+    forest: Index,
+    query: str,
+    vector: "NDArray[np.float32] | None",
+    identity: str,
+    *,
+    top_k: int,
+    since: float = NOW,
+    spoken: Spoken | None = None,
+) -> list[Hit]:
+    """Return agreements that speak to the query, best first, then other documents of the map.
+
+    Args:
+        settings: The project.
+        index: The map.
+        forest: The project's source, for validity; an incomplete one proves nothing.
+        query: The session's own words, or any other.
+        vector: The query's embedding; None: words only, and no score reaches 0.7.
+        identity: Of the model that `vector` comes from; any text without one.
+        top_k: Most hits.
+        since: How old what is known of the agreements may be; see `ledger`.
+        spoken: What words find, if that is known.
+    """
+    now = datetime.now(UTC)
+    found = ledger(settings, now=now, since=since)
+    deck = deck_of(index, found, identity)
+    spoken = spoken or spoken_of(index, query)
+    places = deck.dealt(query, vector, spoken.documents)
+    cards = [deck.cards[place] for place in places]
+    recalled = recall(query, vector, cards, identity) if cards else []
+    judge = judging(settings, forest, found, now)
+    ranked = ((deck.rows[places[item.card]], item) for item in recalled)
+    hits = _best(index, judge, ranked, top_k)
+    return [*hits, *_other_documents(spoken, deck.documents)][:top_k]
+
+
+def _best(
+    index: Index,
+    judge: Callable[[Entry], Standing],
+    ranked: Iterable[tuple[Row, Recalled]],
+    top_k: int,
+) -> list[Hit]:
+    """Return the best hits by capped score, judging no more agreements than that takes."""
+    hits: list[Hit] = []
+    for row, item in ranked:
+        if item.score < FEWEST_SCORE or _is_full(hits, top_k, item.score):
+            break
+        standing = judge(row.entry)
+        if standing.validity in SERVED:
+            hits.append(_hit(index, row, standing, item))
+    hits.sort(key=lambda hit: -(hit.score or 0.0))
+    return hits[:top_k]
+
+
+def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
+    """Whether nothing that scores `score` or less can come among the best any more."""
+    return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
+
+
+def _hit(index: Index, row: Row, standing: Standing, found: Recalled) -> Hit:
+    agreement = row.agreement
+    text, position, start, end = _said(index, row)
+    return Hit(
+        document=row.document,
+        chunk=text,
+        position=position,
+        similarity=(1 + found.cosine) / 2 if found.cosine else 0.0,
+        score=min(found.score, SCORE_CAP[standing.validity]),
+        symbol=agreement.symbol,
+        start_line=start,
+        end_line=end,
+        why=found.reasons,
+        agreement=AgreementHit(
+            agreement.nl_term,
+            agreement.symbol,
+            standing.validity,
+            agreement.files,
+            standing.reasons,
+            agreement.learned_at,
+            standing.heir.qualified if standing.heir else "",
+        ),
+    )
+
+
+def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
+    """Return the text of an agreement, its position and lines.
+
+    Of its file where that is newer than the index, or where git shows two lists of aliases, read as one.
+    """
+    known = index.store.chunk_rows([row.chunk]) if row.chunk is not None else {}
+    for chunk in known.values():
+        if "\n<<<<<<<" not in chunk.text:
+            return chunk.text, chunk.position, chunk.start_line, chunk.end_line
+    text = render(row.agreement)
+    return text, 0, 1, text.count("\n")
+
+
+def _other_documents(spoken: Spoken, known: Collection[str]) -> list[Hit]:
+    """Return documents that are no agreements, served or not, by words; they stay below every band."""
+    hits = spoken.hits[:OTHERS]
+    best = hits[0][1] if hits else 1.0
+    return [
+        Hit(
+            document=row.path,
+            chunk=row.text,
+            position=row.position,
+            similarity=0.0,
+            score=round(WORDS_ONLY / 2 * value / best, 4) if best > 0 else 0.0,
+            start_line=row.start_line,
+            end_line=row.end_line,
+            why=("words",),
+        )
+        for chunk, value in hits
+        if (row := spoken.chunks.get(chunk)) is not None and row.path not in known
+    ]

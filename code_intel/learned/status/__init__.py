@@ -1,0 +1,1 @@
+"""Compute whether each agreement still holds and is confirmed. Nothing of it is stored in the file."""

@@ -1,0 +1,259 @@
+"""How far an agreement may be trusted now: computed from facts, never stored (docs/decisions/0013).
+
+Validity comes before age: an agreement whose symbol is provably unchanged does not expire, one whose
+symbol is gone is not served however young it is (seed 004 §7 C).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+from code_intel.config import Settings
+from code_intel.foundation.spelling import composed
+from code_intel.foundation.text import code_point, counted, mixed_word
+from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.files.trunk import is_carried, merged_paths
+from code_intel.learned.history.state import State
+from code_intel.records import Agreement, Definition, Validity
+
+SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
+"""What a search may answer; the others are only listed."""
+
+READY_ALLOWED: frozenset[Validity] = frozenset({"valid"})
+"""What may lead straight to READY."""
+
+SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
+    {
+        "valid": 1.0,
+        "changed": 0.799,
+        "unchecked": 1.0,
+        "expired": 1.0,
+        "unconfirmed": 1.0,
+        "broken": 0.0,
+        "conflict": 0.0,
+        "invalid": 0.0,
+    }
+)
+"""The most its calibrated score may be; only a changed symbol says something about the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFacts:
+    """What the local index knows of an agreement's symbol.
+
+    Attributes:
+        complete: Whether the index has seen every file; only then does absence mean anything.
+        definitions: Every definition of the symbol, as `lookup_name` spells it.
+        heirs: Where there is none: definitions that say what was agreed on under another name.
+    """
+
+    complete: bool
+    definitions: tuple[Definition, ...] = ()
+    heirs: tuple[Definition, ...] = ()
+
+    @property
+    def heir(self) -> Definition | None:
+        """What the symbol was renamed to: one definition with its text, and none with its name."""
+        return self.heirs[0] if len(self.heirs) == 1 and not self.definitions else None
+
+
+NO_FACTS = SymbolFacts(complete=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """An agreement and everything that is known when it is judged."""
+
+    agreement: Agreement
+    facts: SymbolFacts
+    confirmed: bool
+    now: datetime
+    expire_days: int
+    last_use: datetime
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether a definition is provably the one that was agreed on."""
+        if not self.agreement.digest:
+            return False
+        own = own_definitions(self.agreement, self.facts)
+        meant = own if self.agreement.files else self.facts.definitions
+        same = self.agreement.digest in {definition.digest for definition in meant}
+        return same or moved_to(self.agreement, self.facts) is not None
+
+
+def lookup_name(symbol: str) -> str:
+    """Return a symbol as an index knows it: ``AuthService.login()`` gives ``AuthService.login``."""
+    return (
+        re.sub(r"\(.*\Z", "", symbol, flags=re.DOTALL).strip().replace("::", ".").replace("#", ".")
+    )
+
+
+def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition, ...]:
+    """Return the definitions in the agreement's own files.
+
+    Other files may define the same name: what happens to those says nothing.
+    """
+    files = {file.path for file in agreement.files}
+    own = tuple(found for found in facts.definitions if found.file in files)
+    if not own:  # the same names, written in the other Unicode form
+        files = {composed(file) for file in files}
+        own = tuple(found for found in facts.definitions if composed(found.file) in files)
+    return own
+
+
+def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
+    """Return where the symbol is, as it was agreed on, once none of the agreement's files defines it.
+
+    One definition alone has its text, and enough of it that another one would not.
+    """
+    if not agreement.files or not agreement.digest or own_definitions(agreement, facts):
+        return None
+    same = [found for found in facts.definitions if found.digest == agreement.digest]
+    return same[0] if len(same) == 1 and same[0].body else None
+
+
+def lookalike(agreement: Agreement) -> str:
+    """Return what is to be known of a name whose letters are not what they look like, as a sentence; or nothing."""
+    names = (agreement.nl_term, agreement.symbol, *agreement.aliases)
+    word = next(filter(None, map(mixed_word, names)), "")
+    if not word:
+        return ""
+    others = ", ".join(f"{c} {code_point(c)}" for c in dict.fromkeys(word) if not _is_latin(c))
+    return f"“{word}” mixes Latin letters with others that look like them ({others}); git's word does not confirm it."
+
+
+def _is_latin(char: str) -> bool:
+    return unicodedata.name(char, "").startswith("LATIN")
+
+
+def judge(
+    entry: Entry,
+    facts: SymbolFacts,
+    *,
+    confirmed: bool,
+    now: datetime,
+    expire_days: int,
+    last_confirmed_use: datetime | None = None,
+) -> tuple[Validity, tuple[str, ...]]:
+    """Return how far an entry may be trusted, and every reason why not more; pure.
+
+    Args:
+        entry: The agreement, or the file that should have been one.
+        facts: What the index knows of its symbol now.
+        confirmed: What `is_confirmed` said.
+        now: With an offset.
+        expire_days: Days without confirmed use; 0 for never.
+        last_confirmed_use: From the state store; its learning counts as well.
+    """
+    if entry.agreement is None:
+        return entry.problem or "invalid", (entry.reason,)
+    learned = when(entry.agreement.learned_at)
+    last_use = max(learned, last_confirmed_use) if last_confirmed_use else learned
+    case = _Case(entry.agreement, facts, confirmed, now, expire_days, last_use)
+    found = [(validity, reason) for validity, rule in _RULES if (reason := rule(case))]
+    notes = tuple(filter(None, (_moved(case), lookalike(entry.agreement), entry.reason)))
+    return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
+
+
+def is_confirmed(settings: Settings, entry: Entry, state: State) -> bool:
+    """Say whether an agreement's content was confirmed here, or agreed on in git."""
+    return entry.path in confirmed_paths(settings, [entry], state)
+
+
+def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) -> set[Path]:
+    """Return the paths of the entries that are confirmed; git is asked for all of them together.
+
+    This machine's store holds the content's digest, or, with `trust_git`, the file says
+    `confirmed: true` and is byte for byte (line ends aside) what the trunk holds. Names that are not what
+    they look like (`lookalike`) are confirmed here or nowhere: who reviewed them did not see them.
+    """
+    here = state.confirmed()
+    if here and is_carried(settings):
+        here = set()
+    found = {entry.path for entry in entries if entry.agreement and entry.digest in here}
+    claimed = [
+        entry
+        for entry in entries
+        if entry.path not in found
+        and entry.agreement
+        and entry.agreement.confirmed
+        and not lookalike(entry.agreement)
+    ]
+    if not settings.trust_git or not claimed:
+        return found
+    merged = merged_paths(settings, {path for e in claimed for path in (e.path, *e.also)})
+    return found | {e.path for e in claimed if merged.issuperset((e.path, *e.also))}
+
+
+def _broken(case: _Case) -> str:
+    facts = case.facts
+    if not facts.complete or facts.definitions or facts.heir:
+        return ""
+    gone = f"{lookup_name(case.agreement.symbol)} is not defined anywhere."
+    same = ", ".join(f"{found.qualified} ({found.file}:{found.line})" for found in facts.heirs)
+    return f"{gone} Its text is in several places now: {same}." if same else gone
+
+
+def _changed(case: _Case) -> str:
+    if not case.facts.complete or case.unchanged:
+        return ""
+    if heir := case.facts.heir:
+        return f"Its symbol was renamed to {heir.qualified} ({heir.file}:{heir.line}), with the same text."
+    if not case.agreement.digest:
+        return ""
+    meant = own_definitions(case.agreement, case.facts) or case.facts.definitions
+    places = ", ".join(f"{found.file}:{found.line}" for found in meant[:3])
+    return f"The symbol has changed since it was agreed on: {places}." if places else ""
+
+
+def _moved(case: _Case) -> str:
+    place = moved_to(case.agreement, case.facts)
+    return f"Its symbol has moved to {place.file}:{place.line}, unchanged." if place else ""
+
+
+def _unconfirmed(case: _Case) -> str:
+    return (
+        ""
+        if case.confirmed
+        else "Nobody has confirmed this content here, and the trunk of git does not hold it as confirmed."
+    )
+
+
+def _unchecked(case: _Case) -> str:
+    return (
+        ""
+        if case.facts.complete
+        else "There is no complete index of the source to check it against: "
+        "run `code-intel sync --words-only`."
+    )
+
+
+def _expired(case: _Case) -> str:
+    proven = case.facts.complete and case.unchanged
+    if (
+        proven
+        or not case.expire_days
+        or case.now - case.last_use <= timedelta(days=case.expire_days)
+    ):
+        return ""
+    if case.last_use == when(""):
+        return (
+            "It does not say when it was learned, nor what its symbol was then; confirming it does."
+        )
+    return f"It was not used with success for {counted(case.expire_days, 'day')}."
+
+
+_RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
+    ("broken", _broken),
+    ("changed", _changed),
+    ("unconfirmed", _unconfirmed),
+    ("unchecked", _unchecked),
+    ("expired", _expired),
+)
+"""The first that applies names the validity, all that apply give their reasons."""

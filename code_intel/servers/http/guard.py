@@ -1,0 +1,210 @@
+"""Check every HTTP request before the application sees it.
+
+Host, Origin, token and length are checked on the headers alone, in the order of `CHECKS`. Then the
+body is read whole, within its limits, so that the application never sees half a request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from code_intel.servers.http.address import Address
+from code_intel.servers.http.limits import Limits
+from code_intel.servers.http.tokens import Tokens
+
+HEALTH = "/health"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The conditions that a request must meet.
+
+    Attributes:
+        address: The address it must have been sent to.
+        tokens: The tokens it may carry; None if no token is needed, which only loopback allows.
+        limits: Sizes and durations.
+    """
+
+    address: Address
+    tokens: Tokens | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+class Refusal(NamedTuple):
+    """A status and a JSON body, `{error, message, hint}`."""
+
+    status: int
+    error: str
+    message: str
+    hint: str
+
+
+class RequestHead(NamedTuple):
+    """A request before its body is read."""
+
+    path: str
+    headers: list[tuple[bytes, bytes]]
+    query: bytes = b""
+
+    def all(self, name: bytes) -> list[str]:
+        """Return every value of a header; names are in lower case."""
+        return [value.decode("latin-1") for key, value in self.headers if key == name]
+
+    def size(self) -> int:
+        """Return the bytes of target and headers, with `: ` and the line end of each header."""
+        lines = sum(len(key) + len(value) + 4 for key, value in self.headers)
+        return len(self.path) + len(self.query) + lines
+
+
+HEADERS_TOO_LARGE = Refusal(
+    400, "headers_too_large", "The headers are too large.", "Send shorter headers."
+)
+FOREIGN_HOST = Refusal(
+    403,
+    "foreign_host",
+    "The Host header does not name this server.",
+    "Use the URL that the server printed.",
+)
+FOREIGN_ORIGIN = Refusal(
+    403,
+    "foreign_origin",
+    "Web pages of another origin may not call this server.",
+    "Call it from outside a browser.",
+)
+TOKEN_NEEDED = Refusal(
+    401,
+    "token_needed",
+    "This server needs one of its tokens.",
+    "Send the header Authorization: Bearer TOKEN.",
+)
+AMBIGUOUS = Refusal(
+    400, "ambiguous_length", "The body has two lengths.", "Send Content-Length or chunks, not both."
+)
+TOO_LARGE = Refusal(413, "too_large", "The body is too large.", "Send less in one request.")
+TOO_SLOW = Refusal(408, "too_slow", "The body took too long.", "Send it again, faster.")
+
+
+def check_head_size(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse large headers. h11 limits only headers that arrive in more than one read."""
+    return HEADERS_TOO_LARGE if head.size() > policy.limits.head_bytes else None
+
+
+def check_host(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a Host header that does not name this server."""
+    hosts = head.all(b"host")
+    return None if len(hosts) == 1 and policy.address.is_ours(hosts[0]) else FOREIGN_HOST
+
+
+def check_origin(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a web page of another origin; `null` is one."""
+    host = head.all(b"host")[0]
+    own = all(policy.address.is_own_page(origin, host) for origin in head.all(b"origin"))
+    return None if own else FOREIGN_ORIGIN
+
+
+def check_token(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a request without a valid token, except a health check from this machine."""
+    local = policy.address.is_called_locally(head.all(b"host")[0])
+    if policy.tokens is None or (head.path == HEALTH and local):
+        return None
+    return None if owner_of(policy, head) else TOKEN_NEEDED
+
+
+def check_framing(_policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a body whose end a proxy may see elsewhere than we do."""
+    both = head.all(b"content-length") and head.all(b"transfer-encoding")
+    return AMBIGUOUS if both else None
+
+
+def check_length(policy: Policy, head: RequestHead) -> Refusal | None:
+    """Refuse a body that is declared too large, before any of it is read."""
+    declared = [value for value in head.all(b"content-length") if value.isdecimal()]
+    return TOO_LARGE if any(int(value) > policy.limits.body_bytes for value in declared) else None
+
+
+CHECKS: tuple[Callable[[Policy, RequestHead], Refusal | None], ...] = (
+    check_head_size,
+    check_host,
+    check_origin,
+    check_token,
+    check_framing,
+    check_length,
+)
+
+
+def owner_of(policy: Policy, head: RequestHead) -> str | None:
+    """Return the owner of the token that a request carries."""
+    given = head.all(b"authorization")
+    return policy.tokens.owner(given[0]) if policy.tokens and len(given) == 1 else None
+
+
+class RequestGuard:
+    """ASGI middleware that passes on only the requests that `policy` allows."""
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+        self._app = app
+        self._policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request, and serve it or refuse it."""
+        head = RequestHead(scope["path"], scope["headers"], scope["query_string"])
+        refusals = (check(self._policy, head) for check in CHECKS)
+        refusal = next((found for found in refusals if found), None)
+        if refusal is not None:
+            await _refuse(refusal, scope, receive, send)
+            return
+        try:
+            with anyio.fail_after(self._policy.limits.body_seconds):
+                body = await _read_body(receive, self._policy.limits.body_bytes)
+        except TimeoutError:
+            await _refuse(TOO_SLOW, scope, receive, send)
+            return
+        except OverflowError:
+            await _refuse(TOO_LARGE, scope, receive, send)
+            return
+        if body is not None:
+            if owner := owner_of(self._policy, head):
+                # The SDK gives the MCP sessions of this user to no other user.
+                scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+            await self._app(scope, _replay(body, receive), send)
+
+
+async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
+    """Read a body; None when the client disconnected.
+
+    Raises:
+        OverflowError: It is larger than `max_bytes`.
+    """
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            raise OverflowError
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the whole body first."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return replay
+
+
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a refusal; uvicorn then reads and discards the rest of the body."""
+    headers = {"WWW-Authenticate": 'Bearer realm="code-intel"'} if refusal is TOKEN_NEEDED else None
+    content = {"error": refusal.error, "message": refusal.message, "hint": refusal.hint}
+    await JSONResponse(content, refusal.status, headers)(scope, receive, send)

@@ -1,0 +1,1 @@
+"""Read source: definitions, references, structure, text and dependencies, one module a tool."""

@@ -1,0 +1,125 @@
+"""Tool `find_definitions`."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.forest.text.grep import Question, confined, grep
+from code_intel.index.rows import spelling
+from code_intel.records import Definition
+from code_intel.session import steps
+from code_intel.tools.context.freshness import freshen, up_to_date
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import definition_data, definition_line, index_data, index_text
+from code_intel.tools.wire.languages import language_named
+from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+
+LIMIT = 50
+"""Definitions of one answer."""
+MOST = 10_000
+"""Definitions that are looked at."""
+LINES = 20
+FRAGMENT = 3
+"""Characters below which a name that is merely contained in others counts as nothing found."""
+
+Symbol = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=300, description="`login`, `AuthService.login` or `Auth::login()`."
+    ),
+]
+
+
+async def find_definitions(
+    context: GatewayContext,
+    symbol: Symbol,
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    exact_match: Annotated[
+        bool, Field(description="Leave out names that merely contain it.")
+    ] = False,
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Find where a symbol is defined, from the index of this project's own source.
+
+    What it finds counts as a fact, and corroborates what a search merely suggested. Use it with
+    find_references before submit_understanding. Returns name, file, line, kind, scope and signature,
+    exact names first.
+    """
+    asked = (symbol, path, language, exact_match)
+    start = start_of(cursor, *asked)
+    async with context.perhaps(session_id, "find_definitions") as held:
+        every = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
+        index = await thread(context.forest.freshness)
+        part = page(every, start, definition_data, *asked, most=LIMIT)
+        found = every[part.start : part.end]
+        if held is not None:
+            await held.append(
+                steps.called(
+                    "find_definitions",
+                    symbol,
+                    found=len(every) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, every),
+                    files=files_shown((d.file for d in every), (d.file for d in found)),
+                    symbols=dict.fromkeys(d.qualified for d in found),
+                )
+            )
+    lines = part.lines(definition_line, "definitions", len(every), LINES)
+    text = "\n".join(lines) or f"No definition of {symbol} in the index; try another spelling."
+    data = {
+        "symbol": symbol,
+        "path": path,
+        "definitions": part.rows,
+        "total": len(every),
+        **part.data(),
+        "index": index_data(index),
+    }
+    return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
+
+
+async def _up_to_date(
+    context: GatewayContext, symbol: str, path: str, language: str, start: int, *, exact: bool
+) -> list[Definition]:
+    """Return the definitions as the files are now: those shown, or those that say the word where none is known."""
+
+    def definitions() -> list[Definition]:
+        return _definitions(context, symbol, path, language, exact=exact)
+
+    def shown(found: list[Definition]) -> Iterable[str]:
+        return dict.fromkeys(d.file for d in found[start : start + LIMIT])
+
+    if found := await thread(up_to_date, context, definitions, shown):
+        return found
+    # Looking for the word takes long enough for the index's own scan to take a file in before `freshen` does.
+    await thread(freshen, context, await _saying(context, symbol))
+    return await thread(definitions)
+
+
+async def _saying(context: GatewayContext, symbol: str) -> list[str]:
+    """Return the files that say a symbol's name, whether the index knows them or not."""
+    name = spelling(symbol).rpartition(".")[2]
+    if not name:
+        return []
+    matches = await grep(context.root, Question(name, literal=True, max_results=LIMIT))
+    return list(dict.fromkeys(match.file for match in matches.matches))
+
+
+def _definitions(
+    context: GatewayContext, symbol: str, path: str, language: str, *, exact: bool
+) -> list[Definition]:
+    """Return the definitions below `path`, which must exist in the project."""
+    below = context.root / confined(context.root, path)
+    wanted = language_named(language)
+    found = context.forest.store.definitions(symbol, exact=exact, limit=MOST)
+    if wanted:
+        found = [d for d in found if d.language == wanted]
+    folder = context.forest.config.folder
+    if below == context.root:
+        return found
+    return [d for d in found if (folder / d.file).is_relative_to(below)]
+
+
+def _exact(symbol: str, found: list[Definition]) -> int:
+    return sum(d.name == symbol.strip() for d in found)

@@ -1,0 +1,117 @@
+"""Tool `find_references`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.forest.text.grep import Match, Matches, Question, grep
+from code_intel.foundation.text import visible
+from code_intel.index.rows import spelling
+from code_intel.session import steps
+from code_intel.tools.code.find_definitions import MOST, Symbol
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import BUDGET
+from code_intel.tools.wire.languages import type_named
+from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+from code_intel.tools.wire.suspicion import flags_of
+
+MAX_REFERENCES = 1000
+"""References that are found at the most; of a name with more, no page would be read anyway."""
+DEFINED = 200
+"""Further lines that are looked at, since those that define the name are left out."""
+LINES = 20
+_FIELDS = {"pattern": "symbol", "file_type": "language"}
+"""What a caller calls what ripgrep refuses."""
+
+
+async def find_references(
+    context: GatewayContext,
+    symbol: Symbol,
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    language: Annotated[
+        str, Field(description="Only in this language: python, ts, go, … (a ripgrep type).")
+    ] = "",
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Find where a symbol is used: whole-word matches in the files, its definitions left out.
+
+    Use it after find_definitions to see who depends on the code that is about to change. Returns
+    file, line and the line's content, by file and line; total counts them, up to a thousand.
+    """
+    start = start_of(cursor, symbol, path, language)
+    name = spelling(symbol).rpartition(".")[2] or symbol
+    question = Question(
+        name,
+        literal=True,
+        path=path,
+        file_type=type_named(language),
+        max_results=MAX_REFERENCES + DEFINED,
+    )
+    async with context.perhaps(session_id, "find_references") as held:
+        matches = await _grep(context, question)
+        defined = await thread(context.forest.store.definitions, name, exact=True, limit=MOST)
+        known = await thread(context.forest.store.definitions, symbol, exact=True, limit=1)
+        places = {(d.file, d.line) for d in defined}
+        found = [m for m in matches.matches if (m.file, m.line) not in places]
+        more = matches.truncated or len(found) > MAX_REFERENCES
+        found = found[:MAX_REFERENCES]
+        part = page(found, start, _reference_data, symbol, path, language, budget=BUDGET)
+        if held is not None:
+            files = [match.file for match in found]
+            step = steps.called(
+                "find_references",
+                symbol,
+                found=len(found),
+                files=files_shown(files, files[part.start : part.end]),
+                symbols=(symbol,) if found and known else (),
+            )
+            await held.append(step)
+    lines = part.lines(_line, "references", len(found), LINES)
+    if more and part.next_cursor is None:
+        lines.append("There is more: narrow with path or language.")
+    data = {
+        "symbol": symbol,
+        "path": path,
+        "references": part.rows,
+        "total": len(found),
+        **part.data(more=more),
+    }
+    if matches.note:
+        data["warnings"] = [matches.note]
+        lines.append(matches.note)
+    where = "" if path == "." else f" below {path}"
+    if not found:
+        lines.insert(0, f"{name} is used nowhere{where}.")
+    return Answer(data, "\n".join(lines))
+
+
+async def _grep(context: GatewayContext, question: Question) -> Matches:
+    """Ask ripgrep, and say what it refuses in the words of this tool.
+
+    Raises:
+        UsageError: See `grep`; names `symbol` or `language`.
+    """
+    try:
+        return await grep(context.root, question)
+    except UsageError as error:
+        field = str(error.details.get("field", ""))
+        if field not in _FIELDS:
+            raise
+        raise UsageError(
+            error.message.replace(field, _FIELDS[field], 1),
+            hint=error.hint,
+            details={**error.details, "field": _FIELDS[field]},
+        ) from None
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
+
+
+def _reference_data(match: Match) -> dict[str, Any]:
+    data = {"file": match.file, "line": match.line, "content": match.content}
+    return data | flags_of(match.file, match.content)

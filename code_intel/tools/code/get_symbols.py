@@ -1,0 +1,167 @@
+"""Tool `get_symbols`."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.chunking import language_of
+from code_intel.chunking.languages import KINDS
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.text.grep import confined, list_files
+from code_intel.foundation.text import counted
+from code_intel.records import Definition
+from code_intel.session import steps
+from code_intel.session.paths import plain_path
+from code_intel.tools.context.freshness import freshen, up_to_date
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.source_file import called_by_index
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import BUDGET, definition_line, index_data, index_text
+from code_intel.tools.wire.languages import READ, language_named
+from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.suspicion import flags_of
+
+LOOKED_AT = 200
+"""Files of a folder that are brought up to date before it answers; the indexer sees to the others."""
+MOST = 50_000
+"""Symbols that are looked at; of a folder with more, those of the first files."""
+BATCH = 500
+"""Files whose symbols are read at once."""
+LINES = 40
+MORE = "There are more symbols than are looked at: narrow with path or language."
+
+
+async def get_symbols(
+    context: GatewayContext,
+    path: Annotated[
+        str, Field(min_length=1, max_length=1000, description="A file, or a folder with all below.")
+    ],
+    kind: Annotated[
+        str, Field(max_length=40, description="Only this kind: function, method, class, …")
+    ] = "",
+    language: Annotated[
+        str, Field(max_length=40, description="Only in this language, such as python.")
+    ] = "",
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """List what a file, or every file below a folder, defines, from the index of this project's source.
+
+    Use it for an overview; find_definitions looks for one name, analyze_structure outlines one file with
+    imports and parameters. Returns name, file, line, kind, scope and language, by file and line. The list of
+    a folder does not count as having looked at its files.
+    """
+    kind, wanted = _kind(kind), language_named(language)
+    start = start_of(cursor, path, kind, wanted)
+    async with context.perhaps(session_id, "get_symbols") as held:
+        below = _below(context, path)
+        listed = await list_files(context.root, below)
+        every, more = await thread(_defined, context, path, below, listed.names)
+        found = [d for d in every if kind in {"", d.kind} and wanted in {"", d.language}]
+        part = page(found, start, _row, path, kind, wanted, budget=BUDGET)
+        index = await thread(context.forest.freshness)
+        if held is not None:
+            names = dict.fromkeys(d.qualified for d in found[part.start : part.end])
+            files = [below] if found and (context.root / below).is_file() else []
+            step = steps.called("get_symbols", path, found=len(found), files=files, symbols=names)
+            await held.append(step)
+    data: dict[str, Any] = {
+        "path": path,
+        "symbols": part.rows,
+        "total": len(found),
+        **part.data(more=more),
+        "index": index_data(index),
+    }
+    lines = part.lines(definition_line, "symbols", len(found), LINES) + ([MORE] if more else [])
+    if not found:
+        data["message"] = _missed(path, every)
+        lines.append(data["message"])
+    return Answer(data, "\n".join(lines) + ("" if index.state == "fresh" else index_text(index)))
+
+
+def _kind(kind: str) -> str:
+    asked = kind.strip().lower()
+    if asked and asked not in KINDS:
+        raise UsageError(
+            f"get_symbols: no kind of symbol is called {kind!r}.",
+            hint=f"Use one of {', '.join(KINDS)}.",
+            details={"field": "kind", "kinds": list(KINDS)},
+        )
+    return asked
+
+
+def _below(context: GatewayContext, path: str) -> str:
+    try:
+        return confined(context.root, path)
+    except UsageError:
+        return confined(context.root, plain_path(path))
+
+
+def _defined(
+    context: GatewayContext, path: str, below: str, listed: Sequence[str]
+) -> tuple[list[Definition], bool]:
+    """Return what is defined there, as the files are now, and whether there is too much of it.
+
+    Raises:
+        NotFoundError: It is a file that the index does not have.
+    """
+    store, real = context.forest.store, context.root / below
+    if real.is_file():
+        name = called_by_index(context, below)
+        freshen(context, [name])
+        if store.document(name) is None:
+            raise NotFoundError(
+                f"{path[:200]} is not in the index: it is ignored, too large, binary or not source.",
+                hint="Name a source file of the project, or read this one with snippets_get.",
+                details={"field": "path"},
+            )
+        return store.defined_in([name]), False
+    context.forest.poke()
+    read = [called_by_index(context, name) for name in listed if language_of(name) in READ]
+
+    def suspects(names: list[str]) -> list[str]:
+        known = frozenset(names)
+        new = [name for name in read if name not in known]
+        return [*new[:LOOKED_AT], *names[:LOOKED_AT]]
+
+    names = up_to_date(context, lambda: _documents(context, below), suspects)
+    found: list[Definition] = []
+    for first in range(0, len(names), BATCH):
+        found += store.defined_in(names[first : first + BATCH])
+        if len(found) > MOST:
+            return found[:MOST], True
+    return found, False
+
+
+def _documents(context: GatewayContext, below: str) -> list[str]:
+    """Return the documents of the index below a folder of the project."""
+    folder, real = context.forest.config.folder, context.root / below
+    names = [path for path, _, _ in context.forest.store.digests()]
+    if folder.is_relative_to(real):
+        return sorted(names)
+    if real.is_relative_to(folder):
+        prefix = f"{real.relative_to(folder).as_posix()}/"
+    else:
+        prefix = f"{real.as_posix()}/"
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def _row(definition: Definition) -> dict[str, Any]:
+    return {
+        "name": definition.qualified,
+        "file": definition.file,
+        "line": definition.line,
+        "kind": definition.kind,
+        "scope": definition.qualified.rpartition(".")[0],
+        "language": definition.language,
+        **flags_of(definition.qualified, definition.file),
+    }
+
+
+def _missed(path: str, every: list[Definition]) -> str:
+    if not every:
+        return f"The index knows no symbol in {path}."
+    kinds = ", ".join(sorted({d.kind for d in every}))
+    languages = ", ".join(sorted({d.language for d in every}))
+    return f"None of {counted(len(every), 'symbol')} fits; there are {kinds}, in {languages}."

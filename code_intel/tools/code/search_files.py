@@ -1,0 +1,90 @@
+"""Tool `search_files`."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.forest.text.globs import selector
+from code_intel.forest.text.grep import DEADLINE, base_of, list_files, still_there
+from code_intel.foundation.text import visible
+from code_intel.index.reading import utf8_name
+from code_intel.session import steps
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import BUDGET
+from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.suspicion import NOTE, flags_of
+
+LATE = (
+    "Comparing the names was stopped after {:g} seconds; use a simpler pattern or narrow with path."
+)
+STRIDE = 1000
+"""Names that are compared between two looks at the clock."""
+LINES = 100
+
+
+async def search_files(
+    context: GatewayContext,
+    pattern: Annotated[
+        str,
+        Field(min_length=1, max_length=300, description="A glob: `*.py`, `src/**/test_*.{js,ts}`."),
+    ],
+    path: Annotated[str, Field(description="Only below this folder; the glob starts there.")] = ".",
+    file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Find files by their names. Ignored and hidden files are left out, large and binary ones are not.
+
+    `*.py` means any depth, `src/*.py` the files right in src, `**` any number of folders. Use it when you
+    know what a file is called; files_search finds by what is in it. Returns the paths by name; that a file
+    is listed here does not count as having looked at it.
+    """
+    wanted = selector(pattern)
+    start = start_of(cursor, pattern, path, file_type)
+    async with context.perhaps(session_id, "search_files") as held:
+        listing = await list_files(context.root, path, file_type)
+        base = await thread(base_of, context.root, path)
+        found, late = await thread(_found, listing.names, base, wanted)
+        part = page(found, start, utf8_name, pattern, path, file_type, budget=BUDGET)
+        files = [*await thread(still_there, context.root, found[part.start : part.end])]
+        if held is not None:
+            await held.append(steps.called("search_files", pattern, found=len(found)))
+    data: dict[str, Any] = {
+        "pattern": pattern,
+        "path": path,
+        "files": list(map(utf8_name, files)),
+        "total_files": len(found),
+        **part.data(more=listing.truncated or late),
+        **flags_of("\n".join(files)),
+    }
+    lines = [NOTE] if "flags" in data else []
+    lines += [visible(name) for name in data["files"][:LINES]]
+    lines += part.left_off("files", LINES)
+    lines += part.rest(len(found))
+    notes = [listing.note] if listing.note else []
+    notes += [LATE.format(DEADLINE)] if late else []
+    if notes:
+        data["warnings"] = notes
+    if not found:
+        data["message"] = (
+            f"No file below {path} is called {pattern} (ignored and hidden ones aside)."
+        )
+        lines.append(data["message"])
+    return Answer(data, "\n".join([*lines, *notes]))
+
+
+def _found(
+    names: Sequence[str], base: str, wanted: Callable[[str], bool]
+) -> tuple[tuple[str, ...], bool]:
+    """Return the names that are wanted, and whether there was no time for all of them."""
+    ends = time.monotonic() + DEADLINE
+    found: list[str] = []
+    for first in range(0, len(names), STRIDE):
+        if time.monotonic() > ends:
+            return tuple(found), True
+        some = names[first : first + STRIDE]
+        found += (name for name in some if wanted(name.removeprefix(base)))
+    return tuple(found), False

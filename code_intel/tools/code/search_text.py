@@ -1,0 +1,95 @@
+"""Tool `search_text`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.forest.text.grep import Match, Question, grep
+from code_intel.foundation.text import visible
+from code_intel.session import steps
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+from code_intel.tools.wire.suspicion import flags_of
+
+LINES = 30
+"""Matches that are shown as text, too."""
+SPANS = 20
+"""Matches of one line that are told; a minified line may have thousands."""
+
+
+async def search_text(
+    context: GatewayContext,
+    pattern: Annotated[
+        str, Field(min_length=1, max_length=1000, description="A regular expression.")
+    ],
+    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    case_sensitive: bool = True,
+    context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around each match.")] = 0,
+    max_results: Annotated[
+        int, Field(ge=1, le=1000, description="Matches in all, over all pages.")
+    ] = 100,
+    cursor: Cursor = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Search the files with a regular expression, ignored and binary files left out.
+
+    Use it for exact texts such as messages, keys and calls; search_smart finds by meaning. Returns
+    file, line and content of each match, by file and line; total_matches counts them up to max_results.
+    """
+    question = Question(
+        pattern,
+        path=path,
+        file_type=file_type,
+        case_sensitive=case_sensitive,
+        context_lines=context_lines,
+        max_results=max_results,
+    )
+    asked = (pattern, path, file_type, case_sensitive, context_lines, max_results)
+    start = start_of(cursor, *asked)
+    async with context.perhaps(session_id, "search_text") as held:
+        result = await grep(context.root, question)
+        total = len(result.matches)
+        part = page(result.matches, start, _match_data, *asked)
+        if held is not None:
+            every = [match.file for match in result.matches]
+            files = files_shown(every, every[part.start : part.end])
+            await held.append(steps.called("search_text", pattern, found=total, files=files))
+    lines = part.lines(_line, "matches", total, LINES)
+    if result.truncated and part.next_cursor is None:
+        lines.append("There is more: narrow with path or file_type, or raise max_results.")
+    if not total:
+        lines.append(
+            f"Nothing matches {pattern} below {path} (files are read as UTF-8 or UTF-16; those over "
+            "1 MiB are not searched)."
+        )
+    data = {
+        "pattern": pattern,
+        "path": path,
+        "matches": part.rows,
+        "total_matches": total,
+        **part.data(more=result.truncated),
+    }
+    if result.note:
+        data["warnings"] = [result.note]
+        lines.append(result.note)
+    return Answer(data, "\n".join(lines))
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    place = f"{visible(row['file'])}:{row['line_number']}"
+    return f"{place}  {visible(row['line_content'].strip()[:200])}"
+
+
+def _match_data(match: Match) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "file": match.file,
+        "line_number": match.line,
+        "line_content": match.content,
+        "submatches": [{"match": m, "start": s, "end": e} for m, s, e in match.spans[:SPANS]],
+    }
+    if match.before or match.after:
+        data |= {"before": list(match.before), "after": list(match.after)}
+    return data | flags_of(match.file, "\n".join((*match.before, match.content, *match.after)))

@@ -1,0 +1,173 @@
+"""Tool `snippets_get`."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.chunking.spans import Lines
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.snippets import Snippet, lines_of, snippet
+from code_intel.foundation.text import counted, visible
+from code_intel.index.rows import spelling, spells
+from code_intel.records import Definition, Symbol
+from code_intel.session import steps
+from code_intel.tools.context.freshness import up_to_date
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.source_file import Opened, called_by_project, open_source
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import BUDGET, CAP, tokens
+from code_intel.tools.wire.suspicion import flags_of, note_of
+
+OTHERS = 10
+"""Further places of a symbol that are named."""
+MOST_LINES = 1_000_000_000
+"""Of any file."""
+
+
+async def snippets_get(
+    context: GatewayContext,
+    path: Annotated[
+        str, Field(max_length=1000, description="A file; not needed with a symbol defined once.")
+    ] = "",
+    start_line: Annotated[
+        int, Field(ge=0, le=MOST_LINES, description="First line, from 1; 0: the first.")
+    ] = 0,
+    end_line: Annotated[
+        int, Field(ge=0, le=MOST_LINES, description="Last line; 0: as far as fits.")
+    ] = 0,
+    symbol: Annotated[
+        str, Field(max_length=300, description="Instead of lines: `AuthService.login`.")
+    ] = "",
+    exact_lines: Annotated[
+        bool, Field(description="Just these lines, though they cut a symbol in two.")
+    ] = False,
+    token_budget: Annotated[int, Field(ge=50, le=CAP, description="Tokens of text.")] = BUDGET,
+    session_id: SessionId = None,
+) -> Answer:
+    """Read lines of a file, or a whole symbol, verbatim as it is on disk now.
+
+    Use it on what a search, find_definitions or deps_closure named. Lines are widened to the symbols they
+    are in where the budget allows; secret values are masked. Returns the text with its lines, and
+    next_line where there is more.
+    """
+    _check(path, start_line, end_line, symbol)
+    async with context.perhaps(session_id, "snippets_get") as held:
+        opened, asked, others = await thread(_opened, context, path, symbol)
+        first, last = _lines(opened, asked, start_line, end_line)
+        found = snippet(
+            opened.text,
+            opened.symbols,
+            first,
+            last,
+            budget=token_budget,
+            cost=tokens,
+            whole=not (exact_lines or asked),
+        )
+        if held is not None:
+            names = [found.symbol] if found.symbol else []
+            step = steps.called(
+                "snippets_get", symbol or path, found=1, files=[opened.path], symbols=names
+            )
+            await held.append(step)
+    return _answer(opened, found, others)
+
+
+def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
+    """Refuse what says nothing or contradicts itself."""
+    if not path.strip() and not symbol.strip():
+        raise UsageError(
+            "snippets_get: path or symbol is required.",
+            hint="Name a file, or a symbol that find_definitions knows.",
+            details={"field": "path"},
+        )
+    if symbol.strip() and (start_line or end_line):
+        raise UsageError(
+            "snippets_get: give lines or a symbol, not both.", details={"field": "symbol"}
+        )
+    if end_line and end_line < start_line:
+        raise UsageError(
+            f"snippets_get: end_line {end_line} is before start_line {start_line}.",
+            details={"field": "end_line"},
+        )
+
+
+def _opened(
+    context: GatewayContext, path: str, symbol: str
+) -> tuple[Opened, Symbol | None, list[str]]:
+    """Return the file, the symbol in it that was asked for if any, and other places that define it."""
+    if not symbol.strip():
+        return open_source(context, path), None, []
+    store = context.forest.store
+
+    def definitions() -> list[Definition]:
+        return store.definitions(symbol, exact=True, limit=OTHERS + 1)
+
+    if path.strip():
+        found = definitions()
+    else:
+        found = up_to_date(context, definitions, lambda found: dict.fromkeys(d.file for d in found))
+        if not found:
+            raise _undefined(symbol, "the index")
+        path = called_by_project(context, found[0].file)
+    opened = open_source(context, path)
+    asked = spelling(symbol)
+    here = [s for s in opened.symbols if spells(asked, s.qualified, opened.path)]
+    named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
+    if named is None:
+        raise _undefined(symbol, opened.path)
+    places = (f"{called_by_project(context, d.file)}:{d.line}" for d in found)
+    shown = f"{opened.path}:{named.start_line}"
+    return opened, named, [place for place in places if place != shown][:OTHERS]
+
+
+def _undefined(symbol: str, where: str) -> NotFoundError:
+    return NotFoundError(
+        f"{symbol[:200]} is not defined in {where}.",
+        hint="Ask find_definitions for its spelling, or give path and lines.",
+        details={"field": "symbol"},
+    )
+
+
+def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int) -> tuple[int, int]:
+    """Return the first and last line that are wanted.
+
+    Raises:
+        UsageError: The file is shorter.
+    """
+    if asked is not None:
+        return lines_of(opened.text, asked)
+    total = len(Lines(opened.text))
+    if start_line > total:
+        raise UsageError(
+            f"{opened.path} has {counted(total, 'line')}; there is no line {start_line}.",
+            details={"field": "start_line"},
+        )
+    return max(start_line, 1), end_line or total
+
+
+def _answer(opened: Opened, found: Snippet, others: list[str]) -> Answer:
+    data: dict[str, Any] = {
+        "path": opened.path,
+        "start_line": found.start_line,
+        "end_line": found.end_line,
+        "symbol": found.symbol,
+        "language": opened.language,
+        "text": found.text,
+        "tokens_estimate": tokens(found.text),
+        "truncated": bool(found.next_line),
+        **flags_of(found.text, opened.path, found.symbol),
+    }
+    lines = [note_of([data])] if note_of([data]) else []
+    name = f"  {visible(found.symbol)}" if found.symbol else ""
+    lines.append(f"{visible(opened.path)}:{found.start_line}-{found.end_line}{name}")
+    lines.append(visible(found.text.rstrip("\r\n"), keep="\n\r\t"))
+    if found.next_line:
+        data["next_line"] = found.next_line
+        lines.append(f"There is more: start_line={found.next_line}, or a larger token_budget.")
+    if others:
+        data["also_defined"] = others
+        lines.append(f"Also defined: {visible(', '.join(others))}")
+    if opened.warnings:
+        data["warnings"] = list(opened.warnings)
+        lines += opened.warnings
+    return Answer(data, "\n".join(lines))

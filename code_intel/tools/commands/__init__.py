@@ -1,0 +1,1 @@
+"""Search, describe, execute and reload prompt commands, one module a tool."""

@@ -1,0 +1,146 @@
+"""Tools `describe` of the command server and `command_describe` of the gateway."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.errors import NotFoundError
+from code_intel.foundation.redaction import masked
+from code_intel.index.waiting import reading
+from code_intel.registry import describe as described
+from code_intel.registry.loading import Loaded
+from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
+from code_intel.tools.commands.command_search import Agent, as_json, head, said
+from code_intel.tools.context.commands import CommandContext
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import CAP, tokens
+from code_intel.tools.wire.suspicion import flags_of
+
+ROOMS = ((2000, 100), (600, 20), (250, 10))
+"""Characters of a text, and editions, adaptations or variables, that are tried until a command fits an answer."""
+
+Domain = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_NAME, description="Its domain, such as climpt-git.")
+]
+Action = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_NAME, description="Its action, such as group-commit."),
+]
+Target = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=LONGEST_NAME, description="Its target, such as unstaged-changes."
+    ),
+]
+
+
+async def describe(
+    context: CommandContext, c1: Domain, c2: Action, c3: Target, agent: Agent = DEFAULT_AGENT
+) -> Answer:
+    """Say what a command does and takes: description, usage, editions, adaptations, kinds of input, variables.
+
+    Identifiers are as search answers them. Where the registry has several of one name, all of them come.
+    """
+    return await _described(context, agent, c1, c2, c3)
+
+
+async def command_describe(
+    context: GatewayContext,
+    c1: Domain,
+    c2: Action,
+    c3: Target,
+    agent: Agent = DEFAULT_AGENT,
+    session_id: SessionId = None,
+) -> Answer:
+    """Say what a prompt command does and takes: description, usage, editions, adaptations, kinds of input, variables.
+
+    Identifiers are as command_search answers them. Where the registry has several of one name, all of them come.
+    """
+    await context.read_session(session_id, "command_describe")
+    return await _described(context.commands, agent, c1, c2, c3)
+
+
+async def _described(context: CommandContext, agent: str, c1: str, c2: str, c3: str) -> Answer:
+    _, found = await commands_of(context, agent, c1, c2, c3)
+    rows, cut = _fitting(found)
+    data: dict[str, Any] = rows[0] if len(found) == 1 else {"commands": rows}
+    if cut:
+        data["truncated"] = True
+    return Answer(data, as_json(data), is_exact=True)
+
+
+def _fitting(found: Sequence[Command]) -> tuple[list[dict[str, Any]], bool]:
+    """Return as many commands, and as much of each, as an answer has room for, and whether that is less than all."""
+    rows: list[dict[str, Any]] = []
+    left, cut = CAP, False
+    for command in found:
+        whole = _data(command)
+        tried = (_shortened(whole, longest, most) for longest, most in ROOMS)
+        row = next((row for row in tried if _size(row) <= CAP), _shortened(whole, *ROOMS[-1]))
+        left -= _size(row)
+        if left < 0 and rows:
+            return rows, True
+        rows.append(row)
+        cut = cut or row != whole
+    return rows, cut
+
+
+def _size(row: dict[str, Any]) -> int:
+    return tokens(as_json([row]))
+
+
+def _shortened(row: dict[str, Any], longest: int, most: int) -> dict[str, Any]:
+    """Return a command with so many characters of its texts, and so many editions, adaptations and variables."""
+    cut: dict[str, Any] = {
+        key: head(row[key], longest) for key in ("description", "usage") if key in row
+    }
+    if "options" in row:
+        options = row["options"]
+        names = {key: options[key][:most] for key in ("edition", "adaptation")}
+        cut["options"] = options | names
+    if "variables" in row:
+        told = list(row["variables"].items())[:most]
+        cut["variables"] = {name: head(about, longest) for name, about in told}
+    return row | cut
+
+
+async def commands_of(
+    context: CommandContext, agent: str, c1: str, c2: str, c3: str
+) -> tuple[Loaded, list[Command]]:
+    """Return a registry, and every command of a name in its order.
+
+    Raises:
+        NotFoundError: There is none; seed 001's error.
+        RegistryError: The registry cannot be used.
+    """
+    loaded = await reading(context.registries.of, agent)
+    found = described(loaded.registry.commands, c1, c2, c3)
+    if not found:
+        raise NotFoundError(
+            "The registry has no command of these identifiers; they match letter by letter.",
+            hint="Search for what is to be done: results have the identifiers as they are registered.",
+            code="Command not found",
+            details={"c1": c1, "c2": c2, "c3": c3},
+        )
+    return loaded, found
+
+
+def _data(command: Command) -> dict[str, Any]:
+    """Return a command as seed 001 describes it, and its variables; what its registry does not say is left out."""
+    data = said(command)
+    if command.usage is not None:
+        data["usage"] = masked(command.usage)
+    if (options := command.options) is not None:
+        data["options"] = {
+            "edition": list(options.edition),
+            "adaptation": list(options.adaptation),
+            "file": options.file,
+            "stdin": options.stdin,
+            "destination": options.destination,
+        }
+    if command.variables:
+        data["variables"] = {name: masked(about) for name, about in command.variables}
+    texts = (command.usage or "", *(about for _, about in command.variables))
+    return data | flags_of(command.description, *texts)

@@ -1,0 +1,60 @@
+"""Tools `reload` of the command server and `command_reload` of the gateway."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.index.waiting import reading
+from code_intel.registry.loading import ALL
+from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME
+from code_intel.tools.commands.command_search import as_json
+from code_intel.tools.context.commands import CommandContext
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, SessionId
+
+MOST_NOTES = 20
+"""Of what is odd in registries that is told; a hundred agents may have ten of it each."""
+Whose = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description=f"Whose registry; `{ALL}` for all of them.",
+    ),
+]
+
+
+async def reload(context: CommandContext, agent: Whose = DEFAULT_AGENT) -> Answer:
+    """Read a registry again and say how many commands it has; what is odd in it comes as warnings.
+
+    A file that has changed is read again by itself; call this to be told of its faults.
+    """
+    return await _reloaded(context, agent)
+
+
+async def command_reload(
+    context: GatewayContext, agent: Whose = DEFAULT_AGENT, session_id: SessionId = None
+) -> Answer:
+    """Read a registry of commands again and say how many it has; what is odd in it comes as warnings.
+
+    A file that has changed is read again by itself; call this to be told of its faults.
+    """
+    await context.read_session(session_id, "command_reload")
+    return await _reloaded(context.commands, agent)
+
+
+async def _reloaded(context: CommandContext, agent: str) -> Answer:
+    def work() -> tuple[int, list[str]]:
+        count, notes = 0, []
+        for one in context.registries.reload(agent):
+            count += len(one.registry.commands)
+            notes += [f"{one.registry.agent}: {note}" for note in one.registry.notes]
+        return count, notes
+
+    count, notes = await reading(work)
+    data: dict[str, Any] = {"success": True, "agent": agent, "commandCount": count}
+    if len(notes) > MOST_NOTES:
+        notes[MOST_NOTES:] = [f"{len(notes) - MOST_NOTES:,} more of this kind"]
+    if notes:
+        data["warnings"] = notes
+    return Answer(data, as_json(data), is_exact=True)

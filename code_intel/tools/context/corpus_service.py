@@ -1,0 +1,289 @@
+"""What an index server works with: one corpus, its index, its model; and how it is asked.
+
+The same object stands behind the stand-alone servers, the gateway and the terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
+"""
+
+import os
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.lexicon import english
+from code_intel.config import (
+    IndexConfig,
+    Settings,
+    find_root,
+    load_settings,
+)
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.errors import EmbeddingError, UsageError
+from code_intel.forest.ranking.question import embedded
+from code_intel.forest.ranking.search import search as search_forest
+from code_intel.forest.ranking.search import within
+from code_intel.foundation.text import counted, without_hidden
+from code_intel.index.facade import Index
+from code_intel.index.walk import bases, document_name
+from code_intel.learned.files import agreements
+from code_intel.learned.recall.map_search import search as search_map
+from code_intel.learned.recall.map_search import spoken_of
+from code_intel.learned.status.snapshot import looking
+from code_intel.records import Freshness, Hit, SearchAnswer
+from code_intel.tools.declaration import Report, silent
+
+if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
+
+OTHER_MODEL = (
+    "embedding: words only, since the vectors in use are another model's; "
+    "{made:,} of {total:,} vectors of the new model are made"
+)
+
+TOO_FEW = "embedding: words only, until a third of the source has vectors"
+ENOUGH = 1 / 3
+"""Share of the source's vectors from which on they help: files without one stand behind those that have
+one, and with a tenth of them a search is worse than with none (docs/decisions/0024)."""
+
+
+IN_CONFLICT = (
+    "agreements: {} in conflict, not asked until the merge is resolved; "
+    "list_agreements or `code-intel map list` names what waits"
+)
+
+
+class Question(NamedTuple):
+    """A query as the model reads it: its vector, by which engine, and why there is none."""
+
+    vector: "NDArray[np.float32] | None" = None
+    identity: str = ""
+    degraded: tuple[str, ...] = ()
+    text: str = ""
+
+
+MOST = 10_000
+"""Hits the map is asked for when they are filtered afterwards."""
+
+
+def _in_conflict(settings: Settings, since: float) -> tuple[str, ...]:
+    """Say so while a merge waits for people: what its files say is not known, whatever else answers."""
+    count = agreements.look(settings.agreements, since).conflicts
+    return (IN_CONFLICT.format(count),) if count else ()
+
+
+@dataclass(frozen=True)
+class CorpusService:
+    """One corpus.
+
+    Attributes:
+        settings: The project's settings.
+        index: This corpus.
+        forest: The forest of the same project, read-only: what the map judges validity by.
+        embedder: The process's model.
+        report: Where progress goes.
+    """
+
+    settings: Settings
+    index: Index
+    forest: Index
+    embedder: LazyEmbedder
+    report: Report = silent
+
+    def search(
+        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+    ) -> SearchAnswer:
+        """Ask the corpus; with words only, and saying so, where there is no model.
+
+        Raises:
+            UsageError: There is nothing in the query that could be read.
+            NotFoundError: The service is read-only, and there is no index.
+            StorageError: The index cannot be used; the hint says who rebuilds it.
+        """
+        check_query(query)
+        directory = self._folder(directory)
+        search = self._search_map if self.index.config.corpus == "map" else self._search_forest
+        try:
+            hits, degraded = search(query, top_k, directory, file_pattern)
+        finally:  # now, so that a scan does not slow this answer down
+            self.index.poke()
+        missed = () if hits else self._misfilter(directory, file_pattern)
+        return SearchAnswer(tuple(hits), self.freshness((*degraded, *missed)))
+
+    def _search_map(
+        self, query: str, top_k: int, directory: str, file_pattern: str
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """Return the hits, and what is missing."""
+        spoken = spoken_of(self.index, query)
+        with looking(self.settings) as since:
+            asked = self.comparable(self.question(query))
+        hits = search_map(
+            self.settings,
+            self.index,
+            self.forest,
+            query,
+            asked.vector,
+            asked.identity,
+            top_k=MOST if directory or file_pattern else top_k,
+            since=since,
+            spoken=spoken,
+        )
+        degraded = (*asked.degraded, *_in_conflict(self.settings, since))
+        return [hit for hit in hits if within(hit.document, directory, file_pattern)][
+            :top_k
+        ], degraded
+
+    def _search_forest(
+        self, query: str, top_k: int, directory: str, file_pattern: str
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """Return the hits, and what is missing."""
+        store = self.index.store
+        question = self.question(query)
+        with store.snapshot():  # the vectors in use may be swapped at any moment
+            asked = self.comparable(question)
+            hits = search_forest(
+                store,
+                query,
+                asked.vector,
+                top_k=top_k,
+                directory=directory,
+                file_pattern=file_pattern,
+                bases=bases(self.index.config),
+            )
+        return hits, asked.degraded
+
+    def _folder(self, directory: str) -> str:
+        """Return a folder as documents name it: relative to the config's, absolute outside it; "" for all."""
+        if not directory:
+            return ""
+        folder = os.path.realpath(self.index.config.folder)
+        wanted = os.path.normpath(os.path.join(folder, directory))  # noqa: PTH118 - it may be any text
+        everything = f"{folder}{os.sep}".startswith(f"{wanted.rstrip(os.sep)}{os.sep}")
+        return "" if everything else document_name(wanted, folder)
+
+    def _misfilter(self, directory: str, file_pattern: str) -> tuple[str, ...]:
+        """Say so when a folder and a glob leave no document at all: then the query is not to blame."""
+        documents = self.index.store.documents() if directory or file_pattern else []
+        if not documents or any(within(d.path, directory, file_pattern) for d in documents):
+            return ()
+        wanted = [f"is below {directory}"] if directory else []
+        wanted += [f"is matched by {file_pattern[:80]}"] if file_pattern else []
+        return (f"filter: none of {counted(len(documents), 'document')} {' and '.join(wanted)}",)
+
+    def freshness(self, degraded: tuple[str, ...]) -> Freshness:
+        """Return how complete the index is, and, while vectors are made, why that is slow."""
+        found = self.index.freshness(degraded)
+        slow = self.embedder.degraded() if found.pending else ""
+        return replace(found, degraded=(*found.degraded, f"embedding: {slow}")) if slow else found
+
+    def question(self, query: str) -> Question:
+        """Embed a query, or say why there is no vector."""
+        try:
+            is_map = (
+                self.index.config.corpus == "map"
+            )  # its scores are calibrated for what is asked
+            vector = self.embedder.queries([query])[0] if is_map else embedded(self.embedder, query)
+            return Question(vector, self.embedder.identity, text=query)
+        except EmbeddingError as error:
+            return Question(degraded=(f"embedding: {error.message}",))
+
+    def comparable(self, question: Question) -> Question:
+        """Return the question without its vector where the vectors in use are of another space, or too few.
+
+        The map's scores are calibrated for one engine, hence it takes vectors of that one alone. A
+        question in another script than code is in takes whatever there is: words find it little.
+        """
+        generations = self.index.store.generations
+        in_use, identity = generations.active().identity, question.identity
+        if question.vector is None or not in_use:
+            return question
+        exactly = self.index.config.corpus == "map"
+        if in_use == identity if exactly else self.embedder.reads(in_use):
+            has_words = question.text.isascii() or english(question.text)
+            if not exactly and has_words and generations.coverage(generations.active()) < ENOUGH:
+                return Question(degraded=(TOO_FEW,))
+            return question
+        made, total = generations.progress(identity)
+        return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
+
+
+def check_query(query: str, field: str = "query") -> None:
+    """Refuse a query in which there is nothing to be read.
+
+    Raises:
+        UsageError: It is white space and characters nobody can see.
+    """
+    if not without_hidden(query).strip():
+        raise UsageError(f"{field} is empty.", details={"field": field})
+
+
+def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusService:
+    """Return the service of one config, with a model of its own; opens nothing yet.
+
+    Args:
+        config: Which.
+        readonly: Whether the index is only looked at: nothing is made, moved or repaired.
+    """
+    settings = settings_of(config)
+    config = settings.map if config.corpus == "map" else settings.forest
+    for_map, for_forest, cache = model_of(settings)
+    embedder = for_map if config.corpus == "map" else for_forest
+    forest = Index(settings.forest, readonly=True)
+    index = Index(
+        config, embedder=embedder, cache=cache, readonly=readonly, command=devrag_sync(config)
+    )
+    return CorpusService(settings, index, forest if config.corpus == "map" else index, embedder)
+
+
+def open_project(
+    settings: Settings, *, readonly: bool = False
+) -> tuple[CorpusService, CorpusService]:
+    """Return the map's and the forest's service of a project; they share their engines."""
+    for_map, for_forest, cache = model_of(settings)
+    map_index, forest = (
+        Index(
+            config,
+            embedder=embedder,
+            cache=cache,
+            readonly=readonly,
+            looks=readonly,
+            command=project_sync(settings),
+        )
+        for config, embedder in ((settings.map, for_map), (settings.forest, for_forest))
+    )
+    return (
+        CorpusService(settings, map_index, forest, for_map),
+        CorpusService(settings, forest, forest, for_forest),
+    )
+
+
+def project_sync(settings: Settings) -> str:
+    """Return the command line that builds both indexes, from wherever it is called."""
+    return f"code-intel sync {shlex.quote(str(settings.root))}"
+
+
+def devrag_sync(config: IndexConfig) -> str:
+    """Return the command line that builds one index, from wherever it is called."""
+    if not config.path.is_file():  # devrag's defaults, in the folder it was called from
+        return "devrag sync"
+    return f"devrag --config {shlex.quote(str(config.path))} sync"
+
+
+def settings_of(config: IndexConfig) -> Settings:
+    """Return the settings of the project a config belongs to, with that config in its place."""
+    settings = load_settings(find_root(config.folder))
+    if config.corpus == "map":
+        return replace(settings, map=config)
+    own = settings.forest
+    pages = own.knowledge if config.path == own.path else None
+    return replace(settings, forest=replace(config, knowledge=pages))
+
+
+def model_of(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
+    """Return the process's models for map and forest, not loaded yet, and the user's vector cache.
+
+    They share the engine that answers questions; the forest's passages may have one of their own.
+    """
+    for_map = LazyEmbedder(settings, corpus="map")
+    for_forest = LazyEmbedder(settings, corpus="forest", beside=for_map)
+    return for_map, for_forest, VectorCache(Path(settings.cache_dir))

@@ -1,0 +1,52 @@
+"""What a call decided, as lines for the log of decisions. Pure; `GatewayContext.note` writes them."""
+
+from collections.abc import Iterator
+
+from code_intel.errors import CodeIntelError
+from code_intel.learned.history.decisions import Decision
+from code_intel.records import VERIFICATION_SCORE, Hit
+from code_intel.session.phases import Event
+from code_intel.session.short_circuit import ShortCircuitVerdict, explained
+from code_intel.session.state import Session, Step
+
+
+def phase_changes(before: Session, after: Session, tool: str) -> Iterator[Decision]:
+    """Return the changes of phase that came between two states of one session."""
+    for change in after.phase_history[len(before.phase_history) :]:
+        what = f"{change.source} → {change.target}"
+        lacking = f"; missing {'; '.join(after.missing)}" if after.missing else ""
+        yield Decision("phase_moved", what, f"{change.event}{lacking}", tool)
+
+
+def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
+    """Return that a call was refused, and why."""
+    listed = error.details.get("missing_requirements") or ()
+    others = [item for item in map(str, listed) if item not in error.message]
+    between = " " if error.message.endswith(".") else "; "
+    why = between.join(filter(None, (error.message, "; ".join(others))))
+    return Decision("refused", f"{tool} in {session.phase}: {error.error}", why, tool)
+
+
+def map_decisions(
+    best: Hit | None, verdict: ShortCircuitVerdict, step: Step | None, tool: str
+) -> Iterator[Decision]:
+    """Return what became of the map's best hit; `step` is what it did to the session, if anything."""
+    if best is None or best.agreement is None:
+        yield Decision("map_rejected", "no agreement", "the map knows nothing about this", tool)
+        return
+    score = "without a score" if best.score is None else f"at {best.score:.2f}"
+    hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
+    whys = "; ".join(f"{item['guard']}: {item['reason']}" for item in explained(verdict.failed))
+    if step is not None and step.event is not Event.MAP_MISSED:
+        yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
+    elif verdict.phase is None:
+        low = f"its score is below {VERIFICATION_SCORE:.2f}, or it is not served"
+        yield Decision("map_rejected", hit, whys or low, tool)
+        return
+    elif step is None:
+        why = "not the session's own words, or not in EXPLORATION: it moves no phase"
+        yield Decision("map_rejected", hit, why, tool)
+    else:
+        yield Decision("map_rejected", hit, "this session has rejected its symbol", tool)
+    if whys and verdict.band == "ready":
+        yield Decision("ready_lowered", hit, whys, tool)

@@ -1,0 +1,236 @@
+"""Give the gateway's tools one project's settings, indexes, model and sessions.
+
+A tool that belongs to a session locks it with `context.session(...)`: check the phase, run, record. The lock
+is needed because a client may call tools in parallel. Journals are read and written on worker threads, so
+that nothing here blocks the event loop.
+"""
+
+import copy
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
+
+import anyio
+from anyio import to_thread
+
+from code_intel.config import Settings
+from code_intel.config.writable_folders import is_writable
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.errors import CodeIntelError, NotFoundError, SessionError, UsageError
+from code_intel.index.facade import Index
+from code_intel.learned.history import decisions
+from code_intel.learned.history.logs import folder_of
+from code_intel.records import Searcher
+from code_intel.session import journal, phases
+from code_intel.session.guidance import leading_on
+from code_intel.session.heads import SessionPaths, session_paths
+from code_intel.session.state import Session, Step
+from code_intel.tools.context import decision_log
+from code_intel.tools.declaration import Report, silent
+
+if TYPE_CHECKING:  # most sessions execute no command
+    from code_intel.tools.context.commands import CommandContext
+
+MAX_CONNECTIONS = 1000
+"""Connections whose last session is remembered; the least recently used is dropped first."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass
+class GatewayContext:
+    """One project, as the tools of the gateway see it during one call.
+
+    Attributes:
+        settings: The project's settings.
+        upstream: Answers for map and forest; None for commands that search neither.
+        map: The local map index.
+        forest: The local forest index; definitions and validity come from it.
+        embedder: The process's model.
+        offered: Names of the tools that the server lists; refusals name no others.
+        connection: Name of the caller's connection, or None where the protocol has none.
+        lasts: The handle of the last session that each connection started or named.
+        report: Sends the progress of a call to the client.
+        warnings: Problems beside a call; its answer lists them.
+        opens_commands: Opens the project's commands at their first use; None without commands.
+        sessions: Where the journals of the sessions are.
+    """
+
+    settings: Settings
+    upstream: Searcher | None
+    map: Index
+    forest: Index
+    embedder: LazyEmbedder
+    offered: frozenset[str] = frozenset()
+    connection: str | None = ""
+    lasts: dict[str, str] = field(default_factory=dict)
+    locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+    report: Report = silent
+    warnings: list[str] = field(default_factory=list)
+    opens_commands: "Callable[[], CommandContext] | None" = None
+    sessions: SessionPaths = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the folder of the sessions once."""
+        self.sessions = sessions_of(self.settings)
+
+    def for_call(self, connection: str | None, report: Report) -> "GatewayContext":
+        """Return the context of one call; everything but these two and the warnings is shared."""
+        call = copy.copy(self)
+        call.connection, call.report, call.warnings = connection, report, []
+        return call
+
+    @property
+    def searcher(self) -> Searcher:
+        """What answers for map and forest.
+
+        Raises:
+            NotFoundError: This process searches neither.
+        """
+        if self.upstream is None:
+            raise NotFoundError("Map and forest cannot be searched here.")
+        return self.upstream
+
+    @property
+    def commands(self) -> "CommandContext":
+        """The project's commands, for this caller.
+
+        Raises:
+            NotFoundError: This process serves no commands.
+        """
+        if self.opens_commands is None:
+            raise NotFoundError("Commands are not served here.")
+        return replace(self.opens_commands(), report=self.report, connection=self.connection)
+
+    @property
+    def root(self) -> Path:
+        """The project's root."""
+        return self.settings.root
+
+    @property
+    def last(self) -> str | None:
+        """The handle of the last session that this connection started or named; no other sees it."""
+        return None if self.connection is None else self.lasts.get(self.connection)
+
+    def remember(self, handle: str) -> None:
+        """Make a session this connection's last."""
+        if self.connection is not None:
+            self.lasts.pop(self.connection, None)
+            self.lasts[self.connection] = handle
+            while len(self.lasts) > MAX_CONNECTIONS:
+                del self.lasts[next(iter(self.lasts))]
+
+    @asynccontextmanager
+    async def session(self, session_id: str | None, tool: str) -> "AsyncIterator[LockedSession]":
+        """Lock a session for one call of `tool`, if its phase allows the tool.
+
+        Raises:
+            SessionError: No session was named and this connection has started none; or it does not exist.
+            PhaseError: The phase forbids the tool.
+        """
+        chosen = session_id or self.last
+        if chosen is None:
+            raise self._unnamed(tool)
+        async with self.locks.setdefault(chosen, anyio.Lock()):
+            hours = self.settings.session_hours
+            session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
+            held = LockedSession(self, session, chosen, tool)
+            try:
+                phases.check_allowed(session, tool, self.offered or None)
+                self.remember(chosen)
+                yield held
+            except (SessionError, UsageError) as error:
+                if isinstance(error, SessionError):
+                    error.hint = leading_on(error.hint, held.session, self.offered or None)
+                await self.note(session, decision_log.refusal(held.session, error, tool))
+                raise
+            if held.session is not session:
+                await self.note(session, *decision_log.phase_changes(session, held.session, tool))
+
+    @asynccontextmanager
+    async def perhaps(
+        self, session_id: str | None, tool: str
+    ) -> "AsyncIterator[LockedSession | None]":
+        """Lock the session if there is one; read-only tools also work without."""
+        if session_id is None and self.last is None:
+            yield None
+            return
+        async with self.session(session_id, tool) as held:
+            yield held
+
+    async def read_session(
+        self, session_id: str | None, tool: str
+    ) -> tuple[Session | None, str | None]:
+        """Return the session and its handle, if there is one and its phase allows `tool`; keep no lock.
+
+        A search may be slow. It locks the session again to record what it found.
+        """
+        async with self.perhaps(session_id, tool) as held:
+            return (held.session, held.handle) if held else (None, None)
+
+    async def note(self, session: Session | None, *made: decisions.Decision) -> None:
+        """Append decisions to the project's log; a failure becomes a warning of the call."""
+        folder = folder_of(self.settings.state)
+        try:
+            if made:
+                await thread(decisions.note, folder, session.name if session else "", made)
+        except CodeIntelError as error:
+            self.warnings.append(f"Decisions were not logged: {error.message}")
+
+    def _unnamed(self, tool: str) -> SessionError:
+        if self.connection is not None:
+            return SessionError(f"{tool} works within a session, and there is none.")
+        return SessionError(
+            f"{tool} needs session_id: in this protocol version over HTTP, calls share no connection.",
+            hint="Pass the session_id that start_session returned; without one, call start_session.",
+            details={"field": "session_id"},
+        )
+
+
+@dataclass
+class LockedSession:
+    """A session under its lock, as of the last step appended; only its owner may see `handle`."""
+
+    context: GatewayContext
+    session: Session
+    handle: str
+    tool: str
+
+    async def append(self, *steps: Step) -> Session:
+        """Write steps to the journal, and return the session after them."""
+        self.session = await thread(
+            journal.append, self.context.sessions, self.handle, *steps, seen=self.session
+        )
+        return self.session
+
+    async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
+        """Judge the session as it is on disk and append the result, under the lock between processes.
+
+        `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
+        """
+
+        def work() -> T:
+            sessions, seen = self.context.sessions, self.session
+            with journal.transaction(sessions, self.handle, seen=seen) as held:
+                phases.check_allowed(held.session, self.tool, self.context.offered or None)
+                verdict, steps = judgement(held.session)
+                self.session = held.append(*steps)
+            return verdict
+
+        return await thread(work)
+
+
+def sessions_of(settings: Settings) -> SessionPaths:
+    """Return where a project's sessions are: in the user's state folder if the project is read-only."""
+    place = session_paths(settings.root, settings.state / "sessions", settings.state_dir)
+    if is_writable(place.journals):
+        return place
+    return place._replace(journals=settings.state_dir / "journals" / place.project)
+
+
+async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run blocking work on a worker thread; cancelling the call abandons it."""
+    return await to_thread.run_sync(lambda: work(*args, **kwargs), abandon_on_cancel=True)

@@ -1,0 +1,118 @@
+"""Files that a caller names: which exist, which had changed before a session began."""
+
+import hashlib
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.forest.text.grep import confined
+from code_intel.foundation.git import changed_from, committed_since, dirty_files
+from code_intel.foundation.spelling import same_name
+from code_intel.index.corpus import LARGEST
+from code_intel.index.reading import read_inside, stat_inside
+from code_intel.session.journal import MAX_BASELINE_FILES
+from code_intel.session.paths import plain_path
+from code_intel.session.state import Session
+
+MAX_BASELINE_BYTES = 64 << 20
+"""Bytes of changed files that are read when a session starts."""
+_STAT = "stat:"
+"""Prefix of a fingerprint that was made without reading the file."""
+Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
+
+
+def existing_files(root: Path, files: Iterable[str]) -> set[str]:
+    """Return those of `files` that exist inside the project, links followed; `a.py:34` is `a.py`."""
+    found = set()
+    for file in files:
+        with suppress(UsageError):
+            if (root / confined(root, plain_path(file))).is_file():
+                found.add(file)
+    return found
+
+
+def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
+    """Return `files` as the disk spells them, so that a session knows one file by one name."""
+    found = []
+    for file in files:
+        plain = plain_path(file)
+        with suppress(UsageError, ValueError):
+            asked = confined(root, plain) if plain else plain
+            if asked != plain and same_name(asked, plain):
+                found.append(asked)
+                continue
+        found.append(file)
+    return found
+
+
+def baseline(root: Path) -> dict[str, str]:
+    """Return a fingerprint of each file that differs from HEAD now, {} where git cannot tell.
+
+    A session gets no credit for a change that was there before it. Tracked files are hashed, up to
+    `MAX_BASELINE_BYTES` in total. Untracked files are not read.
+    """
+    found, left = {}, MAX_BASELINE_BYTES
+    for file, tracked in islice((dirty_files(root) or {}).items(), MAX_BASELINE_FILES):
+        state = stat_inside(root, file) if tracked else None
+        left -= min(state.st_size, LARGEST) if state else 0
+        found[file] = fingerprint(root, file, hashed=tracked and left >= 0)
+    return found
+
+
+def changed_in(root: Path, session: Session) -> bool | None:
+    """Whether an explored file is another one than when the session began; None where git cannot tell."""
+    explored = tuple(dict.fromkeys((*session.explored_files, *session.planned_files)))
+    if not explored:
+        return False
+    dirty = dirty_files(root, explored)
+    if dirty is None:
+        return None
+    before = session.baseline
+    if any(not _is_unchanged(root, file, before) for file in dirty):
+        return True
+    # What was changed before the session and is committed as it was then is no work of the session's.
+    moved = [
+        file for file in explored if file not in dirty and not _is_unchanged(root, file, before)
+    ]
+    return bool(moved) and committed_since(root, session.started_at, moved)
+
+
+def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[str, bytes]:
+    """Return those of `files` that were written since the session began, with what the commit before had of each.
+
+    {} where git cannot tell, or more had changed before than a session remembers.
+    """
+    if session.commit is None or len(session.baseline) >= MAX_BASELINE_FILES:
+        return {}
+    changed = changed_from(root, session.commit, sorted(files)) or {}
+    before = session.baseline
+    return {
+        file: content for file, content in changed.items() if not _is_unchanged(root, file, before)
+    }
+
+
+def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
+    """Whether a file has the fingerprint that it had when the session began."""
+    mark = before.get(file)
+    return mark is not None and mark == fingerprint(root, file, hashed=not mark.startswith(_STAT))
+
+
+def fingerprint(root: Path, file: str, *, hashed: bool) -> str:
+    """Return a text that differs after a file has changed; empty if there is no such file.
+
+    It is the SHA-256 of a regular file of at most 1 MiB if `hashed`. Otherwise it is the size and the
+    times of the file or link, which costs no read. A link is never followed.
+    """
+    state = stat_inside(root, file)
+    if state is None:
+        return ""
+    if hashed and stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST:
+        with suppress(OSError, ValueError):
+            return hashlib.sha256(read_inside(root, file)).hexdigest()
+    return f"{_STAT}{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}"

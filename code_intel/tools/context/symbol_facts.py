@@ -1,0 +1,211 @@
+"""What index, model and map say about symbols that a caller names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from code_intel.chunking import decode, parse_file
+from code_intel.chunking.languages import LANGUAGES, row_of
+from code_intel.errors import EmbeddingError
+from code_intel.forest.text.grep import list_files
+from code_intel.learned.recall.recall import fold, symbol_similarity
+from code_intel.learned.status.agreement_status import standings
+from code_intel.records import Definition
+from code_intel.session.paths import plain_path
+from code_intel.session.relevance import SymbolLocation
+from code_intel.session.state import Session
+from code_intel.session.wording import fold_symbol
+from code_intel.tools.context.freshness import refresh_source
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import written_since
+from code_intel.tools.context.source_file import called_by_index, called_by_project
+
+DEFINITIONS = 50
+"""Files that may define one name."""
+MOST_TAKEN_IN = 20
+"""Files that are indexed at once where nothing is known yet."""
+
+
+async def definitions_of(
+    context: GatewayContext, symbols: Sequence[str]
+) -> dict[str, list[Definition]]:
+    """Return the exact definitions of each symbol that the local index defines."""
+
+    def look_up() -> dict[str, list[Definition]]:
+        store = context.forest.store
+        found = {
+            symbol: store.definitions(symbol, exact=True, limit=DEFINITIONS) for symbol in symbols
+        }
+        return {symbol: definitions for symbol, definitions in found.items() if definitions}
+
+    return await thread(look_up)
+
+
+def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
+    """Return the definitions in `files`, or all of them where none is.
+
+    One name may be defined in several files; what was worked on is the one that is meant.
+    """
+    here = set(files)
+    return [d for d in definitions if d.file in here] or list(definitions)
+
+
+async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) -> str:
+    """Return the body (see `Symbol.body`) of the first definition; empty where another one has it too.
+
+    A rename is proven by it later, so it must be nobody else's when it is agreed on.
+    """
+    body = definitions[0].body if definitions else ""
+    if not body:
+        return ""
+    return body if len(await thread(context.forest.store.of_body, body, 2)) == 1 else ""
+
+
+async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
+    """Return the symbols as the index qualifies them, each once; those it does not know as they were.
+
+    `login`, `AuthService.login` and `AuthService::login()` are one symbol, and one pair.
+    """
+    found = await definitions_of(context, symbols)
+
+    def name(symbol: str) -> str:
+        names = {definition.qualified for definition in found.get(symbol, ())}
+        return names.pop() if len(names) == 1 else symbol
+
+    return list(dict.fromkeys(name(symbol) for symbol in symbols))
+
+
+async def defined_symbols(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
+    """Return those symbols that the local index defines, as they were spelled."""
+    return list(await definitions_of(context, symbols))
+
+
+async def looked_at(
+    context: GatewayContext, session: Session, symbols: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return those symbols that the local index defines where the session has looked, and those in opened files.
+
+    A call has found them, or has shown a file that defines them: what exists elsewhere was not understood.
+    """
+    found = await definitions_of(context, symbols)
+    files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
+    seen, opened, known = session.seen_files, session.opened_files, session.corroborated_symbols
+    looked = [s for s in files if fold_symbol(s) in known or files[s] & seen]
+    return looked, [s for s in files if files[s] & opened]
+
+
+async def made_since(
+    context: GatewayContext, session: Session, symbols: Sequence[str], files: Iterable[str] = ()
+) -> frozenset[str]:
+    """Return those symbols and files that are there only since the session began, as far as git can tell.
+
+    Whoever writes what it then finds has understood nothing of the project.
+    """
+    found = await definitions_of(context, symbols)
+    places = {s: {called_by_project(context, d.file) for d in rows} for s, rows in found.items()}
+    asked = {file: session.relative(file) for file in files}
+
+    def look() -> frozenset[str]:
+        wanted = {*asked.values(), *(file for each in places.values() for file in each)}
+        before = written_since(context.root, session, wanted)
+        had = {file: _defined_in(file, content) for file, content in before.items()}
+        known = frozenset[str]().union(*had.values())
+        new = {
+            symbol
+            for symbol, rows in found.items()
+            if places[symbol] <= had.keys()
+            and known.isdisjoint(part for d in rows for part in (d.qualified, d.body))
+        }
+        return frozenset(new | {file for file, name in asked.items() if before.get(name) == b""})
+
+    return await thread(look)
+
+
+def _defined_in(file: str, content: bytes) -> set[str]:
+    """Return the names that a file defines, and the bodies: what was merely renamed is there by its body."""
+    symbols = parse_file(file, decode(content) or "").symbols
+    return {part for symbol in symbols for part in (symbol.qualified, symbol.body) if part}
+
+
+def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[SymbolLocation]]:
+    """Return where each symbol is defined, by the name that a session gives it."""
+    return {
+        fold_symbol(symbol): [SymbolLocation(d.file, d.line, d.end_line) for d in rows]
+        for symbol, rows in definitions.items()
+    }
+
+
+async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bool:
+    """Whether the project defines anything in a language whose symbols the index reads; data is no code.
+
+    An index that is still being built knows nothing yet: then it is asked again once it has taken in `files`.
+    """
+    code = [language.name for language in LANGUAGES if language.complete]
+    if await thread(context.forest.store.has_symbols, code):
+        return True
+    known = [called_by_index(context, file) for file in files if row_of(plain_path(file)).complete]
+    await refresh_source(context, known[:MOST_TAKEN_IN])
+    return await thread(context.forest.store.has_symbols, code)
+
+
+async def knows_all_code(context: GatewayContext) -> bool:
+    """Whether the index has every file of the project that may define something.
+
+    One that is still being built, or that was pointed elsewhere, cannot say that there is nothing yet.
+    """
+    listing = await list_files(context.root, ".", "")
+    code = [name for name in listing.names if row_of(name).complete]
+    return not listing.truncated and await thread(_all_known, context, code)
+
+
+def _all_known(context: GatewayContext, names: Iterable[str]) -> bool:
+    try:
+        return all(context.forest.store.document(name) is not None for name in names)
+    except UnicodeEncodeError:  # a name that is no UTF-8 is in no index
+        return False
+
+
+def readable(files: Iterable[str]) -> bool:
+    """Whether the index reads symbols of any of these files, as far as their names tell; True for none."""
+    rows = [row_of(plain_path(file)) for file in files]
+    return not rows or any(row.complete for row in rows)
+
+
+async def likeness(
+    context: GatewayContext, feature: str, symbols: Sequence[str]
+) -> dict[str, float]:
+    """Return how surely each symbol carries out a feature, 0 to 1: 1 for what was agreed.
+
+    The others by `symbol_scores`, as far as there is a model.
+    """
+    agreed = await agreed_symbols(context, feature, symbols)
+    return await symbol_scores(context, feature, symbols) | dict.fromkeys(agreed, 1.0)
+
+
+async def symbol_scores(
+    context: GatewayContext, feature: str, symbols: Sequence[str]
+) -> dict[str, float]:
+    """Return the calibrated similarity of a feature's name and each defined symbol; {} without a model."""
+    found = await definitions_of(context, symbols)
+    if not found or not context.embedder.available()[0]:
+        return {}
+
+    def compare() -> dict[str, float]:
+        try:
+            return symbol_similarity(context.embedder, feature, found)
+        except EmbeddingError:
+            return {}
+
+    return await thread(compare)
+
+
+async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterable[str]) -> set[str]:
+    """Return those symbols that a valid, confirmed agreement pairs with the feature's very words, as `fold` has them."""
+    wanted = fold(feature)
+    agreed = {
+        standing.entry.agreement.symbol
+        for standing in await thread(standings, context.settings, context.forest)
+        if standing.entry.agreement is not None
+        and standing.validity == "valid"
+        and wanted
+        in map(fold, (standing.entry.agreement.nl_term, *standing.entry.agreement.aliases))
+    }
+    return {symbol for symbol in symbols if symbol in agreed}

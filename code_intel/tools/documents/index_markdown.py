@@ -1,0 +1,22 @@
+"""Tool `index_markdown` of the index servers."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.documents import operations
+from code_intel.tools.documents.operations import FILEPATH
+
+
+async def index_markdown(
+    service: CorpusService, filepath: Annotated[str, Field(min_length=1, description=FILEPATH)]
+) -> Answer:
+    """Index one file now; it stays indexed, whatever the patterns say, until it is deleted by name.
+
+    Files that the configuration means are indexed without being asked for.
+    """
+    data = await thread(operations.index, service, filepath)
+    return Answer(data, data["message"])

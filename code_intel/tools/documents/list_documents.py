@@ -1,0 +1,50 @@
+"""Tool `list_documents` of the index servers."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.foundation.text import counted, visible
+from code_intel.index.rows import DocumentRow
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.wire.answers import index_data
+
+SHOWN = 50
+"""Names in the text; `documents` has them all."""
+
+
+async def list_documents(
+    service: CorpusService,
+    limit: Annotated[int, Field(ge=1, le=1000, description="Documents in one answer.")] = 500,
+    after: Annotated[str, Field(description="Continue behind this document.")] = "",
+) -> Answer:
+    """List the indexed documents by name, with the time each was last modified (UTC)."""
+    rows = await thread(service.index.store.documents)
+    rest = [row for row in rows if row.path > after]
+    shown = rest[:limit]
+    data = {
+        "documents": [document_data(row) for row in shown],
+        "total": len(rows),
+        "truncated": len(rest) > len(shown),
+        "index": index_data(await thread(service.index.freshness)),
+    }
+    if data["truncated"]:
+        data["next_after"] = shown[-1].path
+    lines = [counted(len(rows), "document"), *(visible(row.path) for row in shown[:SHOWN])]
+    if len(shown) > SHOWN:
+        lines.append(f"… {len(shown) - SHOWN} more in `documents`.")
+    if data["truncated"]:
+        lines.append(f"Continue with after={visible(shown[-1].path)!r} (next_after).")
+    return Answer(data, "\n".join(lines))
+
+
+DOCUMENT_FIELDS = ("filename", "modified_at")
+
+
+def document_data(row: DocumentRow) -> dict[str, str]:
+    """Return one document as devrag lists it; the time is UTC."""
+    time = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
+    return {"filename": row.path, "modified_at": time.strftime("%Y-%m-%dT%H:%M:%SZ")}

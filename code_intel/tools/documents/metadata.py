@@ -1,0 +1,199 @@
+"""Front matter of Markdown files: devrag's five fields, written into files that people own.
+
+The file is changed in place (`chunking.front_matter`), replaced atomically, and indexed again. Fields
+that are not ours, an agreement's above all, are kept.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from code_intel.chunking import front_matter_in_place as front_matter
+from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
+from code_intel.foundation import durable
+from code_intel.index.corpus import LARGEST
+from code_intel.index.reading import read_resolved
+from code_intel.learned.files import agreements
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.documents.operations import locate
+
+
+def _said(value: object) -> object:
+    """Take an empty text, which clients send for what they leave out, as not given."""
+    return None if value == "" else value
+
+
+def _joined(value: object) -> object:
+    """Take a list of tags, as it stands in the file, for the text it is here."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    return value
+
+
+Domain = Annotated[
+    Literal["frontend", "backend", "mobile", "infrastructure", "other"] | None,
+    BeforeValidator(_said),
+    Field(description="What it belongs to."),
+]
+DocType = Annotated[
+    Literal["spec", "design", "api", "guide", "note", "other"] | None,
+    BeforeValidator(_said),
+    Field(description="What kind of text it is."),
+]
+Language = Annotated[
+    Literal["go", "typescript", "python", "rust", "java", "kotlin", "swift", "other"] | None,
+    BeforeValidator(_said),
+    Field(description="Of the code it is about."),
+]
+Tags = Annotated[str, BeforeValidator(_joined), Field(description="Words, with commas.")]
+Project = Annotated[str, Field(description="Name of the project.")]
+FIELDS = ("domain", "docType", "language", "tags", "project")
+"""In the order in which devrag writes them."""
+SPELLINGS = {"doc_type": "docType", "doc-type": "docType", "doctype": "docType"}
+FAILED = "frontmatter_failed"
+"""Code of the error that a file cannot be changed, as devrag calls it."""
+MARKDOWN = (".md", ".markdown")
+
+
+def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
+    """Return the fields to write: those that say something, tags as a list.
+
+    Raises:
+        UsageError: Nothing is given, or something that is no text.
+    """
+    found: dict[str, str | list[str]] = {}
+    for name in FIELDS:
+        value = given.get(name)
+        if name == "tags":
+            items = value.split(",") if isinstance(value, str) else value or []
+            if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+                raise UsageError("tags is neither a text nor texts.", details={"field": name})
+            value = [item.strip() for item in items if item.strip()]
+        elif not isinstance(value, str | None):
+            raise UsageError(f"{name} is not a text.", details={"field": name})
+        if value:
+            found[name] = value
+    if not found:
+        raise UsageError(
+            f"Nothing to write: give one of {', '.join(FIELDS)}.", code="missing_argument"
+        )
+    return found
+
+
+def from_json(text: str) -> dict[str, object]:
+    """Read the fields of `--params`.
+
+    Raises:
+        UsageError: It is no JSON object, or has an unknown field.
+    """
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"params is not JSON: {error}.", code="invalid_json", details={"field": "params"}
+        ) from None
+    if not isinstance(given, dict):
+        raise UsageError(
+            "params is not a JSON object.", code="invalid_json", details={"field": "params"}
+        )
+    folded = {name.lower(): name for name in FIELDS} | SPELLINGS
+    found: dict[str, object] = {
+        folded.get(str(name).lower(), str(name)): value for name, value in given.items()
+    }
+    if unknown := sorted(found.keys() - set(FIELDS)):
+        raise UsageError(
+            f"params has no field {unknown[0]}.",
+            hint=f"Fields: {', '.join(FIELDS)}.",
+            details={"field": "params"},
+        )
+    return found
+
+
+def write(
+    service: CorpusService, path: str, values: Mapping[str, str | list[str]], *, update: bool
+) -> dict[str, Any]:
+    """Write fields into a file's front matter, and index the file again.
+
+    Args:
+        service: Whose file.
+        path: A Markdown file below a configured folder.
+        values: As `fields` returns them.
+        update: Merge them into what is there, or make it; else a file that has front matter is refused.
+
+    Raises:
+        UsageError: It is outside the configured folders, no Markdown, or cannot be changed safely.
+        StorageError: It cannot be read or written.
+        NotFoundError: There is no such file.
+        BusyError: Somebody else changed it meanwhile.
+    """
+    name, real = locate(service, path)
+    if not name.lower().endswith(MARKDOWN):
+        raise UsageError(f"{name} is not Markdown.", details={"field": "path"})
+    with durable.locked(_lock(service)):
+        _change(real, name, values, update=update)
+    indexed = False
+    # It may be kept out of the index, or be beyond its patterns: the file is what counts.
+    with suppress(CodeIntelError):
+        service.index.refresh(path)
+        indexed = True
+    verb = "updated" if update else "added"
+    return {
+        "success": True,
+        "message": f"The front matter of {name} is {verb}.",
+        "file": name,
+        "indexed": indexed,
+    }
+
+
+def _lock(service: CorpusService) -> Path:
+    """Return what keeps two of us from changing one file at once: of the map, what learning takes too."""
+    config = service.index.config
+    if config.corpus == "map":
+        return agreements.lock_path(service.settings.agreements)
+    return config.db_path.with_name(f"{config.db_path.name}.lock")
+
+
+def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, update: bool) -> None:
+    before = _read(real, name)
+    try:
+        text = before.decode("utf-8")
+        if not update and front_matter.has_block(text):
+            raise UsageError(
+                f"{name} has front matter already.",
+                code=FAILED,
+                hint="update_frontmatter merges into it.",
+            )
+        after = front_matter.merged(text, values).encode()
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"{name} is not UTF-8 text.", code=FAILED, hint="Save it as UTF-8 and call again."
+        ) from None
+    except ValueError as error:
+        raise UsageError(
+            f"{name}: {error}", code=FAILED, hint="Correct it by hand and call again."
+        ) from None
+    if after != before:
+        if _read(real, name) != before:
+            raise BusyError(f"{name} was changed by somebody else meanwhile.")
+        durable.replace(real, after)
+
+
+def _read(real: Path, name: str) -> bytes:
+    try:
+        data, _ = read_resolved(os.path.realpath(real))
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{name} is not there.", code="read_failed", details={"field": "path"}
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"{real} cannot be read: {error.strerror or error}.", code="read_failed"
+        ) from error
+    if len(data) > LARGEST:
+        raise UsageError(f"{real} is larger than 1 MiB.", details={"field": "path"})
+    return data

@@ -1,0 +1,21 @@
+"""Tool `reindex_document` of the index servers."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.documents import operations
+from code_intel.tools.documents.operations import DOCUMENT, FILENAME, one_of
+
+
+async def reindex_document(
+    service: CorpusService,
+    filename: Annotated[str, Field(description=DOCUMENT)] = "",
+    filepath: Annotated[str, Field(description=FILENAME)] = "",
+) -> Answer:
+    """Parse one document again, though its file has not changed; the old one answers until then."""
+    data = await thread(operations.reindex, service, one_of(filename=filename, filepath=filepath))
+    return Answer(data, data["message"])

@@ -1,0 +1,61 @@
+"""Tool `search` of the index servers."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.index.waiting import reading
+from code_intel.records import SearchAnswer
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.declaration import Answer
+from code_intel.tools.wire.answers import (
+    BUDGET,
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+)
+
+Query = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=4000, description="A question, words or a symbol; any language."
+    ),
+]
+
+
+async def search(
+    service: CorpusService,
+    query: Query,
+    top_k: Annotated[
+        int | None,
+        Field(ge=1, le=100, description="Hits; default: search_top_k of the configuration."),
+    ] = None,
+    directory: Annotated[str, Field(description="Only below this folder, such as docs/api.")] = "",
+    file_pattern: Annotated[
+        str, Field(description="Only files whose name matches this glob.")
+    ] = "",
+) -> Answer:
+    """Search this server's documents by words and by meaning, best first.
+
+    In the map, `score` is calibrated (0.7: probably the same thing, 0.8: almost certainly) and
+    `agreement` says how far it may be trusted. In the forest, hits are hypotheses to verify.
+    """
+    limit = top_k or service.index.config.top_k
+    return found(query, await reading(service.search, query, limit, directory, file_pattern))
+
+
+def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:
+    """Return what devrag answers, with our fields beside, its chunks within `budget` tokens."""
+    shown, cut = fit(answer.hits, budget, cut=answer.truncated)
+    data = {
+        "query": query,
+        "count": len(shown),
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+    text = hits_text(shown) or f"Nothing found for “{query}”."
+    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))

@@ -1,0 +1,67 @@
+"""Tool `sync` of the index servers."""
+
+import threading
+from typing import Any
+
+import anyio
+from anyio import from_thread
+
+from code_intel.foundation.text import counted, visible
+from code_intel.index.report import SyncReport
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.wire.answers import index_data
+
+
+async def sync(service: CorpusService) -> Answer:
+    """Bring the words of this index in line with the files on disk, and say what changed.
+
+    Vectors follow in the background; `index.pending` counts what is missing. Rarely needed: servers
+    notice changes by themselves.
+    """
+    stop = threading.Event()
+
+    def tell(done: int, total: int) -> None:
+        from_thread.run(service.report, done, total, "files")
+
+    try:
+        report = await thread(
+            service.index.complete,
+            words_only=service.index.config.corpus == "forest",
+            progress=tell,
+            stop=stop.is_set,
+        )
+    except anyio.get_cancelled_exc_class():
+        stop.set()
+        raise
+    service.index.poke()
+    data = report_data(report) | {"index": index_data(await thread(service.index.freshness))}
+    return Answer(data, report_text(report))
+
+
+def report_data(report: SyncReport) -> dict[str, Any]:
+    """Return what a sync did, for programs."""
+    return {
+        "added": report.added,
+        "updated": report.updated,
+        "deleted": report.deleted,
+        "unchanged": report.unchanged,
+        "failed": len(report.failed),
+        "skipped": len(report.skipped),
+        "masked": report.masked,
+        "failures": report.failed,
+        "warnings": report.warnings,
+    }
+
+
+def report_text(report: SyncReport) -> str:
+    """Return what a sync did, for people."""
+    counts = (
+        f"{report.added} added, {report.updated} updated, {report.deleted} deleted, "
+        f"{report.unchanged} unchanged, {len(report.skipped)} skipped"
+    )
+    if report.masked:
+        counts += f", {counted(report.masked, 'secret value')} masked"
+    failures = [f"  failed: {visible(name)}: {reason}" for name, reason in report.failed.items()]
+    return "\n".join([counts, *failures, *(f"  note: {warning}" for warning in report.warnings)])

@@ -1,0 +1,37 @@
+"""Tool `update_frontmatter` of the index servers."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.gateway import thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.documents import metadata
+from code_intel.tools.documents.operations import FILEPATH
+
+
+async def update_frontmatter(
+    service: CorpusService,
+    filepath: Annotated[str, Field(min_length=1, description=FILEPATH)],
+    domain: metadata.Domain = None,
+    docType: metadata.DocType = None,  # noqa: N803 - devrag's name
+    language: metadata.Language = None,
+    tags: metadata.Tags = "",
+    project: metadata.Project = "",
+) -> Answer:
+    """Merge fields into a Markdown file's front matter, or make it.
+
+    Fields that are left out, unknown ones, their order and comments stay as they are.
+    """
+    values = metadata.fields(
+        {
+            "domain": domain,
+            "docType": docType,
+            "language": language,
+            "tags": tags,
+            "project": project,
+        }
+    )
+    data = await thread(metadata.write, service, filepath, values, update=True)
+    return Answer(data, data["message"])

@@ -1,0 +1,1 @@
+"""Run query plans: `gistdex_query_plan` and its parts."""

@@ -1,0 +1,254 @@
+"""What the caller of a query plan says, and the plan that follows from it before the first query.
+
+What the caller leaves open a preset says, then the project's defaults. A plan that goes on keeps what is not
+said anew; what it has found so far is judged by what is expected now.
+"""
+# ruff: noqa: N815 - the names of seed 003, on the wire
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from code_intel.config import Settings
+from code_intel.config.reading import unknown_key_warnings
+from code_intel.errors import UsageError
+from code_intel.planning import goals, keeping, patterns, place, presets, settings
+from code_intel.planning.presets import Preset
+from code_intel.planning.records import (
+    LONGEST_WORD,
+    MOST_KEYWORDS,
+    MOST_MATCHES,
+    MOST_RULES,
+    Expected,
+    InitialMode,
+    Mode,
+    Plan,
+    Refinement,
+    Strategy,
+)
+from code_intel.planning.settings import PlanSettings
+from code_intel.session.wording import fold
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.declaration import from_json
+
+Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="allow")  # so that a key nobody reads can be told
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_null(cls, values: Any) -> Any:
+        """Take what is null as not given, as at the top of a call."""
+        if not isinstance(values, Mapping):
+            return values
+        return {key: value for key, value in values.items() if value is not None}
+
+
+class ExpectedResults(_Given):
+    """What good results have."""
+
+    keywords: Annotated[
+        Words,
+        Field(max_length=MOST_KEYWORDS, description="Words they speak of; default: the goal's."),
+        BeforeValidator(from_json),
+    ] = []
+    minMatches: Annotated[
+        int | None, Field(ge=1, le=MOST_MATCHES, description="Results at the least; default 3.")
+    ] = None
+    contentPatterns: Annotated[
+        list[Annotated[str, Field(max_length=patterns.LONGEST)]],
+        Field(max_length=patterns.MOST, description="RE2 expressions they match."),
+        BeforeValidator(from_json),
+    ] = []
+    confidence: Annotated[
+        float | None, Field(ge=0, le=1, description="Score that will do; default 0.7.")
+    ] = None
+
+
+class StrategyGiven(_Given):
+    """How queries are made."""
+
+    initialMode: Annotated[
+        InitialMode | None,
+        Field(description="broad: two keywords; specific: all; default: the goal itself."),
+    ] = None
+    refinementMethod: Annotated[
+        Refinement | None,
+        Field(
+            description="keywords: what is missing; semantic: what the best hits share; hybrid: both."
+        ),
+    ] = None
+    expansionRules: Annotated[
+        Words,
+        Field(max_length=MOST_RULES, description="add X, include X, search in X, or words."),
+        BeforeValidator(from_json),
+    ] = []
+
+
+class Asked(NamedTuple):
+    """What the caller said of a plan, in the order of `ASKED`."""
+
+    goal: str
+    initial: Sequence[str]
+    mode: Mode | None
+    expected: ExpectedResults | None
+    strategy: StrategyGiven | None
+    plan_id: str
+    preset: str
+
+
+ASKED = (
+    "goal",
+    "initialQueries",
+    "evaluationMode",
+    "expectedResults",
+    "strategy",
+    "planId",
+    "preset",
+)
+"""The parameters that decide what a plan begins with."""
+
+
+class Begun(NamedTuple):
+    """A plan before its first query of this call: where it is kept, the project's defaults, what it goes on from."""
+
+    root: Path
+    own: PlanSettings
+    before: Plan | None
+    plan: Plan
+
+
+def preview(settings_: Settings, arguments: Mapping[str, Any]) -> Plan:
+    """Return the plan that a call with these (checked) arguments would begin with, doing nothing.
+
+    Raises:
+        UsageError: As the tool itself.
+    """
+    given = {field: arguments[name] for field, name in zip(Asked._fields, ASKED, strict=True)}
+    return begun(settings_, Asked(**given)).plan
+
+
+def begun(settings_: Settings, asked: Asked) -> Begun:
+    """Return the plan before its first query of this call, and what it is kept and limited by."""
+    check_query(asked.goal, "goal")
+    for at, query in enumerate(asked.initial):
+        check_query(query, f"initialQueries[{at}]")
+    patterns.all_compiled((asked.expected or ExpectedResults()).contentPatterns)
+    root = place.root_of(settings_)
+    own = settings.load(root)
+    name = asked.preset.strip()
+    chosen = presets.chosen(name, own.presets) if name else Preset("", "")
+    if asked.plan_id.strip():
+        before = keeping.load(root, asked.plan_id)
+        return Begun(root, own, before, _continued(before, asked, chosen))
+    return Begun(root, own, None, _new(asked, chosen, own))
+
+
+def says_what(asked: Asked) -> bool:
+    """Whether the caller said what to expect."""
+    return bool(asked.preset.strip() or (asked.expected and asked.expected.keywords))
+
+
+def unread(asked: Asked) -> list[str]:
+    """Return a warning for each nested key that nobody reads."""
+    parts = {"expectedResults": asked.expected, "strategy": asked.strategy}
+    return [
+        note
+        for name, part in parts.items()
+        if part is not None
+        for note in unknown_key_warnings(name, part.model_extra or (), [*type(part).model_fields])
+    ]
+
+
+def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
+    """Return a plan without iterations: what the caller said, then the preset, then the project's defaults."""
+    expected, strategy = _given(asked)
+    usual = preset.strategy or Strategy(refinement=either(None, own.defaults["refinementMethod"]))
+    how = Strategy(
+        strategy.initialMode or usual.initial,
+        strategy.refinementMethod or usual.refinement,
+        tuple(strategy.expansionRules) or usual.rules,
+    )
+    given = tuple(expected.keywords) or preset.expects(goals.keywords(asked.goal))
+    if not given:
+        raise UsageError(
+            "goal has no word to look for.",
+            hint="Say in words what to find out, or give expectedResults.keywords.",
+            details={"field": "goal"},
+        )
+    return Plan(
+        id=str(uuid.uuid4()),
+        goal=asked.goal,
+        expected=Expected(
+            given[:MOST_KEYWORDS],
+            tuple(expected.contentPatterns) or preset.patterns,
+            either(expected.minMatches, preset.min_matches, own.defaults["minMatches"]),
+            either(expected.confidence, preset.confidence, own.defaults["confidence"]),
+        ),
+        mode=either(asked.mode, preset.mode, own.defaults["evaluationMode"]),
+        strategy=how,
+        waiting=goals.first_queries(asked.goal, how, asked.initial),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _continued(plan: Plan, asked: Asked, preset: Preset) -> Plan:
+    """Return a kept plan with what the caller says anew, then a preset that is named now.
+
+    Raises:
+        UsageError: It has another goal.
+    """
+    if fold(asked.goal) != fold(plan.goal):
+        raise UsageError(
+            "planId is a plan for another goal.",
+            hint="Pass its goal as it was, or leave planId out to begin a new plan.",
+            details={"field": "goal"},
+        )
+    (given, strategy), old = _given(asked), plan.expected
+    known = preset.expects(old.keywords)[:MOST_KEYWORDS] if preset.keywords else old.keywords
+    expected = Expected(
+        tuple(given.keywords) or known,
+        tuple(given.contentPatterns) or preset.patterns or old.patterns,
+        either(given.minMatches, preset.min_matches, old.min_matches),
+        either(given.confidence, preset.confidence, old.confidence),
+    )
+    usual = preset.strategy or plan.strategy
+    how = replace(
+        plan.strategy,
+        initial=strategy.initialMode or usual.initial or plan.strategy.initial,
+        refinement=strategy.refinementMethod or usual.refinement,
+        rules=tuple(strategy.expansionRules) or usual.rules or plan.strategy.rules,
+    )
+    queries = tuple(goals.distinct([*asked.initial, *plan.waiting]))
+    mode = either(asked.mode, preset.mode, plan.mode)
+    same = (expected, mode, how) == (old, plan.mode, plan.strategy)
+    return replace(
+        plan,
+        expected=expected,
+        mode=mode,
+        strategy=how,
+        waiting=queries,
+        asked=plan.asked if same else "",
+    )
+
+
+def _given(asked: Asked) -> tuple[ExpectedResults, StrategyGiven]:
+    return asked.expected or ExpectedResults(), asked.strategy or StrategyGiven()
+
+
+def asked_before(plan: Plan) -> tuple[str, str]:
+    """Return provider and database of a kept plan, as `Source.name` says them."""
+    name = plan.source.rpartition(", ")[0] or plan.source
+    return (name, "") if name in {"map", "forest", ""} else ("", name)
+
+
+def either(*values: Any) -> Any:
+    """Return the first that was given."""
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,1 @@
+"""Search map and forest, one module a tool."""

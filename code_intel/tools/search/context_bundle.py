@@ -1,0 +1,210 @@
+"""Tool `context_bundle`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from code_intel.config.reading import unknown_key_warnings
+from code_intel.forest.bundles import artifacts as at_hand
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.forest.bundles.bundle import Bundle, Request, gather_bundle
+from code_intel.forest.bundles.profiles import Chosen, choose
+from code_intel.foundation.text import visible
+from code_intel.index.walk import bases
+from code_intel.records import Freshness
+from code_intel.session import steps
+from code_intel.session.paths import plain_path
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.forest_service import document_name, forest_service
+from code_intel.tools.context.freshness import up_to_date
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.wire.answers import BUDGET, CAP, NONE_YET, index_data, index_text
+from code_intel.tools.wire.packing import Packed, pack
+from code_intel.tools.wire.suspicion import note_of
+
+VERIFY = "Check what you build on with find_definitions or find_references."
+FURTHER = 20
+"""Files that may be named in one line, beside those of which lines are shown."""
+
+Words = Annotated[
+    list[Annotated[str, Field(max_length=2000)]],
+    Field(max_length=20),
+    BeforeValidator(from_json),
+]
+
+
+class Artifacts(BaseModel):
+    """What is at hand."""
+
+    model_config = ConfigDict(extra="allow")  # so that a key nobody reads can be told
+
+    failing_tests: Annotated[Words, Field(description="Names or files of tests that fail.")] = []
+    last_diff: Annotated[
+        str, Field(max_length=200_000, description="A unified diff of what was changed last.")
+    ] = ""
+    editing_path: Annotated[
+        str | list[str], Field(max_length=2000, description="The file (or files) being edited.")
+    ] = ""
+    hints: Annotated[Words, Field(description="Symbols, words or files to look for as well.")] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: Any) -> Any:
+        """Take what is null as not given, as at the top of a call."""
+        if not isinstance(values, Mapping):
+            return values
+        return {key: value for key, value in values.items() if value is not None}
+
+
+async def context_bundle(
+    context: GatewayContext,
+    goal: Annotated[
+        str,
+        Field(min_length=1, max_length=4000, description="What you want to do, in any language."),
+    ],
+    artifacts: Annotated[
+        Artifacts | None,
+        Field(description="failing_tests, last_diff, editing_path, hints; all optional."),
+    ] = None,
+    profile: Annotated[
+        str,
+        Field(
+            max_length=100, description="default, bugfix, testfail, typeerror, feature, refactor."
+        ),
+    ] = "default",
+    boost_profile: Annotated[
+        BoostProfile, Field(description="default: source; docs: documents; none: any kind of file.")
+    ] = "default",
+    limit: Annotated[int, Field(ge=1, le=20, description="Files of which lines are shown.")] = 7,
+    token_budget: Annotated[
+        int, Field(ge=200, le=CAP, description="Tokens that files may take.")
+    ] = BUDGET,
+    compact: Annotated[bool, Field(description="Leave the text out: only where to look.")] = False,
+    session_id: SessionId = None,
+) -> Answer:
+    """Gather what to read for a goal: short fragments of the files that matter, best first.
+
+    Use it at the start of a task, with what is at hand: a failing test, a diff, the file you are in.
+    Fragments are cut at symbols; files that do not fit are named in one line (`further`). Tests, docs and
+    built files are left out unless you name them; boost_profile none brings them back. snippets_get
+    shows more of a file. Returns files with why and fragments, and tokens_estimate.
+    """
+    check_query(goal, "goal")
+    artifacts = artifacts or Artifacts()
+    given = _artifacts(context, artifacts)
+    chosen = await thread(choose, profile, context.settings.state)
+    request = Request(
+        goal, given, chosen.weights, boost_profile, context.settings.tokenization_strategy
+    )
+    async with context.perhaps(session_id, "context_bundle") as held:
+        bundle, index = await thread(_gathered, context, request, limit + FURTHER)
+        packed = await thread(pack, bundle, limit, token_budget, compact=compact)
+        if held is not None:
+            symbols = (part.get("symbol") for file in packed.files for part in file["fragments"])
+            step = steps.called(
+                "context_bundle",
+                goal,
+                found=len(packed.files),
+                files=[file["file"] for file in packed.files],
+                symbols=filter(None, symbols),
+            )
+            await held.append(step)
+    ignored = unknown_key_warnings(
+        "artifacts", artifacts.model_extra or (), list(Artifacts.model_fields)
+    )
+    warnings = [*chosen.warnings, *ignored, *await thread(_unknown, context, given)]
+    return _answer(goal, chosen, bundle, packed, index, warnings)
+
+
+def _artifacts(context: GatewayContext, given: Artifacts) -> at_hand.Artifacts:
+    """Return artifacts with files as the index names them.
+
+    Raises:
+        UsageError: What is edited is outside the project.
+    """
+    paths = [given.editing_path] if isinstance(given.editing_path, str) else given.editing_path
+    field = "artifacts.editing_path"
+    editing = [document_name(context, plain_path(path), field) for path in paths if path.strip()]
+    return at_hand.Artifacts(
+        tuple(given.failing_tests), given.last_diff, tuple(editing), tuple(given.hints)
+    )
+
+
+def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bundle, Freshness]:
+    """Return what the index has, brought up to date where files of it have changed on disk."""
+    service = forest_service(context)
+    context.forest.poke()
+    asked = service.question(request.goal)
+
+    def gathered() -> tuple[Bundle, tuple[str, ...]]:
+        store = context.forest.store
+        with store.snapshot():  # the vectors in use may be swapped at any moment
+            comparable = service.comparable(asked)
+            bundle = gather_bundle(
+                store, request, comparable.vector, most=most, bases=bases(context.forest.config)
+            )
+        return bundle, comparable.degraded
+
+    bundle, degraded = up_to_date(
+        context, gathered, lambda found: (each.path for each in found[0].files[:most])
+    )
+    return bundle, service.freshness(degraded)
+
+
+def _unknown(context: GatewayContext, given: at_hand.Artifacts) -> list[str]:
+    """Say which files being edited the index does not know."""
+    store = context.forest.store
+    return [
+        f"artifacts.editing_path: {visible(path)[:200]} is not in the index."
+        for path in given.editing_path
+        if store.document(path) is None
+    ]
+
+
+def _answer(
+    goal: str,
+    chosen: Chosen,
+    bundle: Bundle,
+    packed: Packed,
+    index: Freshness,
+    warnings: Sequence[str],
+) -> Answer:
+    lifting = ", or boost_profile none" if bundle.left_out else ""
+    nothing = NONE_YET if index.state == "building" else f"Nothing found; try other words{lifting}."
+    data: dict[str, Any] = {
+        "goal": goal,
+        "profile": chosen.name,
+        "files": packed.files,
+        "further": packed.further,
+        "tokens_estimate": packed.tokens,
+        "truncated": packed.truncated,
+        "left_out": dict(bundle.left_out),
+        "message": VERIFY if packed.files else nothing,
+        "index": index_data(index),
+    }
+    if warnings:
+        data["warnings"] = list(warnings)
+    parts = [note_of(packed.files)] if note_of(packed.files) else []
+    parts += [_file_text(place, file) for place, file in enumerate(packed.files, 1)]
+    if packed.further:
+        parts.append("Further:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
+    if packed.truncated:
+        parts.append("More did not fit: raise token_budget, or narrow the goal.")
+    if bundle.left_out:
+        folders = ", ".join(
+            f"{visible(name)}/ ({count})" for name, count in bundle.left_out.items()
+        )
+        parts.append(f"Left out: {folders}; boost_profile none brings them back.")
+    parts += [*warnings, data["message"]]
+    return Answer(data, "\n".join(parts) + index_text(index))
+
+
+def _file_text(place: int, file: Mapping[str, Any]) -> str:
+    lines = [f"{place}. {visible(file['file'])}  [{visible(', '.join(file['why']))}]"]
+    for part in file["fragments"]:
+        symbol = f"  {visible(part['symbol'])}" if part.get("symbol") else ""
+        lines.append(f"   {part['start_line']}-{part['end_line']}{symbol}")
+        lines += [f"     {line}" for line in part.get("text", "").split("\n") if line.strip()]
+    return "\n".join(lines)

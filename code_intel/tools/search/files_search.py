@@ -1,0 +1,185 @@
+"""Tool `files_search`."""
+# ruff: noqa: N803 - the names of seed 003, on the wire
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.forest.bundles.fragments import best_place, source_of
+from code_intel.forest.files import FileHit, search_files
+from code_intel.forest.ranking.question import read
+from code_intel.forest.ranking.search import within
+from code_intel.foundation.text import counted, visible
+from code_intel.index.store import NEIGHBOURS
+from code_intel.index.walk import bases
+from code_intel.planning.likeness import by_words
+from code_intel.planning.records import Found, Result
+from code_intel.session import steps
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
+from code_intel.tools.wire.answers import BUDGET, NONE_YET, index_data, index_text
+from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.suspicion import flags_of, note_of
+
+PREVIEW = 240
+"""Characters of the line that is shown of a file."""
+
+
+async def files_search(
+    context: GatewayContext,
+    query: Annotated[
+        str, Field(min_length=1, max_length=4000, description="Words; quote what belongs together.")
+    ],
+    top_k: Annotated[int, Field(ge=1, le=50, description="Files of one answer.")] = 20,
+    boost_profile: Annotated[
+        BoostProfile, Field(description="default: source; docs: documents; none: words alone.")
+    ] = "default",
+    directory: Annotated[str, Field(description="Only below this folder.")] = "",
+    file_pattern: Annotated[
+        str, Field(description="Only files whose name matches this glob.")
+    ] = "",
+    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    cursor: Cursor = "",
+    planId: PlanId = "",
+    expectedKeywords: ExpectedKeywords = [],
+    evaluateResult: EvaluateResult = None,
+    session_id: SessionId = None,
+) -> Answer:
+    """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
+
+    Use it when you know the words; search_smart finds by meaning, search_text exact text. Japanese words
+    find what code calls it in English, too. Returns file, score, language and the line that fits best;
+    total counts the files with any of the words.
+    """
+    check_query(query)
+    only = Only(directory, file_pattern, language.lower())
+    async with judging(context, planId, expectedKeywords, evaluateResult) as judge:
+        found, answer = await _page(context, query, boost_profile, only, top_k, cursor, session_id)
+        if judge is None:
+            return answer
+        return await judge.added_to(answer, query, _results(query, found), "forest, words")
+
+
+async def _page(
+    context: GatewayContext,
+    query: str,
+    boost_profile: BoostProfile,
+    only: "Only",
+    top_k: int,
+    cursor: str,
+    session_id: str | None,
+) -> tuple[list[FileHit], Answer]:
+    """Return the hits of a page, and what to say of them."""
+    asked = (query, boost_profile, *only)
+    start = start_of(cursor, *asked)
+    terms = frozenset(read(query).terms)
+    async with context.perhaps(session_id, "files_search") as held:
+        every = await thread(_found, context, query, boost_profile, only)
+        part = page(every, start, lambda hit: _row(hit, terms), *asked, most=top_k, budget=BUDGET)
+        found = every[part.start : part.end]
+        missed = "" if found else await thread(_missed, context, only)
+        index = await thread(context.forest.freshness)
+        if held is not None:
+            symbols = (name for hit in found for name in hit.chunk.symbols[:1])
+            files = [hit.path for hit in found]
+            await held.append(
+                steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
+            )
+    rows = part.rows
+    data: dict[str, Any] = {
+        "query": query,
+        "boost_profile": boost_profile,
+        "results": rows,
+        "total": len(every),
+        **part.data(),
+        "index": index_data(index),
+    }
+    lines = [note_of(rows)] if note_of(rows) else []
+    lines += [
+        f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
+        for place, row in enumerate(rows, start + 1)
+    ]
+    lines += part.rest(len(every))
+    if not found:
+        building = index.state == "building"
+        data["message"] = NONE_YET if building else missed or "No file has any of these words."
+    text = "\n".join(lines) or str(data["message"])
+    return found, Answer(data, text + index_text(index))
+
+
+def _results(query: str, hits: Sequence[FileHit]) -> Found:
+    """Return hits as plans compare them."""
+    best = max((hit.score for hit in hits), default=0.0)
+    return Found(
+        tuple(
+            Result(
+                hit.path,
+                hit.chunk.text,
+                by_words(query, hit.chunk.text),
+                hit.score / best if best > 0 else 0.0,
+                next(iter(hit.chunk.symbols), ""),
+                hit.chunk.start_line,
+                hit.chunk.end_line,
+                hit.chunk.position,
+                hit.why,
+            )
+            for hit in hits
+        )
+    )
+
+
+class Only(NamedTuple):
+    """Which files are looked at."""
+
+    directory: str
+    file_pattern: str
+    language: str
+
+    def has(self, path: str, language: str) -> bool:
+        """Whether a document is one of them."""
+        in_language = self.language in {"", language}
+        return in_language and within(path, self.directory, self.file_pattern)
+
+
+def _found(context: GatewayContext, query: str, boost: BoostProfile, only: Only) -> list[FileHit]:
+    context.forest.poke()
+    return search_files(
+        context.forest.store,
+        query,
+        top_k=NEIGHBOURS,
+        boost=boost,
+        strategy=context.settings.tokenization_strategy,
+        bases=bases(context.forest.config),
+        wanted=only.has,
+    )
+
+
+def _missed(context: GatewayContext, only: Only) -> str:
+    """Say so when the filters leave no document at all: then the query is not to blame."""
+    documents = context.forest.store.documents() if any(only) else []
+    if not documents or any(only.has(each.path, each.language) for each in documents):
+        return ""
+    wanted = ", ".join(
+        f"{name} {visible(value)[:80]}" for name, value in only._asdict().items() if value
+    )
+    return f"None of {counted(len(documents), 'document')} fits {wanted}."
+
+
+def _row(hit: FileHit, terms: frozenset[str]) -> dict[str, Any]:
+    source = source_of([hit.chunk], ())
+    line = best_place(source, hit.chunk, terms).line
+    preview = source.lines.get(line, "").strip()[:PREVIEW]
+    return {
+        "file": hit.path,
+        "score": round(hit.score, 4),
+        "bm25": round(hit.bm25, 4),
+        "language": hit.chunk.language,
+        "line": line,
+        "preview": preview,
+        "why": list(hit.why),
+        **flags_of(hit.path, preview),
+    }

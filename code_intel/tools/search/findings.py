@@ -1,0 +1,205 @@
+"""What the calls of a plan have found, as one list: each place once, with how sure it is.
+
+How sure follows from how a place was found, by the table `SURE`; a place that several calls found is as sure
+as the best of them (docs/decisions/0031).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.session.router import PlannedCall
+from code_intel.session.state import MAX_OPENED_FILES, MAX_SHOWN_SYMBOLS
+from code_intel.session.wording import symbol_parts
+from code_intel.tools.wire.answers import tokens
+from code_intel.tools.wire.suspicion import flags_of
+
+FOREST = "search_forest"
+_OF_FILES = ("find_definitions", "find_references", "search_text", "get_symbols")
+_NO_RANKS: Mapping[str, int] = MappingProxyType({})
+SNIPPET = 60
+"""Tokens of a result's text; snippets_get has the rest."""
+
+
+class Output(NamedTuple):
+    """What one call of a plan came to.
+
+    Attributes:
+        step: The call.
+        data: Its answer; empty when it failed.
+        error: Why it failed, or empty.
+    """
+
+    step: PlannedCall
+    data: Mapping[str, Any] = MappingProxyType({})
+    error: str = ""
+
+    @property
+    def rows(self) -> list[Mapping[str, Any]]:
+        """The rows of the answer that are places in files."""
+        reading = READINGS[self.step.tool]
+        return [row for field in reading.fields for row in self.data.get(field, ())]
+
+    @property
+    def vague(self) -> bool:
+        """Whether it found so much that nobody has looked at each, or merely lists what is there."""
+        rows, tool = self.rows, self.step.tool
+        files = len({row["file"] for row in rows}) if tool in _OF_FILES else 0
+        most = {"find_definitions": MAX_SHOWN_SYMBOLS, "get_symbols": 1}.get(tool, MAX_OPENED_FILES)
+        many = len(rows) if tool == "find_definitions" else files
+        return many > most or bool(tool in _OF_FILES and self.data.get("truncated"))
+
+    def looked_at(self, shown: Sequence["Finding"]) -> list["Finding"]:
+        """Return those of its places that count: when it is vague, definitions of exactly that name."""
+        if not self.vague:
+            return list(shown)
+        if self.step.tool != "find_definitions":
+            return []
+        name = symbol_parts(str(self.step.params["symbol"]))[-1]
+        return [finding for finding in shown if symbol_parts(finding.symbol_name)[-1] == name]
+
+
+class Finding(NamedTuple):
+    """A place in a file; `found_by` are the places in the plan of the calls that found it."""
+
+    file_path: str
+    symbol_name: str
+    start_line: int
+    end_line: int
+    content_snippet: str
+    source_tool: str
+    confidence: float
+    found_by: tuple[int, ...] = ()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The finding in an answer."""
+        told = {name: value for name, value in self._asdict().items() if name != "found_by"}
+        return told | flags_of(self.file_path, self.symbol_name, self.content_snippet)
+
+    def meets(self, other: "Finding") -> bool:
+        """Whether one of the two lies within the other."""
+        outer, inner = sorted((self, other), key=lambda one: one.start_line - one.end_line)
+        inside = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
+        return self.file_path == other.file_path and inside
+
+
+class _Reading(NamedTuple):
+    """Where the places of a tool's answer are: its lists, and the names of a row's fields."""
+
+    fields: tuple[str, ...]
+    file: str = "file"
+    line: str = "line"
+    end: str = "line"
+    symbol: str = "name"
+    text: str = ""
+
+
+READINGS: Mapping[str, _Reading] = MappingProxyType(
+    {
+        "find_definitions": _Reading(("definitions",), end="end_line", text="signature"),
+        "find_references": _Reading(("references",), symbol="", text="content"),
+        "search_text": _Reading(
+            ("matches",), line="line_number", end="line_number", symbol="", text="line_content"
+        ),
+        "get_symbols": _Reading(("symbols",), text="kind"),
+        "analyze_structure": _Reading(
+            ("functions", "classes"), line="start_line", end="end_line", text="signature"
+        ),
+        FOREST: _Reading(
+            ("results",), "document", "start_line", "end_line", symbol="symbol", text="chunk"
+        ),
+    }
+)
+
+
+class _Sure(NamedTuple):
+    """A row of `SURE`."""
+
+    tool: str
+    holds: Callable[[Output, Mapping[str, Any]], bool]
+    confidence: float
+
+
+def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
+    asked, found = symbol_parts(str(output.step.params["symbol"])), symbol_parts(str(row["name"]))
+    return found[-len(asked) :] == asked
+
+
+SURE: tuple[_Sure, ...] = (
+    _Sure("find_definitions", _is_exact, 0.95),
+    _Sure("find_definitions", lambda *_: True, 0.8),
+    _Sure("find_references", lambda *_: True, 0.7),
+    _Sure("search_text", lambda output, _: not output.vague, 0.6),
+    _Sure("get_symbols", lambda *_: True, 0.5),
+    _Sure("analyze_structure", lambda *_: True, 0.5),
+    _Sure("search_text", lambda *_: True, 0.4),
+    _Sure(FOREST, lambda *_: True, 0.3),
+)
+"""How sure a place is, by how it was found; the first row of its tool that holds decides. What is merely
+defined in the file that was named need not be about the question."""
+
+
+def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[Finding]:
+    """Return the places that calls have found, each once.
+
+    Of one call the surest come first, then those of the files that fit the question best (`ranks`, 0 the
+    best), and of no file a second place before all have had their first. Every call has its first place
+    before any has its second, so that no tool crowds out another; of two places one of which lies within
+    the other, the surer stands for both.
+    """
+    kept: list[Finding] = []
+    queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]
+    for finding in _in_turn(queues):
+        at = next((at for at, other in enumerate(kept) if other.meets(finding)), None)
+        if at is None:
+            kept.append(finding)
+        else:
+            known = kept[at]
+            by = tuple(dict.fromkeys((*known.found_by, *finding.found_by)))
+            kept[at] = max(known, finding, key=lambda one: one.confidence)._replace(found_by=by)
+    return kept
+
+
+def _queue(found: Iterable[Finding], ranks: Mapping[str, int]) -> list[Finding]:
+    """Return what one call has found in the order in which it is shown."""
+    before: Counter[str] = Counter()
+    placed: list[tuple[float, int, int, Finding]] = []
+    for finding in found:
+        rank = ranks.get(finding.file_path, len(ranks))
+        placed.append((-finding.confidence, before[finding.file_path], rank, finding))
+        before[finding.file_path] += 1
+    return [finding for *_, finding in sorted(placed, key=lambda row: row[:3])]
+
+
+def _in_turn(queues: Sequence[Sequence[Finding]]) -> Iterator[Finding]:
+    for turn in range(max(map(len, queues), default=0)):
+        first = [queue[turn] for queue in queues if turn < len(queue)]
+        yield from sorted(first, key=lambda finding: -finding.confidence)
+
+
+def _read(place: int, output: Output) -> Iterator[Finding]:
+    tool = output.step.tool
+    reading = READINGS[tool]
+    for row in output.rows:
+        sure = next(rule for rule in SURE if rule.tool == tool and rule.holds(output, row))
+        line = int(row[reading.line] or 0)
+        yield Finding(
+            str(row.get(reading.file) or output.step.params.get("file_path", "")),
+            str(row.get(reading.symbol) or ""),
+            line,
+            max(int(row.get(reading.end) or 0), line),
+            _snippet(str(row.get(reading.text) or "")),
+            tool,
+            sure.confidence,
+            (place,),
+        )
+
+
+def _snippet(text: str) -> str:
+    """Return the first line of a text that says something, within `SNIPPET` tokens."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    while tokens(line) > SNIPPET:
+        line = f"{line[: len(line) * 3 // 4]}…"
+    return line

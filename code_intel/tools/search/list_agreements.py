@@ -1,0 +1,89 @@
+"""Tool `list_agreements`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.foundation.text import visible
+from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.records import Validity
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer
+from code_intel.tools.wire.answers import files_data
+from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.suspicion import flags_of
+
+NONE_YET = "No agreements yet; record_outcome and add_agreement write them."
+NO_SUCH = "No agreement is like that; ask for fewer of term, symbol and status."
+
+
+async def list_agreements(
+    context: GatewayContext,
+    nl_term: Annotated[
+        str, Field(description="Only those whose term or alias contains this.")
+    ] = "",
+    symbol: Annotated[str, Field(description="Only those whose symbol contains this.")] = "",
+    status: Annotated[Validity | Literal[""], Field(description="Only those of this status.")] = "",
+    limit: Annotated[int, Field(ge=1, le=500, description="Agreements in one answer.")] = 50,
+    cursor: Cursor = "",
+) -> Answer:
+    """List what this project has agreed, with the status of each and why it has it.
+
+    Shows also what is not served: files with merge conflicts, unreadable ones, and agreements whose
+    symbol is gone.
+    """
+    question = (nl_term, symbol, status)
+    start = start_of(cursor, *question)
+    everything = await thread(standings, context.settings, context.forest)
+    wanted = sorted(
+        (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
+    )
+    shown = page(wanted, start, standing_data, *question, most=limit)
+    data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
+    lines = shown.lines(standing_line, "agreements", len(wanted), limit)
+    return Answer(data, "\n".join(lines) or (NO_SUCH if everything else NONE_YET))
+
+
+def standing_data(standing: Standing) -> dict[str, Any]:
+    """Return one agreement as programs see it."""
+    agreement = standing.entry.agreement
+    data: dict[str, Any] = {
+        "file": encodable(standing.entry.path.name),
+        "status": standing.validity,
+        "reasons": list(standing.reasons),
+        "confirmed": standing.confirmed,
+    }
+    if agreement is not None:
+        data |= {
+            "nl_term": agreement.nl_term,
+            "symbol": agreement.symbol,
+            "evidence": list(agreement.evidence),
+            "files": files_data(agreement.files),
+            "aliases": list(agreement.aliases),
+            "learned_at": agreement.learned_at,
+            **({"renamed_to": standing.heir.qualified} if standing.heir else {}),
+        }
+        said = (agreement.nl_term, agreement.symbol, *agreement.evidence, *agreement.aliases)
+        data |= flags_of(*said, *standing.reasons)
+    return data
+
+
+def standing_line(row: Mapping[str, Any]) -> str:
+    """Return a row of `standing_data` on one line, whatever its texts contain."""
+    name = f"{row['nl_term']} → {row['symbol']}" if "nl_term" in row else row["file"]
+    reasons = " ".join(f"{reason.rstrip('.')}." for reason in row["reasons"])
+    return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))
+
+
+def _matches(standing: Standing, nl_term: str, symbol: str, status: str) -> bool:
+    agreement = standing.entry.agreement
+    if status and standing.validity != status:
+        return False
+    if agreement is None:
+        return not nl_term and not symbol
+    names = (agreement.nl_term, *agreement.aliases)
+    return any(nl_term.casefold() in name.casefold() for name in names) and (
+        symbol.casefold() in agreement.symbol.casefold()
+    )

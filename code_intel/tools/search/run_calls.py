@@ -1,0 +1,87 @@
+"""Carry out a plan: one call after the other, each with its time, none at the cost of the others."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import anyio
+
+from code_intel.errors import CodeIntelError
+from code_intel.session.router import PlannedCall
+from code_intel.tools.code.analyze_structure import analyze_structure
+from code_intel.tools.code.find_definitions import find_definitions
+from code_intel.tools.code.find_references import find_references
+from code_intel.tools.code.get_symbols import get_symbols
+from code_intel.tools.code.search_text import search_text
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, Report
+from code_intel.tools.search.findings import Output
+
+logger = logging.getLogger(__name__)
+
+Call = Callable[[PlannedCall], Awaitable[Answer]]
+
+STEP_SECONDS = 5.0
+"""Time of one call."""
+PLAN_SECONDS = 20.0
+"""Time of all of them: a client waits for one answer."""
+
+RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
+    {
+        "find_definitions": find_definitions,
+        "find_references": find_references,
+        "search_text": partial(search_text, max_results=200),
+        "get_symbols": get_symbols,
+        "analyze_structure": analyze_structure,
+    }
+)
+"""The tools that a plan may call: the very ones that are offered."""
+
+
+def calls_of(context: GatewayContext) -> Call:
+    """Return what makes the calls of a plan; the session is told of them once they are shown."""
+    apart = context.for_call(None, context.report)
+
+    async def call(step: PlannedCall) -> Answer:
+        return await RUN[step.tool](apart, **step.params)
+
+    return call
+
+
+async def run(
+    steps: Sequence[PlannedCall],
+    call: Call,
+    report: Report,
+    *,
+    step_seconds: float = STEP_SECONDS,
+    seconds: float = PLAN_SECONDS,
+) -> list[Output]:
+    """Make the calls of a plan in order, and return what each came to.
+
+    What fails or takes longer than `step_seconds` is noted, and the next is made; once `seconds` are over,
+    the rest is not begun.
+    """
+    outputs: list[Output] = []
+    end = anyio.current_time() + seconds
+    for step in steps:
+        await report(len(outputs), len(steps), step.tool)
+        left = end - anyio.current_time()
+        if left <= 0:
+            outputs.append(Output(step, error=f"not begun: the plan took {seconds:g} s"))
+        else:
+            outputs.append(await _one(step, call, min(step_seconds, left)))
+    await report(len(steps), len(steps), "done")
+    return outputs
+
+
+async def _one(step: PlannedCall, call: Call, seconds: float) -> Output:
+    with anyio.move_on_after(seconds):
+        try:
+            return Output(step, (await call(step)).data)
+        except CodeIntelError as error:
+            return Output(step, error=error.message)
+        except Exception as error:
+            logger.exception("%s failed", step.tool)
+            return Output(step, error=f"failed: {type(error).__name__}")
+    return Output(step, error=f"took longer than {seconds:.3g} s")

@@ -1,0 +1,154 @@
+"""Tool `search_forest`."""
+# ruff: noqa: N803 - the names of seed 003, on the wire
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.index.waiting import reading
+from code_intel.records import Hit, SearchAnswer
+from code_intel.session import steps
+from code_intel.session.guidance import VERIFY
+from code_intel.session.state import Step
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.degraded import (
+    MEANWHILE,
+    no_answer,
+    unavailable_data,
+    unavailable_lines,
+)
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.documents.search import Query
+from code_intel.tools.plans.plan_sources import found_in
+from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
+from code_intel.tools.wire.answers import (
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+    logged_hits,
+)
+
+
+async def search_forest(
+    context: GatewayContext,
+    query: Query,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Files at the most.")] = 5,
+    directory: Annotated[str, Field(description="Only below this folder.")] = "",
+    file_pattern: Annotated[
+        str, Field(description="Only files whose name matches this glob.")
+    ] = "",
+    planId: PlanId = "",
+    expectedKeywords: ExpectedKeywords = [],
+    evaluateResult: EvaluateResult = None,
+    session_id: SessionId = None,
+) -> Answer:
+    """Search the whole source by words and by meaning, in any language (after the map has missed).
+
+    Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
+    While the forest does not answer (unavailable says why), what the map knows comes instead.
+    """
+    check_query(query)
+    _, handle = await context.read_session(session_id, "search_forest")
+    async with judging(context, planId, expectedKeywords, evaluateResult) as judge:
+        found, answer = await _asked(context, handle, query, top_k, directory, file_pattern)
+        if judge is None or found is None:
+            return answer
+        here = "devrag-forest" not in context.settings.upstreams
+        parts = (context.settings, context.forest, found, query)
+        results = await reading(found_in, *parts, measured=here)
+        return await judge.added_to(answer, query, results, "forest, words and vectors")
+
+
+async def _asked(
+    context: GatewayContext,
+    handle: str | None,
+    query: str,
+    top_k: int,
+    directory: str,
+    file_pattern: str,
+) -> tuple[SearchAnswer | None, Answer]:
+    """Return what the forest found, None when it was not heard, and what to say."""
+    work = context.searcher.search_forest(query, top_k, directory, file_pattern)
+    found, missing = await try_search(context.searcher, "forest", work)
+    if found is None:
+        return None, await _from_map(context, handle, query, top_k, missing)
+    async with context.perhaps(handle, "search_forest") as held:
+        if held is not None:
+            await held.append(forest_call("search_forest", query, found))
+    return found, forest_answer(query, found)
+
+
+def forest_call(
+    tool: str, query: str, found: SearchAnswer, known: Sequence[Hit] | None = None
+) -> Step:
+    """Return the note of a search in the forest: its files and symbols are guesses until corroborated.
+
+    `known` is what the map had returned, if it was asked, too.
+    """
+    return steps.called(
+        tool,
+        query,
+        found=len(found.hits),
+        files=dict.fromkeys(hit.document for hit in found.hits),
+        symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
+        map_results=None if known is None else logged_hits(known),
+        forest_results=logged_hits(found.hits),
+    )
+
+
+def forest_answer(
+    query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
+) -> Answer:
+    """Return hits of the forest, and which half was not heard."""
+    shown, cut = fit(found.hits, cut=found.truncated)
+    data = {
+        "source": "forest",
+        "status": "HYPOTHESIS",
+        "query": query,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "message": VERIFY,
+        "index": index_data(found.index),
+        **unavailable_data(missing),
+    }
+    text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Nothing found for “{query}”."
+    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
+    return Answer(data, said + text + cut_text(cut=cut) + index_text(found.index))
+
+
+async def _from_map(
+    context: GatewayContext,
+    handle: str | None,
+    query: str,
+    top_k: int,
+    missing: tuple[UnavailableCorpus, ...],
+) -> Answer:
+    """Answer with what the map knows, since the forest was not heard; moves no phase either."""
+    answer, more = await try_search(
+        context.searcher, "map", context.searcher.search_map(query, top_k)
+    )
+    if answer is None:
+        raise no_answer(missing + more)
+    async with context.perhaps(handle, "search_forest") as held:
+        if held is not None:
+            known = logged_hits(answer.hits)
+            await held.append(steps.called("search_forest", query, ok=False, map_results=known))
+    shown, cut = fit(answer.hits, cut=answer.truncated)
+    data = {
+        "source": "map",
+        "query": query,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "truncated": cut,
+        "message": MEANWHILE,
+        "index": index_data(answer.index),
+        **unavailable_data(missing),
+    }
+    told = hits_text(shown) or f"The map knows nothing about “{query}”."
+    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
+    return Answer(data, f"{said}{told}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")

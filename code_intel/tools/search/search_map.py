@@ -1,0 +1,99 @@
+"""Tool `search_map`."""
+
+import time
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import short_circuit, steps
+from code_intel.tools.context import decision_log
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.degraded import no_answer
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.documents.search import Query
+from code_intel.tools.search.map_verdict import JUDGED, judge
+from code_intel.tools.search.search_forest import forest_answer, forest_call
+from code_intel.tools.wire.answers import (
+    cut_text,
+    fit,
+    hit_data,
+    hits_text,
+    index_data,
+    index_text,
+    logged_hits,
+)
+
+
+async def search_map(
+    context: GatewayContext,
+    query: Query,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Agreements at the most.")] = 10,
+    include_expired: Annotated[bool, Field(description="Also those not used for a while.")] = True,
+    session_id: SessionId = None,
+) -> Answer:
+    """Ask the map alone: what has this project agreed about these words? Moves no phase by a hit.
+
+    Returns agreements with a calibrated score (0.7: probably the same thing, 0.8: almost certainly)
+    and their status. A miss opens search_forest for the session. While the map does not answer
+    (unavailable says why), hypotheses of the forest come instead, and nothing opens.
+    """
+    check_query(query)
+    session, handle = await context.read_session(session_id, "search_map")
+    since = time.monotonic()
+    answer, missing = await try_search(
+        context.searcher, "map", context.searcher.search_map(query, max(top_k, JUDGED))
+    )
+    if answer is None:
+        return await _from_forest(context, handle, query, top_k, missing)
+    judged = await judge(context, session, answer, since=since)
+    async with context.perhaps(handle, "search_map") as held:
+        if held is not None:
+            moves = judged.verdict.phase is not None
+            step = (
+                None if moves else short_circuit.map_step(held.session, judged.verdict, query=query)
+            )
+            found = sum(hit.agreement is not None for hit in answer.hits)
+            noted = steps.called(
+                "search_map", query, found=found, map_results=logged_hits(judged.hits)
+            )
+            await held.append(*([noted, step] if step else [noted]))
+            decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_map")
+            await context.note(held.session, *decided)
+    hits = [
+        hit
+        for hit in judged.hits
+        if include_expired or hit.agreement is None or hit.agreement.status != "expired"
+    ]
+    shown, cut = fit(hits[:top_k], cut=answer.truncated)
+    data = {
+        "source": "map",
+        "query": query,
+        "results": [hit_data(hit, text) for hit, text in shown],
+        "best_score": hits[0].score if hits else None,
+        "truncated": cut,
+        "index": index_data(answer.index),
+    }
+    text = hits_text(shown) or f"The map knows nothing about “{query}”."
+    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))
+
+
+async def _from_forest(
+    context: GatewayContext,
+    handle: str | None,
+    query: str,
+    top_k: int,
+    missing: tuple[UnavailableCorpus, ...],
+) -> Answer:
+    """Answer with the forest's hypotheses, since the map was not heard."""
+    found, more = await try_search(
+        context.searcher, "forest", context.searcher.search_forest(query, top_k)
+    )
+    if found is None:
+        raise no_answer(missing + more)
+    async with context.perhaps(handle, "search_map") as held:
+        if held is not None:
+            asked = steps.called("search_map", query, ok=False)
+            await held.append(asked, forest_call("search_forest", query, found))
+    return forest_answer(query, found, missing)

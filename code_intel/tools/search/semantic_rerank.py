@@ -1,0 +1,136 @@
+"""Tool `semantic_rerank`."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from code_intel.errors import UsageError
+from code_intel.forest.rerank import Place, Reranked, rerank
+from code_intel.foundation.text import visible
+from code_intel.records import Freshness
+from code_intel.session import steps
+from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.forest_service import document_name, forest_service
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import index_data, index_text
+from code_intel.tools.wire.suspicion import flags_of
+
+MOST = 50
+AS_GIVEN = "There are no vectors to compare: the order is the one that was given."
+_LINES = re.compile(r"^(.*?):(\d{1,9})(?:-(\d{1,9}))?$")
+
+
+class Hit(BaseModel):
+    """A hit of an earlier answer."""
+
+    document: Annotated[
+        str, Field(max_length=1000, description="Its file; `file` is taken too.")
+    ] = ""
+    file: Annotated[str, Field(max_length=1000)] = ""
+    start_line: Annotated[int, Field(ge=0)] = 0
+    end_line: Annotated[int, Field(ge=0)] = 0
+
+
+async def semantic_rerank(
+    context: GatewayContext,
+    query: Annotated[
+        str, Field(min_length=1, max_length=4000, description="What they should be about.")
+    ],
+    candidates: Annotated[
+        list[Annotated[str, Field(max_length=1000)] | Hit],
+        Field(
+            min_length=1, max_length=MOST, description="`path`, `path:12-40`, or hits as they came."
+        ),
+    ],
+    top_k: Annotated[int, Field(ge=1, le=MOST, description="Candidates to return.")] = 10,
+    session_id: SessionId = None,
+) -> Answer:
+    """Put files or hits into the order of their meaning, as the vectors of their best places have it.
+
+    Use it in SEMANTIC to choose among what several searches found. Without vectors the given order stays,
+    and the answer says so. Returns file, lines, symbol, similarity and the place it was given in.
+    """
+    check_query(query)
+    places = [_place(context, each) for each in candidates]
+    async with context.perhaps(session_id, "semantic_rerank") as held:
+        ordered, index = await thread(_reranked, context, query, places)
+        shown = ordered[:top_k]
+        known = [each for each in shown if each.chunk is not None]
+        if held is not None:
+            symbols = (name for each in known if each.chunk for name in each.chunk.symbols[:1])
+            files = dict.fromkeys(each.place.path for each in known)
+            await held.append(
+                steps.called(
+                    "semantic_rerank", query, found=len(known), files=files, symbols=symbols
+                )
+            )
+    compared = any(each.cosine is not None for each in ordered)
+    rows = [_row(each) for each in shown]
+    unknown = [each.place.path for each in ordered if each.chunk is None]
+    data = {
+        "query": query,
+        "results": rows,
+        "reranked": compared,
+        "not_indexed": unknown,
+        "index": index_data(index),
+    }
+    lines = [_text(place, row) for place, row in enumerate(rows, 1)]
+    lines += [] if compared else [AS_GIVEN]
+    lines += [f"Not in the index: {visible(', '.join(unknown))[:1000]}"] if unknown else []
+    return Answer(data, "\n".join(lines) + index_text(index))
+
+
+def _place(context: GatewayContext, given: str | Hit) -> Place:
+    """Return a candidate as the index names it.
+
+    Raises:
+        UsageError: It names no file, or one outside the project.
+    """
+    if isinstance(given, Hit):
+        path, lines = given.document or given.file, (given.start_line, given.end_line)
+    elif found := _LINES.match(given):
+        path, lines = found[1], (int(found[2]), int(found[3] or found[2]))
+    else:
+        path, lines = given, (0, 0)
+    if not path.strip():
+        raise UsageError(
+            "A candidate names no file.",
+            hint="Give each as `path`, `path:12-40`, or a hit with `document` or `file`.",
+            details={"field": "candidates"},
+        )
+    return Place(document_name(context, path, "candidates"), lines[0], max(lines))
+
+
+def _reranked(
+    context: GatewayContext, query: str, places: list[Place]
+) -> tuple[list[Reranked], Freshness]:
+    service = forest_service(context)
+    context.forest.poke()
+    asked = service.question(query)
+    with context.forest.store.snapshot():  # the vectors in use may be swapped at any moment
+        asked = service.comparable(asked)
+        ordered = rerank(context.forest.store, places, asked.vector)
+    return ordered, service.freshness(asked.degraded)
+
+
+def _row(each: Reranked) -> dict[str, Any]:
+    chunk = each.chunk
+    symbol = chunk.symbols[0] if chunk and chunk.symbols else ""
+    return {
+        "file": each.place.path,
+        "start_line": chunk.start_line if chunk else each.place.start_line,
+        "end_line": chunk.end_line if chunk else each.place.end_line,
+        "symbol": symbol,
+        "similarity": None if each.cosine is None else round((1 + each.cosine) / 2, 4),
+        "given_at": each.was + 1,
+        **flags_of(each.place.path, symbol),
+    }
+
+
+def _text(place: int, row: dict[str, Any]) -> str:
+    lines = f":{row['start_line']}-{row['end_line']}" if row["start_line"] else ""
+    similar = "" if row["similarity"] is None else f"  {row['similarity']:.2f}"
+    symbol = f"  {visible(row['symbol'])}" if row["symbol"] else ""
+    return f"{place}. {visible(row['file'])}{lines}{symbol}{similar}  (was {row['given_at']})"

@@ -1,0 +1,45 @@
+"""Tool `add_explored_files`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import steps
+from code_intel.session.paths import plain_path
+from code_intel.tools.context.freshness import refresh_source
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import Files, existing_files, spelled_files
+from code_intel.tools.context.symbol_facts import readable
+from code_intel.tools.declaration import Answer, SessionId
+
+
+async def add_explored_files(
+    context: GatewayContext,
+    files: Annotated[
+        Files, Field(min_length=1, description="Files to write to, relative to the project.")
+    ],
+    session_id: SessionId = None,
+) -> Answer:
+    """Widen what may be written in READY: files that a search of this session has returned.
+
+    Look first: find_definitions, find_references, or search_text with path. Then add the file, and
+    check_write_target allows it.
+    """
+    files = await thread(spelled_files, context.root, files)
+    existing = await thread(existing_files, context.root, files)
+    await refresh_source(context, [plain_path(file) for file in existing])
+    async with context.session(session_id, "add_explored_files") as held:
+        code = [file for file in existing if readable([file])]
+        await held.decide(
+            lambda session: (None, [steps.add_explored(session, files, existing, code)])
+        )
+        session = held.session
+    message = f"Explored now: {', '.join(session.explored_files)}."
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "current_phase": session.phase.value,
+        "explored_files": list(session.explored_files),
+        "message": message,
+    }
+    return Answer(data, message)

@@ -1,0 +1,37 @@
+"""Tool `check_write_target`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session.write_gate import check_write
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, SessionId
+
+
+async def check_write_target(
+    context: GatewayContext,
+    file_path: Annotated[
+        str, Field(min_length=1, description="The file, relative to the project.")
+    ],
+    allow_new_files: Annotated[bool, Field(description="Whether the file may be created.")] = True,
+    session_id: SessionId = None,
+) -> Answer:
+    """Ask whether this session may write to a file; call it before every edit.
+
+    Allowed only in READY, for files that were explored, or new files below an explored folder.
+    """
+    async with context.session(session_id, "check_write_target") as held:
+        verdict = await thread(
+            check_write, held.session, context.root, file_path, allow_new=allow_new_files
+        )
+    data = {
+        "allowed": verdict.allowed,
+        "file_path": file_path,
+        "error": verdict.error or None,
+        "explored_files": list(verdict.explored_files),
+        "hint": verdict.hint,
+        "current_phase": held.session.phase.value,
+    }
+    start = "Allowed" if verdict.allowed else f"Not allowed ({verdict.error})"
+    return Answer(data, f"{start}: {file_path}. {verdict.hint}".strip())

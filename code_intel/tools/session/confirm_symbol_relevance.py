@@ -1,0 +1,115 @@
+"""Tool `confirm_symbol_relevance`."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.session import relevance
+from code_intel.session.relevance import ConfirmationVerdict
+from code_intel.session.risk import Risk
+from code_intel.session.state import Session, Step
+from code_intel.tools.context.freshness import refresh_source
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.symbol_facts import canonical, definitions_of, likeness, places_of
+from code_intel.tools.declaration import Answer, SessionId
+
+
+async def confirm_symbol_relevance(
+    context: GatewayContext,
+    relevant_symbols: Annotated[
+        list[str],
+        Field(
+            min_length=1, max_length=50, description="Symbols that carry out the target feature."
+        ),
+    ],
+    code_evidence: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=2000,
+            description="What in the code shows it, naming each symbol, or its file and line.",
+        ),
+    ],
+    reasoning: Annotated[str, Field(description="Why the others do not matter.")] = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Confirm which symbols carry out the target feature, with evidence from the code.
+
+    Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index. The less
+    its name is like the feature's, the more must be shown: below 0.6 code_evidence names it and the risk
+    rises by a step, below 0.3 a call of this session has looked it up.
+    """
+    async with context.session(session_id, "confirm_symbol_relevance") as held:
+        touched = (*held.session.explored_files, *held.session.planned_files)
+        await refresh_source(context, touched)
+        symbols = await canonical(context, relevant_symbols)
+        defined = await definitions_of(context, symbols)
+        scores = await likeness(context, held.session.own_words, list(defined))
+        before = held.session.risk
+
+        def judgement(session: Session) -> tuple[ConfirmationVerdict, list[Step]]:
+            verdict = relevance.confirm_symbols(
+                session,
+                symbols,
+                code_evidence,
+                defined=defined,
+                scores=scores,
+                places=places_of(defined),
+            )
+            return verdict, [verdict.step]
+
+        verdict = await held.decide(judgement)
+        session = held.session
+    message = " ".join(_said(session, verdict, before))
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "current_phase": session.phase.value,
+        "updated_count": len(verdict.bands),
+        "mapped_symbols": [
+            {
+                "name": s.name,
+                "confidence": s.confidence,
+                "source": s.source.value,
+                "confirmed": s.confirmed,
+                **_band(verdict, s.name),
+            }
+            for s in session.symbols
+        ],
+        "not_found": list(verdict.not_found),
+        "unproven_symbols": [item.as_dict() for item in verdict.unproven],
+        "risk_level": session.risk.value,
+        "risk_adjustment": session.risk.value if session.risk is not before else None,
+        "hint": _hint(verdict),
+        "reasoning": reasoning,
+        "message": message,
+    }
+    return Answer(data, message)
+
+
+def _said(session: Session, verdict: ConfirmationVerdict, before: Risk) -> list[str]:
+    """Return what happened, a sentence each."""
+    said = [f"Confirmed: {', '.join(verdict.bands)}."]
+    if verdict.not_found:
+        said.append(f"Not defined: {', '.join(verdict.not_found)}.")
+    said += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.unproven]
+    unsure = [name for name, band in verdict.bands.items() if band.raises]
+    if unsure and session.risk is not before:
+        said.append(
+            f"The risk is {session.risk} now: what {', '.join(unsure)} is called does not say that it "
+            "is the feature."
+        )
+    return said
+
+
+def _band(verdict: ConfirmationVerdict, name: str) -> dict[str, Any]:
+    band = verdict.bands.get(name)
+    return {"band": band.name or None} if band else {}
+
+
+def _hint(verdict: ConfirmationVerdict) -> str:
+    if verdict.unproven:
+        return f"{verdict.unproven[0].then}, then call confirm_symbol_relevance again."
+    if verdict.not_found:
+        return "Use find_definitions to see how the missing ones are spelled."
+    return ""

@@ -1,0 +1,137 @@
+"""Tool `get_session_status`."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from code_intel.session import phases
+from code_intel.session.guidance import FOUND, next_step, recovery_options
+from code_intel.session.progress import RequirementProgress, is_found, progress, slots_so_far
+from code_intel.session.short_circuit import explained
+from code_intel.session.state import Session
+from code_intel.tools.context.degraded import status_data, status_text
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import BUDGET, bounded, tokens
+
+LONGEST = 100
+"""Characters of a text that is told; the session's owner has said it."""
+MOST = 12
+"""Items of a list that are told; of each list that may be longer, a count tells how many there are."""
+
+
+async def get_session_status(context: GatewayContext, session_id: SessionId = None) -> Answer:
+    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next.
+
+    requirements has what calls have found so far and what understanding needs; slot_evidence the same for each
+    slot; map_results and forest_results what the last searches returned; recovery_options what may be called
+    from here. upstreams says how map and forest are doing: idle until asked, ready, or what is wrong since when.
+    """
+    async with context.session(session_id, "get_session_status") as held:
+        session = held.session
+    offered = context.offered or None
+    states = (
+        [status_data(status) for status in context.upstream.states()] if context.upstream else []
+    )
+    guards = explained(_failed(session))
+    rows = progress(session)
+    fixed = {
+        "session_id": held.handle,
+        "intent": session.intent.value,
+        "current_phase": session.phase.value,
+        "allowed_tools": list(phases.allowed_tools(session, offered)),
+        "risk_level": session.risk.value,
+        "ready_by": session.ready_by,
+        "tool_calls_count": len(session.calls),
+        "requirements": [row.data for row in rows],
+        "recovery_options": [
+            {"tool": option.tool, "purpose": option.purpose}
+            for option in recovery_options(session, offered)
+        ],
+        "next_step": _next(session, rows),
+    }
+    told = _short(_record(session)) | {"guards": guards, "upstreams": states}
+    left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
+    return _answer(session, rows, fixed | bounded(told, left), states, guards)
+
+
+def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:
+    """Return what comes next; who has found everything is not sent to look again."""
+    exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
+    return FOUND if exploring and is_found(rows) else next_step(session)
+
+
+def _failed(session: Session) -> list[str]:
+    """Return the guards that kept the map's last hit from READY."""
+    failed = session.short_circuit.get("failed")
+    return [str(name) for name in failed] if isinstance(failed, list) else []
+
+
+def _record(session: Session) -> dict[str, Any]:
+    """Return what has happened in a session, of long lists the end that matters now."""
+    return {
+        "query": session.query,
+        "exploration": {
+            "explored_files": session.explored_files[:MOST],
+            "explored_files_count": len(session.explored_files),
+            "mapped_symbols": [
+                {
+                    "name": s.name,
+                    "source": s.source.value,
+                    "confidence": s.confidence,
+                    "confirmed": s.confirmed,
+                }
+                for s in session.symbols[-MOST:]
+            ],
+            "mapped_symbols_count": len(session.symbols),
+            "missing_requirements": session.missing[:MOST],
+        },
+        "semantic": {"hypotheses": [h.text for h in session.hypotheses[:MOST]]},
+        "verification": {"pending": len(session.hypotheses)},
+        "slot_evidence": slots_so_far(session),
+        "map_results": session.map_results,
+        "forest_results": session.forest_results,
+        "short_circuit": session.short_circuit,
+        "tool_calls": Counter(call.tool for call in session.calls),
+        "phase_history": [
+            {
+                "at": change.at,
+                "from": change.source,
+                "to": change.target.value,
+                "event": change.event.value,
+            }
+            for change in session.phase_history[-MOST:]
+        ],
+        "warnings": session.warnings,
+    }
+
+
+def _short(node: Any) -> Any:
+    """Return a value as JSON has it, no text in it longer than `LONGEST`."""
+    if isinstance(node, Mapping):
+        return {key: _short(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_short(item) for item in node]
+    if isinstance(node, str) and len(node) > LONGEST:
+        return f"{node[:LONGEST]}…"
+    return node
+
+
+def _answer(
+    session: Session,
+    rows: Sequence[RequirementProgress],
+    data: dict[str, Any],
+    states: list[dict[str, Any]],
+    guards: list[dict[str, str]],
+) -> Answer:
+    kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
+    lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
+    if session.phase is phases.Phase.EXPLORATION and session.intent.writes:
+        found = (f"{row.key} {row.have}/{row.need}" for row in rows if row.have is not None)
+        lines.append(f"Found so far: {', '.join(found)}.")
+    lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
+    lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
+    if data.get("truncated"):
+        lines.append(f"Shortened: `code-intel session show {session.name}` tells all of it.")
+    return Answer({"truncated": False} | data, "\n".join(lines))

@@ -1,0 +1,188 @@
+"""What a success teaches: an agreement, another word for one, or nothing, and why (docs/decisions/0013)."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.learned.aliases import contradicts
+from code_intel.learned.files.agreements import make_key
+from code_intel.learned.files.rename import rename
+from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
+from code_intel.learned.status.agreement_status import standings_of
+from code_intel.learned.status.definitions import facts_of
+from code_intel.learned.status.validity import lookup_name
+from code_intel.records import Agreement, FileReference
+from code_intel.session import learning
+from code_intel.session.state import Session
+from code_intel.tools.context.freshness import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import changed_in
+from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
+from code_intel.tools.search.map_answers import (
+    MapAnswer,
+    last_map_answer,
+    record_feedback,
+    with_current_name,
+)
+
+Pair = tuple[str, str]
+"""Term and symbol."""
+
+GONE = (
+    "; if it was renamed, look its new name up with find_definitions, confirm that with "
+    "confirm_symbol_relevance, then call record_outcome again"
+)
+
+
+class Taught(NamedTuple):
+    """What a success has written: pairs (confirmed ones again as `earned`), files, whether the map finds them."""
+
+    pairs: tuple[Pair, ...] = ()
+    earned: tuple[Pair, ...] = ()
+    files: tuple[Path, ...] = ()
+    map_sync: MapSync = NOTHING_WRITTEN
+    note: str = ""
+
+
+async def teach(context: GatewayContext, session: Session, *, insist: bool) -> Taught:
+    """Learn what the session has earned; with `insist`, write what it has not as unconfirmed.
+
+    A pair that says the opposite of itself waits, unconfirmed, for a person.
+    """
+    await refresh_source(context, session.explored_files)
+    changed = await thread(changed_in, context.root, session)
+    if changed is not False:
+        await _judge_offer(context, session)
+    may, reason = learning.may_learn(session, git_changed=changed)
+    pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
+    gone = await thread(_gone, context, session, pairs)
+    absurd = await thread(_absurd, context, pairs)
+    earned = tuple(pair for pair in pairs if may and pair not in {*gone, *absurd})
+    chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in gone)
+    reasons = [
+        *filter(None, [reason]),
+        *_objections(gone, absurd, renamed=GONE if not earned else ""),
+    ]
+    if not chosen:
+        return Taught(note=f"Nothing learned: {'; '.join(reasons)}.")
+    written = [await _write(context, session, pair, confirmed=pair in earned) for pair in chosen]
+    synced = [await refresh_map(context, item.agreement_file) for item in written]
+    files = tuple(dict.fromkeys(item.agreement_file for item in written))
+    notes = ["The next question finds it at once."] if earned else []
+    if left := set(pairs) - set(earned):
+        notes.append(
+            f"{'Unconfirmed' if left & set(chosen) else 'Not learned'}: {'; '.join(reasons)}."
+        )
+    notes += _remarks(written)
+    sync = next((one for one in synced if one.state != "done"), synced[0])
+    return Taught(chosen, earned, files, sync, " ".join(notes))
+
+
+def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -> Iterator[str]:
+    for _, symbol in gone:
+        yield f"{symbol} is not defined any more{renamed}"
+    for pair in absurd:
+        if pair not in gone:
+            person = f"a person says so by `code-intel map confirm {shlex.join(pair)}`"
+            yield f"{' → '.join(pair)} says the opposite of itself; if it is right, {person}"
+
+
+def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol the session's own work has renamed or deleted: broken from the start."""
+    if context.forest.freshness().state not in {"fresh", "stale"}:
+        return []
+    files = tuple(FileReference(file) for file in session.explored_files)
+    facts = {pair: facts_of(context.forest, Agreement(*pair, (), files)) for pair in pairs}
+    return [pair for pair, known in facts.items() if known.complete and not known.definitions]
+
+
+def _absurd(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol does the opposite of their term, unless they are agreed on."""
+    doubtful = [pair for pair in pairs if contradicts(*pair)]
+    here = standings_of(context.settings, context.forest, (make_key(*pair) for pair in doubtful))
+    agreed = {key for key, standing in here.items() if standing.confirmed}
+    return [pair for pair in doubtful if make_key(*pair) not in agreed]
+
+
+def _remarks(written: list[Learned]) -> list[str]:
+    notes = []
+    if any(item.replaced for item in written):
+        notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
+    notes += [
+        f"The words asked with are no other name of it: {item.refused}."
+        for item in written
+        if item.refused
+    ]
+    notes += dict.fromkeys(item.note for item in written if item.note)
+    return notes
+
+
+async def _write(
+    context: GatewayContext, session: Session, pair: Pair, *, confirmed: bool
+) -> Learned:
+    """Write one pair: the agreement that answered this session once more, or one of its own."""
+    term, symbol = pair
+    mapped = session.symbol(symbol)
+    assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
+    everywhere = (await definitions_of(context, [symbol])).get(symbol, [])
+    definitions = nearest(everywhere, session.explored_files)
+    places = [FileReference(d.file, d.line) for d in definitions[:3]]
+    named = {place.path for place in places}
+    places += [FileReference(file) for file in session.explored_files if file not in named]
+    agreement = Agreement(
+        nl_term=term,
+        symbol=symbol,
+        evidence=(mapped.evidence,),
+        files=tuple(places),
+        similarity=mapped.confidence,
+        intent=session.intent.value,
+        session_id=session.name,
+        digest=definitions[0].digest if definitions else "",
+        body=await sole_body(context, definitions),
+        frame=tuple((slot.name, slot.value) for slot in session.frame.slots)
+        if session.frame
+        else (),
+    )
+    offer = await thread(with_current_name, context, last_map_answer(session))
+    if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
+        with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
+            return await _once_more(context, offer, agreement)
+    return await thread(learn, context.settings, agreement, confirmed=confirmed)
+
+
+async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agreement) -> Learned:
+    """Confirm the agreement that answered this session; the words it was asked for become an alias."""
+    if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
+        await thread(rename, context.settings, (offer.nl_term, offer.symbol), symbol=offer.now)
+    return await thread(
+        reconfirm,
+        context.settings,
+        (offer.nl_term, offer.now),
+        alias=offer.words if len(offer.words) <= LONGEST["alias"] else agreement.nl_term,
+        session_id=agreement.session_id,
+        digest=agreement.digest,
+        body=agreement.body,
+        evidence=agreement.evidence,
+        files=agreement.files,
+    )
+
+
+async def _judge_offer(context: GatewayContext, session: Session) -> None:
+    """A success, with a change to show, speaks for the agreement that led to it, or for another symbol.
+
+    For another one only if it confirmed that, and nothing was changed where the agreement pointed.
+    """
+    offer = last_map_answer(session)
+    if offer is None or not session.intent.writes:
+        return
+    if session.ready_by not in {"map", "verification"}:
+        return
+    its_files = session._replace(explored_files=offer.files, planned_files=())
+    elsewhere = await thread(changed_in, context.root, its_files) is not True
+    if elsewhere and learning.chose_another(session, offer.now):
+        await record_feedback(context, session, "rejected", offer, "another symbol")
+    else:
+        await record_feedback(context, session, "accepted", offer)

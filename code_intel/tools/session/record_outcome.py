@@ -1,0 +1,139 @@
+"""Tool `record_outcome`."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from code_intel.errors import CodeIntelError
+from code_intel.learned.history import outcomes
+from code_intel.session import steps
+from code_intel.session.state import Session
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.declaration import Answer, from_json
+from code_intel.tools.search.map_answers import last_map_answer, record_feedback
+from code_intel.tools.session.learn_from_outcome import Taught, teach
+
+Names = Annotated[
+    list[Annotated[str, Field(max_length=300)]],
+    Field(max_length=50),
+    BeforeValidator(from_json),
+]
+
+
+class Analysis(BaseModel):
+    """What came of the work, and why."""
+
+    root_cause: Annotated[
+        str, Field(max_length=4000, description="What the matter was, in one sentence.")
+    ] = ""
+    failure_point: Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None = None
+    related_symbols: Names = []
+    related_files: Names = []
+    user_feedback_summary: Annotated[str, Field(max_length=4000)] = ""
+
+
+_EMPTY = Analysis()
+
+
+async def record_outcome(
+    context: GatewayContext,
+    outcome: Annotated[
+        Literal["success", "failure", "partial"], Field(description="How it ended.")
+    ],
+    analysis: Annotated[Analysis, Field(description="What came of it, and why.")] = _EMPTY,
+    session_id: Annotated[
+        str | None, Field(description="The session; default: this connection's last.")
+    ] = None,
+    trigger_message: Annotated[str, Field(description="What the user said when it ended.")] = "",
+    insist: Annotated[
+        bool,
+        Field(description="Write an unconfirmed agreement even if the session has not earned one."),
+    ] = False,
+) -> Answer:
+    """Record how a session ended; a success that was earned becomes an agreement, findable at once.
+
+    Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol that
+    the session itself has found, and a change in the explored files. Anything else is only recorded. A failure
+    after READY straight from the map counts against the agreement that led there.
+    The next search of any process finds what was written. map_sync is done, or deferred for map_sync_reason:
+    then the map's index has it later, and a search reads the file. cache_error says what kept a success from
+    being learned; the outcome is recorded all the same.
+    """
+    async with context.session(session_id, "record_outcome") as held:
+        session = held.session
+        record = _record(session, outcome, analysis, trigger_message)
+        # Learning writes many files and may fail; how the session ended is known whatever comes of it.
+        log = await thread(outcomes.append, outcomes.folder_of(context.settings.state), record)
+        await held.append(steps.outcome(outcome, analysis.model_dump()))
+        if outcome == "success":
+            taught, error = await _taught(context, session, insist=insist)
+        else:
+            taught, error = Taught(note=await _note_failure(context, session, outcome)), None
+        if learned := [steps.learned(*pair) for pair in taught.earned]:
+            await held.append(*learned)
+    files = [file.name for file in taught.files]
+    message = f"Recorded {outcome}. {taught.note}"
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "log_file": str(log.relative_to(context.root)),
+        "record_id": record["record_id"],
+        "cached_pairs": [{"nl_term": term, "symbol": symbol} for term, symbol in taught.pairs],
+        "agreement_files": files,
+        "agreement_file": files[0] if files else None,
+        "map_updated": bool(files),
+        **taught.map_sync.data,
+        "cache_note": taught.note,
+        "cache_error": error,
+        "note": taught.note,
+    }
+    return Answer(data, message)
+
+
+async def _taught(
+    context: GatewayContext, session: Session, *, insist: bool
+) -> tuple[Taught, str | None]:
+    """Return what a success has taught, and what kept it from teaching."""
+    try:
+        return await teach(context, session, insist=insist), None
+    except CodeIntelError as error:
+        note = f"Not learned: {error.message} {error.hint} Then call record_outcome again."
+        return Taught(note=note), error.message
+
+
+async def _note_failure(context: GatewayContext, session: Session, outcome: str) -> str:
+    """A failure after a short-circuit counts against the agreement; one that was verified is not to blame."""
+    offer = last_map_answer(session)
+    if outcome != "failure" or offer is None or session.ready_by != "map":
+        return "Only successes are learned."
+    await record_feedback(context, session, "failed", offer)
+    return f"Only successes are learned. It counts against {offer.nl_term} → {offer.symbol}, which led here."
+
+
+def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    offer = last_map_answer(session)
+    # search_smart asks the forest only once the map has missed.
+    asked = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
+    return {
+        "record_id": f"outcome_{session.name}_{now}",
+        "session_id": session.name,
+        "timestamp": now,
+        "outcome": outcome,
+        "phase_at_outcome": session.phase.value,
+        "intent": session.intent.value,
+        "devrag_used": any(call.tool in asked for call in session.calls),
+        "confidence_was": _confidence(session),
+        "ready_by": session.ready_by,
+        "band": offer.band if offer else "forest",
+        "trigger_message": trigger,
+        "analysis": analysis.model_dump(),
+    }
+
+
+def _confidence(session: Session) -> str:
+    """Return the confidence of what was understood; empty for a session that has shown nothing yet."""
+    if session.missing:
+        return "low"
+    return "high" if session.ready_by in {"map", "understanding", "verification"} else ""

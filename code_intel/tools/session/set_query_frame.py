@@ -1,0 +1,69 @@
+"""Tool `set_query_frame`."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from code_intel.session import steps
+from code_intel.session.frame import investigation_guidance, missing_slots
+from code_intel.session.phases import Phase, allowed_tools
+from code_intel.session.progress import needed
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.declaration import Answer, SessionId
+
+
+class SlotValue(BaseModel):
+    """One slot of the frame."""
+
+    value: Annotated[str, Field(description="What it means, in the words of the quote.")]
+    quote: Annotated[str, Field(description="Copied from the query, word for word.")]
+
+
+Slot = Annotated[SlotValue | None, Field(description="Leave out what the query does not say.")]
+
+
+async def set_query_frame(
+    context: GatewayContext,
+    target_feature: Slot = None,
+    trigger_condition: Slot = None,
+    observed_issue: Slot = None,
+    desired_action: Slot = None,
+    session_id: SessionId = None,
+) -> Answer:
+    """Say what the query is about, each slot with a quote from it; the quotes are checked.
+
+    Call it once, after start_session. One wrong slot refuses the whole frame and says why. The frame
+    decides how much exploration is needed before writing; target_feature is what the map is asked for.
+    """
+    given = {
+        "target_feature": target_feature,
+        "trigger_condition": trigger_condition,
+        "observed_issue": observed_issue,
+        "desired_action": desired_action,
+    }
+    slots = {name: slot.model_dump() for name, slot in given.items() if slot is not None}
+    async with context.session(session_id, "set_query_frame") as held:
+        await held.decide(lambda session: (None, steps.set_frame(session, slots)))
+        session = held.session
+    assert session.frame is not None  # noqa: S101 - just set
+    missing = list(missing_slots(session.frame, session.intent))
+    allowed = allowed_tools(session, context.offered or None)
+    guidance = investigation_guidance(session.frame, session.intent, allowed)
+    takes = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
+    message = f"Risk {session.risk}.{takes} Next: search_smart, which asks the map for “{session.own_words}”."
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "current_phase": session.phase.value,
+        "query_frame": {
+            "raw_query": session.frame.raw_query,
+            **{name: session.frame.value(name) or None for name in given},
+            "validated_slots": [slot.name for slot in session.frame.slots],
+            "slot_sources": session.frame.slot_sources,
+        },
+        "risk_level": session.risk.value,
+        "missing_slots": missing,
+        "investigation_guidance": {slot: list(tools) for slot, tools in guidance.items()},
+        "message": message,
+    }
+    return Answer(data, message)

@@ -1,0 +1,98 @@
+"""Tool `start_session`."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.foundation.git import head
+from code_intel.session import journal, phases
+from code_intel.session.frame import SLOTS
+from code_intel.session.phases import Intent, Phase
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import baseline
+from code_intel.tools.declaration import Answer
+
+EXTRACTION = (
+    "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
+    "desired_action: each {value, quote}, where quote is copied from the query word for word; "
+    "leave out what the query does not say."
+)
+
+
+async def start_session(
+    context: GatewayContext,
+    intent: Annotated[
+        Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
+        Field(
+            description="What the work is for; MODIFY when in doubt. Only the first three may write."
+        ),
+    ],
+    query: Annotated[
+        str,
+        Field(min_length=1, max_length=4000, description="The user's request, in their own words."),
+    ],
+    repo_path: Annotated[
+        str, Field(description="The project; must be the one this server was started for.")
+    ] = ".",
+) -> Answer:
+    """Start a session: call this first, before exploring or changing code.
+
+    Returns a session_id to pass to the other tools, the phase, and the tools that phase allows.
+    Next, call set_query_frame with the slots of the query. Sessions survive restarts and expire a day
+    after their last use.
+    """
+    await thread(_check_project, context.root, repo_path)
+    before = await thread(baseline, context.root)
+    commit = await thread(head, context.root)
+    session, handle = await thread(
+        journal.create, context.sessions, Intent(intent), query, baseline=before, commit=commit
+    )
+    context.remember(handle)
+    allowed = list(phases.allowed_tools(session, context.offered or None))
+    read_only = session.phase is Phase.READY
+    step = (
+        "Answer from search_smart and search_text." if read_only else "Call set_query_frame next."
+    )
+    message = f"Session {session.name} is in {session.phase}. {step}"
+    data = {
+        "success": True,
+        "session_id": handle,
+        "intent": session.intent.value,
+        "current_phase": session.phase.value,
+        "allowed_tools": allowed,
+        "repo_path": str(context.root),
+        "message": message,
+        "query_frame": {
+            "status": "pending",
+            "slots": list(SLOTS),
+            "extraction_prompt": EXTRACTION,
+            "next_step": "set_query_frame",
+        },
+        "v38_features": {
+            "map_search": True,
+            "forest_search": True,
+            "agreements_path": str(context.settings.agreements.relative_to(context.root))
+            if context.settings.agreements.is_relative_to(context.root)
+            else str(context.settings.agreements),
+        },
+        "exploration_hint": "search_smart asks the map of agreements first, then the source.",
+    }
+    # Clients that show a model the text alone have nowhere else to read the handle.
+    return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION}")
+
+
+def _check_project(root: Path, repo_path: str) -> None:
+    asked = os.path.realpath(root / repo_path)
+    if not os.path.isdir(asked):  # noqa: PTH112 - unlike Path.is_dir it takes a name too long
+        raise UsageError(
+            f"repo_path {repo_path[:200]} is not a folder.", details={"field": "repo_path"}
+        )
+    if asked != os.path.realpath(root):
+        raise UsageError(
+            f"repo_path {repo_path[:200]} is not the project of this server.",
+            hint=f"Leave repo_path out: this server is for {root}. Other projects have their own.",
+            details={"field": "repo_path"},
+        )

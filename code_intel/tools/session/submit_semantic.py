@@ -1,0 +1,77 @@
+"""Tool `submit_semantic`."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from code_intel.session import evidence
+from code_intel.session.guidance import GREENFIELD
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.symbol_facts import defines_code, readable
+from code_intel.tools.declaration import Answer, SessionId, from_json
+
+HINT = (
+    "A confirmation counts when its evidence was asked for something that the hypothesis names, by a call "
+    "made from now on."
+)
+
+
+class Supposition(BaseModel):
+    """One hypothesis."""
+
+    text: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="What you suppose, in one sentence that names the symbol, file or word to check.",
+        ),
+    ]
+    confidence: Literal["high", "medium", "low"] = "medium"
+
+
+def _bare(value: object) -> object:
+    """Take a bare string as a hypothesis of medium confidence."""
+    value = from_json(value)
+    return {"text": value} if isinstance(value, str) else value
+
+
+async def submit_semantic(
+    context: GatewayContext,
+    hypotheses: Annotated[
+        list[Annotated[Supposition, BeforeValidator(_bare)]],
+        Field(description="What the forest suggests and the code must still show."),
+    ],
+    devrag_reason: Annotated[
+        str, Field(description="Why exploration was not enough; a wrong one lists the valid ones.")
+    ],
+    search_queries: Annotated[list[str], Field(description="What you searched for.")] = [],
+    session_id: SessionId = None,
+) -> Answer:
+    """Say what you suppose after searching the forest, and why that was needed (phase SEMANTIC).
+
+    Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
+    """
+    async with context.session(session_id, "submit_semantic") as held:
+        pairs = [(h.text, h.confidence) for h in hypotheses]
+        await held.decide(
+            lambda session: (None, [evidence.submit_semantic(session, pairs, devrag_reason)])
+        )
+        session = held.session
+    texts = [h.text for h in session.hypotheses]
+    symbols = await defines_code(context, session.seen_files) and readable(session.seen_files)
+    looks = "find_definitions, find_references or search_text" if symbols else "search_text"
+    named = "hypothesis" if len(texts) == 1 else "hypotheses"
+    message = (
+        f"{session.phase}: check {len(texts)} {named} with {looks}, then call submit_verification."
+        + (f" {GREENFIELD}" if session.greenfield else "")
+    )
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "next_phase": session.phase.value,
+        "hypotheses_to_verify": texts,
+        "search_queries": search_queries,
+        "hint": HINT,
+        "message": message,
+    }
+    return Answer(data, message)

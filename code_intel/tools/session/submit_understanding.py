@@ -1,0 +1,113 @@
+"""Tool `submit_understanding`."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from code_intel.session import requirements
+from code_intel.session.guidance import next_step
+from code_intel.session.requirements import Submission, UnderstandingFacts, UnderstandingVerdict
+from code_intel.session.state import Session, Step
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import Files, existing_files, spelled_files
+from code_intel.tools.context.symbol_facts import (
+    agreed_symbols,
+    canonical,
+    defines_code,
+    knows_all_code,
+    looked_at,
+    made_since,
+    readable,
+    symbol_scores,
+)
+from code_intel.tools.declaration import Answer, SessionId
+
+Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)]
+
+
+async def submit_understanding(
+    context: GatewayContext,
+    symbols_identified: Annotated[
+        Names, Field(description="Symbols that matter, as the code spells them.")
+    ],
+    entry_points: Annotated[
+        Names, Field(description="Functions or methods the flow starts from.")
+    ] = [],
+    files_analyzed: Annotated[
+        Files, Field(description="Files you have looked at, as this session's tools returned them.")
+    ] = [],
+    existing_patterns: Annotated[Names, Field(description="Conventions of the code to keep.")] = [],
+    notes: str = "",
+    session_id: SessionId = None,
+) -> Answer:
+    """Say what you have understood (phase EXPLORATION); the server checks it against index and disk.
+
+    When everything the risk asks for is there, leads to READY. What is short or still a hypothesis
+    leads to SEMANTIC; formal slips and unused tools are refused and nothing moves.
+    """
+    symbols = await canonical(context, symbols_identified)
+    files_analyzed = await thread(spelled_files, context.root, files_analyzed)
+    submission = Submission(
+        tuple(symbols),
+        tuple(entry_points),
+        tuple(files_analyzed),
+        tuple(existing_patterns),
+        notes,
+    )
+    async with context.session(session_id, "submit_understanding") as held:
+        facts = await _facts(context, held.session, symbols, files_analyzed)
+
+        def judgement(session: Session) -> tuple[UnderstandingVerdict, list[Step]]:
+            verdict = requirements.submit_understanding(session, submission, facts)
+            return verdict, [verdict.step]
+
+        verdict = await held.decide(judgement)
+    return _answer(held.handle, held.session, verdict)
+
+
+async def _facts(
+    context: GatewayContext, session: Session, symbols: Sequence[str], files: Sequence[str]
+) -> UnderstandingFacts:
+    """Return what index, map, model and disk say about what was submitted."""
+    defined, opened = await looked_at(context, session, symbols)
+    feature = session.own_words
+    defines = await defines_code(context, [*files, *session.seen_files])
+    return UnderstandingFacts(
+        defined=frozenset(defined),
+        opened=frozenset(opened),
+        existing_files=frozenset(await thread(existing_files, context.root, files)),
+        made=await made_since(context, session, symbols, files),
+        learned=frozenset(await agreed_symbols(context, feature, symbols)),
+        scores=await symbol_scores(context, feature, defined),
+        symbols_readable=defines and readable([*files, *session.seen_files]),
+        nothing_defined=not defines and await knows_all_code(context),
+    )
+
+
+def _answer(handle: str, session: Session, verdict: UnderstandingVerdict) -> Answer:
+    message = f"{session.phase}. {next_step(session)}"
+    if verdict.missing:
+        message += f" Missing: {'; '.join(verdict.missing)}. {verdict.hint}"
+    data = {
+        "success": True,
+        "session_id": handle,
+        "next_phase": session.phase.value,
+        "evaluated_confidence": verdict.confidence,
+        "risk_level": session.risk.value,
+        "missing_requirements": list(verdict.missing),
+        "consistency_errors": [],
+        "consistency_hint": "",
+        "unknown_symbols": list(verdict.unknown_symbols),
+        "unseen_files": list(verdict.unseen_files),
+        "confusable_symbols": list(verdict.confusable),
+        "mapped_symbols_count": len(session.symbols),
+        "mapped_symbols": [
+            {"name": s.name, "source": s.source.value, "confidence": s.confidence}
+            for s in session.symbols
+        ],
+        "explored_files": list(session.explored_files),
+        "message": message,
+        "hint": verdict.hint or next_step(session),
+    }
+    return Answer(data, message)

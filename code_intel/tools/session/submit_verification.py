@@ -1,0 +1,123 @@
+"""Tool `submit_verification`."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from code_intel.session import evidence
+from code_intel.session.guidance import next_step
+from code_intel.session.phases import Phase
+from code_intel.session.state import CORROBORATING, Session, Step
+from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.project_files import spelled_files
+from code_intel.tools.context.symbol_facts import (
+    agreed_symbols,
+    defines_code,
+    made_since,
+    readable,
+    symbol_scores,
+)
+from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.search.map_answers import (
+    MapAnswer,
+    last_map_answer,
+    record_feedback,
+    with_current_name,
+)
+
+MOST = 50
+"""Symbols that are compared with the target feature."""
+
+
+class EvidenceItem(BaseModel):
+    """What an answer rests on."""
+
+    tool: Annotated[str, Field(description="The tool you called in this phase.")]
+    target: Annotated[str, Field(description="What you called it with: the symbol or pattern.")]
+    result: Annotated[str, Field(description="What it showed, in one sentence.")]
+    files: Annotated[list[str], BeforeValidator(from_json)] = []
+
+
+class VerifiedItem(BaseModel):
+    """The answer to one hypothesis."""
+
+    hypothesis: Annotated[str, Field(description="Its text, as listed.")]
+    status: Literal["confirmed", "rejected"]
+    evidence: Annotated[EvidenceItem, BeforeValidator(from_json)]
+
+
+async def submit_verification(
+    context: GatewayContext,
+    verified: Annotated[
+        list[Annotated[VerifiedItem, BeforeValidator(from_json)]],
+        Field(description="One answer for every hypothesis."),
+    ],
+    session_id: SessionId = None,
+) -> Answer:
+    """Confirm or reject every hypothesis with evidence from calls made in this phase (VERIFICATION).
+
+    A confirmation counts only if the session's own log shows that call, with a result. At least one
+    confirmed leads to READY; all rejected leads back to EXPLORATION, and words whose answer from the map
+    was rejected no longer lead there until a success shows otherwise.
+    """
+    answers = [
+        evidence.HypothesisAnswer(
+            item.hypothesis,
+            item.status,
+            evidence.CallEvidence(
+                item.evidence.tool,
+                item.evidence.target,
+                item.evidence.result,
+                tuple(await thread(spelled_files, context.root, item.evidence.files)),
+            ),
+        )
+        for item in verified
+    ]
+    async with context.session(session_id, "submit_verification") as held:
+        facts = await _facts(context, held.session)
+
+        def judgement(
+            session: Session,
+        ) -> tuple[tuple[evidence.VerificationVerdict, MapAnswer | None], list[Step]]:
+            verdict = evidence.submit_verification(session, answers, facts)
+            return (verdict, last_map_answer(session)), [verdict.step]
+
+        verdict, offer = await held.decide(judgement)
+        session = held.session
+        # A symbol that was renamed meanwhile cannot be verified: that says nothing about the words.
+        if (
+            verdict.next_phase is Phase.EXPLORATION
+            and await thread(with_current_name, context, offer) == offer
+        ):
+            await record_feedback(context, session, "rejected", offer, "verification")
+    message = f"{session.phase}. {next_step(session)}"
+    warning = "" if verdict.confirmed else "Every hypothesis was rejected: explore anew."
+    data = {
+        "success": True,
+        "session_id": held.handle,
+        "next_phase": session.phase.value,
+        "confirmed": list(verdict.confirmed),
+        "rejected": list(verdict.rejected),
+        "corroborated": list(verdict.corroborated),
+        "explored_files": list(session.explored_files),
+        "warning": warning,
+        "message": message,
+    }
+    return Answer(data, f"{warning} {message}".strip())
+
+
+async def _facts(context: GatewayContext, session: Session) -> evidence.VerificationFacts:
+    """Return what is known about the symbols that this session has mapped or just looked up."""
+    looked = [
+        call.target
+        for call in evidence.calls_since_phase(session)
+        if call.tool in CORROBORATING and call.counts
+    ]
+    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[:MOST]
+    feature = session.own_words
+    return evidence.VerificationFacts(
+        await defines_code(context, session.seen_files) and readable(session.seen_files),
+        frozenset(await agreed_symbols(context, feature, names)),
+        await symbol_scores(context, feature, names),
+        await made_since(context, session, names),
+    )

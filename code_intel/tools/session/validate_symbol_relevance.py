@@ -1,0 +1,126 @@
+"""Tool `validate_symbol_relevance`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from code_intel.errors import UsageError
+from code_intel.session.relevance import LikenessBand, band_of
+from code_intel.session.risk import assess_risk, higher
+from code_intel.session.state import Session
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.symbol_facts import agreed_symbols, defined_symbols, symbol_scores
+from code_intel.tools.declaration import Answer, SessionId
+
+RESPONSE = {
+    "tool": "confirm_symbol_relevance",
+    "relevant_symbols": ["names that carry out the feature"],
+    "code_evidence": "what in the code shows it, naming each symbol, or its file and line",
+}
+
+ASKS: Mapping[str, str] = {
+    "high": "confirm it with what in the code shows it",
+    "gray": "code_evidence must name it, or its file and line; the risk rises by a step",
+    "low": "look it up with find_definitions first; code_evidence must name it, or its "
+    "file and line; the risk rises by a step",
+    "": "nothing was measured: code_evidence must name it, or its file and line; the risk rises by a step",
+}
+"""What each band asks of whoever confirms a symbol."""
+
+NOTE = (
+    "Likeness of names on the scale of the map's score. High speaks for a symbol; low does not speak "
+    "against it, above all between two languages: read the code."
+)
+NO_MODEL = "No likeness: words only. Every symbol counts as gray."
+
+
+async def validate_symbol_relevance(
+    context: GatewayContext,
+    target_feature: Annotated[
+        str, Field(min_length=1, max_length=300, description="The feature's name.")
+    ],
+    symbols_identified: Annotated[
+        list[str], Field(max_length=50, description="Symbols to compare with it.")
+    ] = [],
+    symbols: Annotated[
+        list[str], Field(max_length=50, description="Another name for symbols_identified.")
+    ] = [],
+    session_id: SessionId = None,
+) -> Answer:
+    """Compare a feature's name with symbols by meaning, and show pairs already agreed.
+
+    A proposal, not a decision: read the code, then call confirm_symbol_relevance. Says for each symbol in
+    which band it is (high, gray or low) and what confirming it takes.
+    """
+    asked = list(dict.fromkeys([*symbols_identified, *symbols]))
+    if not asked:
+        raise UsageError("symbols_identified is empty.", details={"field": "symbols_identified"})
+    async with context.session(session_id, "validate_symbol_relevance") as held:
+        handle, session = held.handle, held.session
+    defined = await defined_symbols(context, asked)
+    scores = await symbol_scores(context, target_feature, defined)
+    agreed = await agreed_symbols(context, target_feature, asked)
+    usable, reason = context.embedder.available()
+    undefined = [s for s in asked if s not in defined]
+    message = "Read these symbols, then call confirm_symbol_relevance with those that carry out the feature."
+    rows = _rows(session, scores | dict.fromkeys(agreed, 1.0), defined)
+    data = {
+        "session_id": handle,
+        "target_feature": target_feature,
+        "symbols_count": len(asked),
+        "validation_prompt": f"Which of these carry out “{target_feature}”? Decide from the code.",
+        "action_required": message,
+        "response_schema": RESPONSE,
+        "cached_matches": sorted(agreed),
+        "cache_note": _cache_note(agreed),
+        "cache_status": "hit" if agreed else "miss",
+        "embedding_suggestions": [row for row in rows if row["similarity"] is not None],
+        "embedding_note": NOTE if usable else NO_MODEL,
+        "embedding_status": "ok" if usable else reason,
+        "unmeasured_symbols": [row for row in rows if row["similarity"] is None],
+        "undefined_symbols": undefined,
+    }
+    lines = [f"{_figure(row)}  {row['symbol']}: {row['asks']}" for row in rows]
+    lines += [f"not defined: {name}" for name in undefined]
+    lines += [f"agreed before: {name}" for name in sorted(agreed)]
+    return Answer(data, "\n".join([*lines, message]))
+
+
+def _rows(
+    session: Session, scores: Mapping[str, float], defined: list[str]
+) -> list[dict[str, Any]]:
+    """Return the defined symbols with what confirming each takes, the likest first."""
+    order = sorted(defined, key=lambda name: (-scores.get(name, -1.0), name))
+    rows = []
+    for rank, name in enumerate(order, 1):
+        score = scores.get(name)
+        band = band_of(score)
+        rows.append(
+            {
+                "symbol": name,
+                "similarity": None if score is None else round(score, 4),
+                "rank": rank,
+                "band": band.name or None,
+                "risk_adjustment": _adjusted(session, band),
+                "asks": ASKS[band.name],
+            }
+        )
+    return rows
+
+
+def _adjusted(session: Session, band: LikenessBand) -> str | None:
+    """Return the risk that confirming a symbol of this band would lead to; None when it stays."""
+    unsure = session.unsure or band.raises
+    risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
+    return risk.value if risk is not session.risk else None
+
+
+def _cache_note(agreed: set[str]) -> str:
+    if not agreed:
+        return "No agreement pairs these words with one of them."
+    return f"Agreed before, and valid now: {', '.join(sorted(agreed))}."
+
+
+def _figure(row: Mapping[str, Any]) -> str:
+    return "  – " if row["similarity"] is None else f"{row['similarity']:.2f}"
