@@ -1,4 +1,4 @@
-"""Eight processes that learn at once lose none of 400 agreements, nor their pairs."""
+"""Let several processes learn at once; neither the agreements nor their pairs lose anything."""
 
 import subprocess
 import sys
@@ -12,8 +12,6 @@ from code_intel.learned.files import agreements, pairs
 from code_intel.learned.files.changes import sync
 from code_intel.learned.history.state import open_state
 from programs import quick_folder
-
-PROCESSES, EACH = 8, 50
 
 LEARNER = """
 import sys
@@ -35,22 +33,25 @@ for number in range(many):
 
 
 @pytest.mark.covers("rule.pairs.no_loss")
-def test_eight_processes_that_learn_50_each_lose_none() -> None:
+@pytest.mark.parametrize(
+    ("processes", "each"), [(4, 15), pytest.param(8, 100, marks=pytest.mark.long)]
+)
+def test_processes_that_learn_at_once_lose_nothing(processes: int, each: int) -> None:
     with quick_folder() as folder:
         learners = [
             subprocess.Popen(
-                [sys.executable, "-c", LEARNER, folder, str(who), str(EACH)],
+                [sys.executable, "-c", LEARNER, folder, str(who), str(each)],
                 cwd=Path(__file__).parents[2],
                 stdin=subprocess.DEVNULL,
             )
-            for who in range(PROCESSES)
+            for who in range(processes)
         ]
-        assert [learner.wait() for learner in learners] == [0] * PROCESSES
+        assert [learner.wait() for learner in learners] == [0] * processes
         settings = load_settings(folder)
         wanted = {
             (f"決済 {who} {number}", f"Pay{who}.refund{number}")
-            for who in range(PROCESSES)
-            for number in range(EACH)
+            for who in range(processes)
+            for number in range(each)
         }
         known = agreements.look(settings.agreements)
         assert set(known.by_key) == wanted

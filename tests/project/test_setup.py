@@ -236,7 +236,7 @@ def test_an_installation_that_was_interrupted_is_completed_and_then_needs_no_net
     assert len(log.read_text("utf-8").splitlines()) == 2  # and pip was not asked
 
 
-WORKERS = "-n auto --maxprocesses 8 --dist loadfile --max-worker-restart 0"
+WORKERS = "-n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder --max-worker-restart 0"
 SHORT = "-m not long"
 
 

@@ -44,6 +44,7 @@ def test_a_label_that_names_no_command_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+@pytest.mark.long
 def test_a_set_is_asked_alike_whether_its_vectors_were_there_or_had_to_be_made(
     tmp_path: Path,
 ) -> None:
