@@ -12,7 +12,7 @@ from mcp import Client
 
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
-from code_intel.index.indexer import WAY_SECONDS, Indexer
+from code_intel.index.indexer import PAUSE_S, Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
 from code_intel.tools.context.corpus_service import open_project
@@ -70,7 +70,7 @@ def at_rest(patch: pytest.MonkeyPatch) -> None:
 async def settled(call: Caller) -> None:
     """Wait until a gateway's index of the forest has looked at the disk: it begins some time after the first answer."""
     while (await call("files_search", query="cart"))["index"]["state"] != "fresh":  # noqa: ASYNC110 - it tells nobody
-        await anyio.sleep(2 * WAY_SECONDS)  # a scan gives way to who asks
+        await anyio.sleep(2 * PAUSE_S)  # a scan gives way to who asks
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
-"""Here is a corpus, give me hits: map and forest are two rows of one table.
+"""Index a corpus of files and search it by words and vectors.
 
-The database is a cache: deleting it loses nothing. `store` and `schema` alone speak SQL; `walk` finds
-files, `sync` indexes their words, `vectors` embeds, `indexer` does both in the background.
+Map and forest are two corpora with the same tables. `walk` finds files, `sync` indexes their words,
+`vectors` embeds their chunks, `indexer` does both in the background, `store` answers. The database
+is a cache. Agreements, sessions and ranking do not belong here.
 """

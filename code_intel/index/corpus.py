@@ -1,4 +1,4 @@
-"""Map and forest are two rows of one table; which files belong to neither is one table more."""
+"""Define the corpora, and which files belong to none."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
 from code_intel.records import Corpus
 
 LARGEST = 1 << 20
-"""Bytes; larger files are data, bundles or dumps."""
+"""Maximum bytes of an indexed file; larger ones are data, bundles or dumps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class CorpusRow:
 
     Attributes:
         suffixes: Lower-case endings of names; empty for any.
-        ignore_rules: Whether .gitignore decides. Agreements are served even when a project ignores
-            them: their folder was named on purpose.
-        own_state: Whether `.code-intel` is looked into.
-        pages: Whether the pages that query plans write are, which git ignores with all else that plans keep.
+        ignore_rules: Whether .gitignore applies. Agreements are served even if a project ignores
+            their folder, because the configuration names it.
+        own_state: Whether files in `.code-intel` are included.
+        pages: Whether pages of query plans are included, although git ignores them.
     """
 
     suffixes: tuple[str, ...]
@@ -45,14 +45,19 @@ EXCLUDED_FOLDERS = frozenset(
     dist build target out .next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .terraform
     .idea coverage htmlcov Pods DerivedData""")
 )
-"""Left out where git does not say what belongs to the project."""
-MADE = {"pyvenv.cfg": "", "CACHEDIR.TAG": "", "modules.txt": "vendor", "autoload.php": "vendor"}
-"""File by which tools mark a folder as theirs, left out likewise; the name it must have, or any."""
+"""Excluded where there is no git."""
+TOOL_MARKERS = {
+    "pyvenv.cfg": "",
+    "CACHEDIR.TAG": "",
+    "modules.txt": "vendor",
+    "autoload.php": "vendor",
+}
+"""Marker file of a generated folder, excluded likewise → required folder name, or empty for any."""
 NEVER_FOLDERS = frozenset({".git", "node_modules"})
-"""Left out even where no ignore rules count."""
+"""Excluded even where no ignore rules apply."""
 
 SECRET, GENERATED = "may hold secrets", "generated"
-"""Why a file is never indexed; what may hold secrets is shown by no tool either."""
+"""Reasons not to index a file. No tool shows files that may hold secrets."""
 _SECRETS = _words("""
     .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk id_rsa* id_dsa* id_ecdsa*
     id_ed25519* .netrc _netrc .npmrc .pypirc .htpasswd .pgpass credentials .git-credentials
@@ -65,7 +70,7 @@ REFUSED_NAMES = tuple(
     (reason, re.compile("|".join(translate(pattern) for pattern in patterns)))
     for reason, patterns in ((SECRET, _SECRETS), (GENERATED, _GENERATED))
 )
-"""(reason, which lower-case names)."""
+"""(reason, expression for lower-case names)."""
 ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
 
 _TESTS = frozenset(_words("test tests __tests__ spec specs testing testdata fixtures e2e"))
@@ -74,7 +79,7 @@ _PROSE = tuple(_words(".md .rst .txt .adoc .json .yaml .yml .toml .csv .svg"))
 
 
 def refusal(path: str) -> str:
-    """Return why a file of that name is never indexed, whatever its folder is, or nothing."""
+    """Return why a file of that name is never indexed, or an empty text."""
     folded = path.rpartition("/")[2].lower()
     if folded in ALLOWED_NAMES:
         return ""
@@ -82,13 +87,13 @@ def refusal(path: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """Whether a document is a page that a query plan wrote, by its folder and its name."""
+    """Whether folder and name of a document are those of a page that a query plan wrote."""
     folder, _, name = path.rpartition("/")
     return f"/{folder}".endswith(f"/{KNOWLEDGE_FOLDER}") and bool(PAGE.fullmatch(name))
 
 
 def is_kept(path: str, config: IndexConfig) -> bool:
-    """Whether a document is what query plans keep, and no page that this corpus looks into."""
+    """Whether a document is internal to query plans: not a page of this corpus."""
     if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
         return False
     plans = str(config.knowledge.parents[1]).removeprefix(f"{config.folder}{os.sep}")
@@ -96,7 +101,7 @@ def is_kept(path: str, config: IndexConfig) -> bool:
 
 
 def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
-    """Whether a POSIX path is this product's own state and not knowledge of the project's."""
+    """Whether a POSIX path is a file of code-intel itself."""
     *folders, name = path.split("/")
     if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
         return True
@@ -104,7 +109,7 @@ def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
 
 
 def priority(path: str) -> int:
-    """Return when a document's vectors are made: 0 source, 1 documentation and data, 2 tests."""
+    """Return a document's rank for embedding: 0 source, 1 documentation and data, 2 tests."""
     *folders, name = path.lower().split("/")
     stem = name.partition(".")[0]
     if (

@@ -1,48 +1,48 @@
-"""What an index says of its own completeness: how much there is, what waits, what the last scan could not settle."""
+"""Count what an index holds, what is pending, and what the last scan left open."""
 
 from typing import NamedTuple
 
 from code_intel.index.store import Store
 
-DOUBTS = {
-    "held": "documents that seem gone, kept until that is sure",
-    "unread": "documents that cannot be read, known as they were",
+NOTES = {
+    "held": "documents that seem deleted, kept until the next scan confirms it",
+    "unread": "documents that cannot be read, with their previous content",
 }
-"""What a sync notes of itself, by the name of the number."""
+"""What the numbers mean that a sync stores in `meta`."""
 
 
 class Counts(NamedTuple):
-    """What a database says of its completeness.
+    """How complete an index is.
 
     Attributes:
-        files: Documents.
-        pending: Chunks that wait for a vector.
-        scanned: Whether all files were looked at once.
-        doubts: What the last scan could not settle, as notes.
+        files: Number of documents.
+        pending: Number of chunks without a vector.
+        scanned: Whether all files were scanned at least once.
+        notes: What the last scan left open, as sentences.
     """
 
     files: int = 0
     pending: int = 0
     scanned: bool = False
-    doubts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def counts_of(store: Store) -> Counts:
-    """Ask a database, as it is at one moment."""
+    """Read the counts in one snapshot of the database."""
     with store.snapshot():
         scanned = store.get_meta("scanned_ns") is not None
-        return Counts(store.document_count(), _waiting(store), scanned, _doubts(store))
+        return Counts(store.document_count(), _pending(store), scanned, _notes(store))
 
 
-def _waiting(store: Store) -> int:
-    """Return how many chunks have no vector yet; pages that plans wrote are none to wait for (docs/decisions/0041)."""
+def _pending(store: Store) -> int:
+    """Count the chunks without a vector; do not count only pages of query plans (decision 0041)."""
     count = store.pending_count()
     pages = frozenset(store.pages()) if count else ()
-    if not 0 < count <= len(pages):  # where more waits, a few of them make no difference
+    if not 0 < count <= len(pages):  # with other chunks pending, the pages need not be exact
         return count
     return sum(chunk not in pages for chunk, _ in store.pending(count))
 
 
-def _doubts(store: Store) -> tuple[str, ...]:
-    counts = {key: int(store.get_meta(key) or 0) for key in DOUBTS}
-    return tuple(f"index: {DOUBTS[key]}: {count}" for key, count in counts.items() if count)
+def _notes(store: Store) -> tuple[str, ...]:
+    counts = {key: int(store.get_meta(key) or 0) for key in NOTES}
+    return tuple(f"index: {NOTES[key]}: {count}" for key, count in counts.items() if count)

@@ -1,7 +1,7 @@
-"""One connection to an index file, behind a lock; errors in our words.
+"""Hold a connection to an index file behind a lock, and translate its errors.
 
-A file that is replaced or deleted while it is open is noticed at the next call and opened again.
-Damage is told to whoever can repair it, and the caller learns whether somebody does.
+A file that is replaced or deleted while it is open is opened again at the next call. Damage is
+reported to the indexer, and the error says whether it is being repaired.
 """
 
 import errno
@@ -27,21 +27,21 @@ from code_intel.index.opening import (
 )
 
 DAMAGED = "index_damaged"
-"""`error` of the StorageError that asks for a rebuild."""
+"""Error code of a damaged index, which must be rebuilt."""
 UNWRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
-"""What says of a disk that it can still be read."""
+"""Errors of a disk that refuses writes and may still be read."""
 NEWER = "index_newer"
-"""`error` of the StorageError that asks for an upgrade: nothing here will write that file."""
+"""Error code of an index of a newer version, which is never written here."""
 
 
 class Database:
-    """An open index file: any thread may call, one at a time; errors come in our words.
+    """An open index file, usable from any thread, one at a time.
 
     Args:
         path: The file.
-        readonly: Whether nothing may be written, made or moved.
+        readonly: Do not write, create or move anything.
         command: The command line that builds this index, for hints.
-        noticed: Told when a call meets damage; returns whether somebody repairs it now.
+        on_damage: Called when a call meets damage; returns whether it is being repaired.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class Database:
         *,
         readonly: bool,
         command: str = "code-intel sync",
-        noticed: Callable[[], bool] = lambda: False,
+        on_damage: Callable[[], bool] = lambda: False,
     ) -> None:
         self.path = path
         self.readonly = readonly
         self.command = command
-        self.noticed = noticed
+        self.on_damage = on_damage
         self._lock = threading.RLock()
         self._depth = 0
         self._connected = 0
@@ -65,7 +65,7 @@ class Database:
             pass
 
     def close(self) -> None:
-        """Give the file back; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -82,19 +82,20 @@ class Database:
         return rows[0][0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
-        """Execute a statement once for each row of values, in the open batch; return what it returns."""
+        """Execute a statement once per row of values, in the open batch; return its results."""
         with self._opened() as connection:
             return connection.executemany(sql, rows).fetchall()
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
-        """Return a cursor over a statement's rows; close it before the surrounding snapshot ends."""
+        """Return a cursor over a statement's rows; close it before the snapshot around it ends."""
         with self._opened() as connection:
             return connection.execute(sql, values)
 
     def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
-        """Return every broken invariant in one line each; empty for a sound database.
+        """Return one line per broken invariant; empty for an intact database.
 
-        `also` reads what it knows to be there; a StorageError of its for damage is one more line.
+        Args:
+            also: A further check, which raises StorageError for damage.
         """
         try:
             with self.snapshot():
@@ -115,7 +116,7 @@ class Database:
         return [f"{what}: {count}" for count, what in counts if count]
 
     def _malformed(self) -> list[str]:
-        """Return what SQLite finds wrong with its pages: the first finding, and how many more."""
+        """Return the first problem that SQLite finds in its pages, and how many more there are."""
         rows = self.rows("PRAGMA integrity_check")
         lines = [line for row in rows for line in str(row[0]).splitlines()]
         found = [line for line in lines if line != "ok" and not line.startswith("***")]
@@ -123,20 +124,20 @@ class Database:
         return [found[0] + more] if found else []
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Execute one statement in a transaction of its own, or in the open one."""
+        """Execute a statement in its own transaction, or in the open one."""
         with self.batch():
             self.rows(sql, values)
 
     def state(self) -> tuple[int, ...] | None:
-        """Return what is another whenever anybody has written; None inside a transaction that writes."""
+        """Return a value that changes with every write by any process; None while writing."""
         with self._opened() as connection:
             if connection.txn_state() == apsw.SQLITE_TXN_WRITE:
                 return None
-            theirs = connection.pragma("data_version")
-            return self._connected, theirs, connection.total_changes()
+            version = connection.pragma("data_version")  # changes with writes of other connections
+            return self._connected, version, connection.total_changes()
 
     def size(self) -> int:
-        """Return the bytes the file takes, or will once its journal is taken in."""
+        """Return the size of the file in bytes, including pages still in the journal."""
         return int(self.value("PRAGMA page_count")) * int(self.value("PRAGMA page_size"))
 
     def vacuum(self) -> int:
@@ -149,7 +150,7 @@ class Database:
 
     @contextmanager
     def batch(self) -> Iterator[apsw.Connection]:
-        """Hold a write transaction; inside another batch, a savepoint of it."""
+        """Run the block in a write transaction, or in a savepoint inside another batch."""
         with self._opened() as connection, immediate(connection):
             if self._is_newer(connection):
                 raise self._unusable("newer")
@@ -170,7 +171,7 @@ class Database:
                     connection.execute("ROLLBACK")
 
     def rebuild(self, reason: str) -> None:
-        """Set the file aside and start an empty one; the index is a cache."""
+        """Set the file aside and create an empty one."""
         with self._lock, self._translated():
             self.close()
             set_aside(self.path, reason)
@@ -198,20 +199,20 @@ class Database:
         return _identity(self.path) != self._identity
 
     def _connect(self) -> apsw.Connection:
-        """Open the index, making or replacing it when needed and allowed.
+        """Open the index; create or replace it if needed and allowed.
 
         Raises:
-            NotFoundError: Read-only, and there is none.
-            StorageError: Read-only and not usable, a newer version's, or the disk refuses.
-            BusyError: Another process is building it for more than five seconds.
+            NotFoundError: Read-only, and there is no index.
+            StorageError: Read-only and not usable, of a newer version, or refused by the disk.
+            BusyError: Another process has been creating it for more than five seconds.
         """
         try:
             connection, reason = (
                 inspect(self.path, readonly=True) if self.readonly else connect_writable(self.path)
             )
         except (OSError, StorageError) as error:
-            if seen := self._looked_at(error):
-                return seen
+            if connection := self._connect_unwritable(error):
+                return connection
             if isinstance(error, StorageError):
                 raise
             raise StorageError(f"{self.path} cannot be used: {error.strerror or error}.") from error
@@ -219,8 +220,8 @@ class Database:
             raise self._unusable(reason)
         return connection
 
-    def _looked_at(self, error: OSError | StorageError) -> apsw.Connection | None:
-        """Open the index for reading after all, where the disk takes no writing: it still answers."""
+    def _connect_unwritable(self, error: OSError | StorageError) -> apsw.Connection | None:
+        """Open the index for reading if the disk refuses only writes."""
         cause = error if isinstance(error, OSError) else error.__cause__
         if self.readonly or not isinstance(cause, OSError) or cause.errno not in UNWRITABLE:
             return None
@@ -229,14 +230,15 @@ class Database:
         return None
 
     def _is_newer(self, connection: apsw.Connection) -> bool:
-        """Whether a newer program has migrated the file while it was open here."""
+        """Whether a newer program replaced the index while it was open here."""
         with suppress(apsw.Error):
             return bool(connection.pragma("user_version") > schema.VERSION)
         return False
 
     def _unusable(self, reason: str) -> CodeIntelError:
-        kept = f"it keeps the file as {aside(self.path, reason).name} and builds a new one."
-        remedy = REMEDIES.get(reason, f"Run `{{command}}`: {kept}")
+        copy = aside(self.path, reason).name
+        rebuild = f"Run `{{command}}`: it keeps the file as {copy} and builds a new one."
+        remedy = REMEDIES.get(reason, rebuild)
         hint = remedy.format(command=self.command, name=self.path.name)
         if reason == "missing":
             return NotFoundError(f"There is no index at {self.path}.", hint=hint)
@@ -248,29 +250,29 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Turn SQLite's errors into ours."""
+        """Translate SQLite's errors."""
         name = self.path.name
         try:
             yield
         except CodeIntelError:
             raise
         except apsw.InterruptError as error:
-            raise BusyError(f"{name} is not read for a call that was cancelled.") from error
+            raise BusyError(f"{name} was not read: the call was cancelled.") from error
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
         except apsw.ReadOnlyError as error:
-            self._identity = None  # opened anew each time, until the disk takes it
+            self._identity = None  # open it again at each call until the disk accepts writes
             raise StorageError(f"{name} cannot be written: {error}.") from error
         except DAMAGE as error:
             if self._connection is not None and self._is_newer(self._connection):
                 raise self._unusable("newer") from error
-            repaired = "It is being rebuilt from the files; ask again in a few seconds."
+            repaired = "It is being rebuilt from the files. Try again in a few seconds."
             raise StorageError(
                 f"{name} is damaged: {error}.",
                 code=DAMAGED,
                 hint=repaired
-                if self.noticed()
-                else f"It is a cache; `{self.command}` rebuilds it.",
+                if self.on_damage()
+                else f"Run `{self.command}`: it rebuilds the index from the files.",
             ) from error
         except apsw.Error as error:
             raise StorageError(f"{name} cannot be used: {error}.") from error

@@ -1,4 +1,4 @@
-"""What is wrong with an index, and what to do about it; looks, and changes nothing."""
+"""Diagnose an index without changing it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,17 +13,18 @@ from code_intel.index.database import Database
 from code_intel.index.role import Role
 from code_intel.index.store import Store
 
-_SHOWN = 5
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found.
+    """One result of a diagnosis.
 
     Attributes:
-        level: `info` needs nothing; `warning` works, but not as it could; `error` does not work.
+        level: `info` needs no action; `warning` means degraded; `error` means that it does not
+            work.
         what: One sentence.
-        remedy: One sentence; empty for `info`.
+        remedy: What to do, one sentence; empty for `info`.
     """
 
     level: Literal["info", "warning", "error"]
@@ -34,14 +35,14 @@ class Finding:
 def examine(
     config: IndexConfig, *, model: str | None = None, command: str = "code-intel sync"
 ) -> list[Finding]:
-    """Return what there is to say about the index of `config`.
+    """Return the findings about the index of `config`.
 
     Args:
-        config: Whose index.
-        model: Identity of the embedding model in use, when the caller knows it.
+        config: The configuration of the index.
+        model: Identity of the embedding model in use, if known.
         command: The command line that builds the index, for remedies.
     """
-    return [*_files(config), *disk(config), *_database(config, model, command), *_role(config)]
+    return [*_files(config), *disk(config), *_database(config, model, command), *_indexer(config)]
 
 
 def _files(config: IndexConfig) -> list[Finding]:
@@ -50,25 +51,25 @@ def _files(config: IndexConfig) -> list[Finding]:
     except CodeIntelError as error:
         return [Finding("error", error.message, error.hint)]
     if not scan.files and config.corpus == "map":
-        return [Finding("info", "Nothing has been agreed yet; the map is empty.")]
+        return [Finding("info", "The map is empty: there are no agreements yet.")]
     remedy = f"Correct document_patterns in {config.path.name}, or make the folder."
     found = [Finding("warning", warning, remedy) for warning in scan.warnings]
     if not scan.files:
-        found.append(Finding("warning", f"{config.path.name} means no file at all.", remedy))
+        found.append(Finding("warning", f"{config.path.name} covers no file.", remedy))
     for reason, count in Counter(scan.skipped.values()).most_common():
-        names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_SHOWN]
-        dots = ", …" if count > _SHOWN else ""
+        names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_MAX_NAMES]
+        dots = ", …" if count > _MAX_NAMES else ""
         found.append(Finding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
     return found
 
 
 def disk(config: IndexConfig) -> list[Finding]:
-    """Return what there is to say about where the database of `config` lies."""
+    """Return a warning if the database of `config` is on a network disk."""
     if not mounts.is_network(config.db_path):
         return []
     name, kind = config.db_path.name, mounts.file_system_of(config.db_path)
-    what = f"{name} is on a disk of another machine ({kind}): slow, and who reads waits for who writes."
-    remedy = f"Name a place on this machine as db_path in {config.path.name}."
+    what = f"{name} is on a network disk ({kind}): it is slow, and readers wait for writers."
+    remedy = f"Set db_path in {config.path.name} to a path on a local disk."
     return [Finding("warning", what, remedy)]
 
 
@@ -94,28 +95,28 @@ def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
     active, newest = store.generations.active(), store.generations.newest()
     if newest != active:
         made, total = store.generations.progress(newest.identity)
-        what = f"{made:,} of {total:,} vectors of {newest.identity} are made;"
-        found.append(Finding("warning", f"{what} those of {active.identity} answer so far.", sync))
+        what = f"{made:,} of {total:,} vectors of {newest.identity} are done;"
+        found.append(Finding("warning", f"{what} until then {active.identity} answers.", sync))
     elif model is not None and active.identity not in {"", model}:
         what = f"The vectors were made by {active.identity}, the model in use is {model}."
         found.append(Finding("warning", what, sync))
     pending = store.pending_count()
     if pending:
-        what = f"{counted(pending, 'chunk')} without a vector yet; words find them."
+        what = f"{counted(pending, 'chunk')} without a vector; only words find them."
         found.append(Finding("warning", what, sync))
-    for path, position, reason in store.generations.refused(newest)[:_SHOWN]:
-        what = f"{path}, chunk {position}, gets no vector: {reason}."
-        found.append(Finding("warning", what, "Words find it; change the text to try again."))
+    for path, position, reason in store.generations.refused(newest)[:_MAX_NAMES]:
+        what = f"{path}, chunk {position}, has no vector: {reason}."
+        found.append(Finding("warning", what, "Only words find it. Change the text to try again."))
     return found
 
 
-def _role(config: IndexConfig) -> list[Finding]:
-    role = Role(config.db_path)
-    if role.is_free():
+def _indexer(config: IndexConfig) -> list[Finding]:
+    lease = Role(config.db_path)
+    if lease.is_free():
         return [Finding("info", "No process is indexing in the background.")]
-    who = role.holder()
-    what = f"{f'Process {who}' if who else 'A process'} is indexing"
-    if silence := role.silence():
-        what = f"{what} and has not been heard of for {silence / 60:.0f} min."
-        return [Finding("warning", what, "If it hangs, end it; another one takes over.")]
+    pid = lease.holder()
+    what = f"{f'Process {pid}' if pid else 'A process'} is indexing"
+    if overdue := lease.overdue():
+        what = f"{what} and has shown no progress for {overdue / 60:.0f} min."
+        return [Finding("warning", what, "If it hangs, end it; another process takes over.")]
     return [Finding("info", f"{what}.")]

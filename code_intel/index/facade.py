@@ -1,9 +1,9 @@
-"""One corpus as servers and tools hold it: its store, its indexer, and how complete it is.
+"""Open one corpus for servers and tools: its store, its indexer, and how complete it is.
 
 index = Index(settings.forest, embedder=embedder, cache=cache)
 index.start()                     # background: walk, words, vectors
 index.store.word_hits(...)        # at once, with whatever is there
-index.refresh("docs/a.md")        # one document, now
+index.refresh("docs/a.md")        # index one document now
 index.close()
 """
 
@@ -20,9 +20,9 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.counts import Counts, counts_of
 from code_intel.index.database import NEWER, Database
-from code_intel.index.indexer import Indexer, Status
-from code_intel.index.looking import doubt
-from code_intel.index.opening import make_place
+from code_intel.index.indexer import Activity, Indexer, Status
+from code_intel.index.looking import staleness
+from code_intel.index.opening import prepare_folder
 from code_intel.index.report import SyncReport
 from code_intel.index.role import Role
 from code_intel.index.store import Store
@@ -31,22 +31,23 @@ from code_intel.index.vectors import embed_document, embed_pending
 from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
-LOOK_SECONDS = 1.0
-"""How often a wait for another process looks whether it makes headway, and a reader at the disk."""
-PATIENCE = 10
-"""Looks without headway after which vectors are made beside it."""
+CHECK_INTERVAL_S = 1.0
+"""Seconds between two checks of another process's progress, or of the disk."""
+MAX_IDLE_CHECKS = 10
+"""Checks without progress after which this process embeds, too."""
 
 
 class Index:
-    """Everything about one corpus; making it opens, reads and locks nothing.
+    """The index of one corpus. Creating the object opens, reads and locks nothing.
 
     Args:
         config: Which files, and where the database is.
-        embedder: Makes vectors; None: words only.
-        cache: Vectors known already, of all projects.
-        readonly: It is looked at and never built, moved or repaired from here.
-        looks: `freshness` looks at the disk itself: nobody else may have since the index was built.
-        command: The command line that builds it, for hints.
+        embedder: Computes vectors; None: words only.
+        cache: Known vectors of all projects.
+        readonly: Never build, move or repair the database.
+        check_disk: Let `freshness` scan the disk, because no indexer may be running.
+        activity: When the process last received a request; see `Indexer`.
+        command: The command line that builds the index, for hints.
     """
 
     def __init__(
@@ -56,20 +57,22 @@ class Index:
         embedder: Embedder | None = None,
         cache: VectorCache | None = None,
         readonly: bool = False,
-        looks: bool = False,
+        check_disk: bool = False,
+        activity: Activity | None = None,
         command: str = "code-intel sync",
     ) -> None:
         self.config = config
         self.embedder = embedder
         self.cache = cache
         self.readonly = readonly
-        self.looks = looks
-        self._looked = (-math.inf, "")
+        self.check_disk = check_disk
+        self.activity = activity
         self.command = command
         self.indexer: Indexer | None = None
+        self._disk_check = (-math.inf, "")
         self._completed = False
-        self._found: tuple[int, ...] | None = None
-        self._counted: tuple[tuple[int, ...], Counts] | None = None
+        self._file_state: tuple[int, ...] | None = None
+        self._counts: tuple[tuple[int, ...], Counts] | None = None
         self._store: Store | None = None
         self._lock = threading.Lock()
 
@@ -79,28 +82,28 @@ class Index:
 
         Raises:
             NotFoundError: Read-only, and there is no index yet.
-            StorageError: The project is gone, or the file cannot be used; whoever meets damage in a process with an indexer has
-                set its repair in motion.
+            StorageError: The project is gone, or the file cannot be used. If it is damaged, the
+                indexer of this process was asked to repair it.
         """
         if not self.readonly:
-            self._make_place()
+            self._prepare_folder()
         with self._lock:
             if self._store is None:
                 database = Database(
                     self.config.db_path,
                     readonly=self.readonly,
                     command=self.command,
-                    noticed=self._noticed,
+                    on_damage=self._request_repair,
                 )
                 self._store = Store(database, dimensions=self.config.dimensions)
             return self._store
 
-    def _make_place(self) -> None:
-        """Make sure of the index's folder, unless its file is as it was found there: a question asks a hundred times."""
-        found = _facts(self.config.db_path)
-        if found is None or found != self._found:
-            make_place(self.config.folder, self.config.db_path)
-            self._found = _facts(self.config.db_path)
+    def _prepare_folder(self) -> None:
+        """Create and check the folder of the database, unless its file is unchanged since."""
+        state = _file_state(self.config.db_path)
+        if state is None or state != self._file_state:
+            prepare_folder(self.config.folder, self.config.db_path)
+            self._file_state = _file_state(self.config.db_path)
 
     def __enter__(self) -> Self:
         return self
@@ -109,79 +112,81 @@ class Index:
         self.close()
 
     def start(self) -> None:
-        """Run the indexer in the background; read-only, nothing."""
+        """Start the indexer in the background; do nothing if read-only."""
         if not self.readonly and self.indexer is None:
-            self.indexer = Indexer(self.config, embedder=self.embedder, cache=self.cache)
+            self.indexer = Indexer(
+                self.config, embedder=self.embedder, cache=self.cache, activity=self.activity
+            )
             self.indexer.start()
 
-    def poke(self) -> None:
-        """Ask the indexer for a look at the disk, and for the role if nobody has it; no wait."""
+    def request_scan(self) -> None:
+        """Ask the indexer for a scan; return at once."""
         if self.indexer is not None:
             self.indexer.request()
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
-        """Return how complete the index is; `degraded` is what the caller knows to be missing."""
+        """Return how complete the index is; `degraded` are reasons that the caller adds."""
         reasons, counts, lost = list(degraded), Counts(), False
         try:
             counts = self._count()
-            reasons += self._emptiness() if counts.scanned and not counts.files else []
+            reasons += self._empty_note() if counts.scanned and not counts.files else []
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
             lost = error.error == NEWER or not self.config.db_path.parent.is_dir()
         status = self.indexer.status if self.indexer else Status()
-        role = Role(self.config.db_path)
+        lease = Role(self.config.db_path)
         if status.degraded and counts.files:
             reasons.append(status.degraded)
         if status.problem and not lost:
             reasons.append(f"index: {status.problem}")
-        doubts = [*counts.doubts, *self._seen(scanned=counts.scanned)]
-        reasons += doubts
-        if silence := 0.0 if status.leading else role.silence():
-            reasons.append(_unheard(role.holder(), silence))
+        notes = [*counts.notes, *self._disk_notes(scanned=counts.scanned)]
+        reasons += notes
+        if overdue := 0.0 if status.leading else lease.overdue():
+            reasons.append(_hanging(lease.holder(), overdue))
         if counts.scanned:
-            stale = status.scanning or status.problem or doubts or silence
-            stale = stale or self._is_unlooked(status)
+            stale = status.scanning or status.problem or notes or overdue
+            stale = stale or self._awaits_scan(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
-        elif lost or (self.readonly and role.is_free()):
+        elif lost or (self.readonly and lease.is_free()):
             state = "missing"
             if not any(reason.startswith("index: ") for reason in reasons):
-                reasons.append(f"index: it is not complete. Run `{self.command}`.")
+                reasons.append(f"index: not complete. Run `{self.command}`.")
         else:
             state = "building"
         return Freshness(state, counts.files, counts.pending, tuple(dict.fromkeys(reasons)))
 
     def _count(self) -> Counts:
-        """Return what the database says of its completeness, asked once until anybody writes."""
+        """Return the counts of the database; read them again only after a write."""
         store = self.store
-        state, known = store.state(), self._counted
+        state, known = store.state(), self._counts
         if known is None or state is None or known[0] != state:
-            self._counted = known = (state or (), counts_of(store))
+            self._counts = known = (state or (), counts_of(store))
         return known[1]
 
-    def _emptiness(self) -> list[str]:
-        """Return that a complete index holds nothing, which is usual for a map that is still to be learned."""
+    def _empty_note(self) -> list[str]:
+        """Return a note about an empty forest; an empty map is normal at first."""
         if self.config.corpus == "map":
             return []
         name = self.config.path.name
-        return [f"index: it holds no file; `code-intel doctor` says what {name} means"]
+        return [f"index: no files. `code-intel doctor` says what {name} covers"]
 
-    def _seen(self, *, scanned: bool) -> list[str]:
-        """Return what a look at the disk of one's own says against the index; several answers at once share one."""
-        if not (scanned and self.looks):
+    def _disk_notes(self, *, scanned: bool) -> list[str]:
+        """Return what a scan of the disk says against the index, at most once per interval."""
+        if not (scanned and self.check_disk):
             return []
         now = time.monotonic()
-        if now - self._looked[0] > LOOK_SECONDS:
-            self._looked = (now, doubt(self.store, self.config))
-        return [*filter(None, [self._looked[1]])]
+        if now - self._disk_check[0] > CHECK_INTERVAL_S:
+            self._disk_check = (now, staleness(self.store, self.config))
+        return [*filter(None, [self._disk_check[1]])]
 
-    def refresh(self, path: str | Path, *, named: bool = False, anew: bool = False) -> SyncReport:
-        """Index one document now, words and, with a usable model, vectors; see `sync_document`.
+    def refresh(self, path: str | Path, *, named: bool = False, force: bool = False) -> SyncReport:
+        """Index one document now: words and, with a usable model, vectors; see `sync_document`.
 
         Raises:
-            UsageError: It is outside the config's patterns, or never indexed.
-            NotFoundError: It is neither on disk nor in the index.
+            UsageError: The path is outside the patterns, or never indexed.
+            NotFoundError: The document is neither on disk nor in the index.
         """
-        report = sync_document(self.store, self.config, path, named=named, anew=anew)
+        report = sync_document(self.store, self.config, path, named=named, force=force)
         if self.embedder is None:
             return report
         try:
@@ -197,22 +202,21 @@ class Index:
         words_only: bool = False,
         progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
         stop: Callable[[], bool] = lambda: False,
-        say: Callable[[str], None] = lambda sentence: None,  # noqa: ARG005 - says nothing by default
+        say: Callable[[str], None] = lambda note: None,  # noqa: ARG005 - silent by default
     ) -> SyncReport:
-        """Bring words and vectors up to date before returning; what `sync` on a terminal does.
+        """Bring words and vectors up to date before returning, as `sync` on a terminal does.
 
-        A damaged index is rebuilt first. That and vectors are left to the process that has the role,
-        if another one has it; the vectors are waited for.
+        A damaged index is rebuilt first. If another process holds the lease, repair and vectors are
+        left to it, and this call waits for the vectors.
 
         Args:
-            words_only: Leave the vectors to others.
-            progress: Called with (done, total), of files and then of vectors.
-            stop: Asked in between.
-            say: Told at once, in a sentence, what else is done or waited for; the report's warnings
-                repeat it.
+            words_only: Do not embed or wait for vectors.
+            progress: Called with (done, total), for files and then for vectors.
+            stop: Polled between steps; returning True ends early.
+            say: Called with each note as it arises; the report's warnings repeat them.
 
         Raises:
-            StorageError: The config's folder is gone, or the database cannot be written.
+            StorageError: The project folder is gone, or the database cannot be written.
         """
         notes: list[str] = []
 
@@ -220,29 +224,29 @@ class Index:
             notes.append(sentence)
             say(sentence)
 
-        make_place(self.config.folder, self.config.db_path)
-        role = Role(self.config.db_path)
+        prepare_folder(self.config.folder, self.config.db_path)
+        lease = Role(self.config.db_path)
 
         def stopped() -> bool:
-            role.beat()
+            lease.heartbeat()
             return stop()
 
         try:
-            self._mend(role, note)
+            self._repair(lease, note)
             report = sync(self.store, self.config, progress=progress, stop=stopped)
             if not words_only and self.embedder is not None:
                 try:
-                    self._complete_vectors(self.embedder, role, progress, stopped)
+                    self._complete_vectors(self.embedder, lease, progress, stopped)
                 except EmbeddingError as error:
                     notes.append(f"embedding: {error.message}")
         finally:
-            role.give_up()
+            lease.release()
         self._completed = self._completed or not report.stopped
         report.warnings += notes
         return report
 
     def close(self) -> None:
-        """Stop the indexer within a second and give the file back."""
+        """Stop the indexer within a second and close the database."""
         if self.indexer is not None:
             self.indexer.stop()
             self.indexer = None
@@ -251,62 +255,62 @@ class Index:
                 self._store.close()
                 self._store = None
 
-    def _mend(self, role: Role, note: Callable[[str], None]) -> None:
+    def _repair(self, lease: Role, note: Callable[[str], None]) -> None:
         name = self.config.db_path.name
-        if not role.take():
+        if not lease.acquire():
             if self.indexer is None or not self.indexer.status.leading:
-                who = role.holder()
-                note(f"{f'Process {who}' if who else 'Another process'} is indexing {name} too.")
-            self._noticed()
+                pid = lease.holder()
+                note(f"{f'Process {pid}' if pid else 'Another process'} is indexing {name}, too.")
+            self._request_repair()
             return
-        before = self._kept()
+        before = self._set_aside()
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
-            if store.mend():
-                note(f"{name} was damaged and is built anew.")
-        for kept in sorted(self._kept() - before):
-            note(f"What {name} was before is kept as {kept}.")
+            if store.repair():
+                note(f"{name} was damaged and is rebuilt.")
+        for copy in sorted(self._set_aside() - before):
+            note(f"The previous {name} is kept as {copy}.")
 
-    def _kept(self) -> set[str]:
-        """Return the names of the files that were set aside or copied before a migration."""
+    def _set_aside(self) -> set[str]:
+        """Return the names of the files that were set aside."""
         begin = f"{self.config.db_path.name}."
         names = (path.name for path in self.config.db_path.parent.glob("*-bak*"))
         return {
             name for name in names if name.startswith(begin) and name.endswith(("-bak", "-bak2"))
         }
 
-    def _is_unlooked(self, status: Status) -> bool:
-        """Whether a process that keeps the index up to date has not looked at the disk yet."""
+    def _awaits_scan(self, status: Status) -> bool:
+        """Whether the first scan of this process's indexer is still to come."""
         if self.readonly or self._completed or status.scans:
             return False
         return status.leading or not status.turns
 
-    def _noticed(self) -> bool:
-        """Set the repair of a damaged index in motion; whether anybody is there to do it."""
+    def _request_repair(self) -> bool:
+        """Ask the indexer, here or in another process, for a repair; return if there is one."""
         if self.readonly:
             return False
         if self.indexer is not None:
             self.indexer.request(suspect=True)
             return True
-        role = Role(self.config.db_path)
-        if role.is_free():
+        lease = Role(self.config.db_path)
+        if lease.is_free():
             return False
-        role.report_damage()
+        lease.report_damage()
         return True
 
     def _complete_vectors(
-        self, embedder: Embedder, role: Role, progress: Progress, stop: Callable[[], bool]
+        self, embedder: Embedder, lease: Role, progress: Progress, stop: Callable[[], bool]
     ) -> None:
-        """Embed what is pending, after the process that has the role unless that makes no headway."""
+        """Wait for the lease holder to embed; embed here if it ends or makes no progress."""
 
         def left() -> int:
             made, cards = self.store.generations.progress(embedder.identity)
             return cards - made
 
         now = total = left()
-        looks = 0
-        while now and looks < PATIENCE and not stop() and not role.take(LOOK_SECONDS):
+        idle = 0
+        while now and idle < MAX_IDLE_CHECKS and not stop() and not lease.acquire(CHECK_INTERVAL_S):
             before, now = now, left()
-            looks = 0 if now < before else looks + 1
+            idle = 0 if now < before else idle + 1
             progress(max(0, total - now), total)
         embed_pending(
             self.store,
@@ -317,7 +321,7 @@ class Index:
         )
 
 
-def _facts(path: Path) -> tuple[int, ...] | None:
+def _file_state(path: Path) -> tuple[int, ...] | None:
     try:
         found = path.stat()
     except OSError:
@@ -325,9 +329,9 @@ def _facts(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
-def _unheard(process: int | None, seconds: float) -> str:
-    who = f"process {process}" if process else "the process"
+def _hanging(pid: int | None, seconds: float) -> str:
+    process = f"process {pid}" if pid else "the process"
     return (
-        f"index: {who}, which keeps it up to date, has not been heard of for {seconds / 60:.0f} min;"
-        " if it hangs, end it"
+        f"index: {process} that updates it has shown no progress for {seconds / 60:.0f} min."
+        " If it hangs, end it"
     )

@@ -1,9 +1,9 @@
-"""Which documents are really gone? Unreadable is not deleted, and an unmounted disk deletes nothing.
+"""Decide which documents to delete from the index after a scan.
 
-Before a document is forgotten the disk is asked about it by name. What was indexed from a folder that
-is missing, or empty on another volume than it was on, is kept until the folder is back or leaves the
-config. And when more than half of at least ten documents vanish at once, nothing is forgotten until a
-second scan misses the same ones (docs/decisions/0011, 0017).
+A file that a scan did not find is looked up by name first: an unreadable file is not deleted.
+Documents of a folder that is missing, or empty on another volume than before, are kept until the
+folder is back or leaves the configuration. If more than half of at least ten documents disappear at
+once, nothing is deleted until a second scan misses the same ones (docs/decisions/0011, 0017).
 """
 
 import hashlib
@@ -18,37 +18,37 @@ from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.store import Store
 
-MANY = 10
+MIN_MASS_DELETION = 10
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What is to become of the documents that a scan did not find.
+    """What to do with the documents that a scan did not find.
 
     Attributes:
-        doomed: To be forgotten: gone, or there and meant by nothing any more.
-        held: Seem gone, and are kept.
-        failed: Name to reason: it cannot be known.
-        warnings: Why something is kept, a sentence each.
+        to_delete: The file is gone, or no pattern covers it any more.
+        held: The file seems gone, but the document is kept for now.
+        failed: Name to the reason why the file could not be checked.
+        warnings: Why documents are held, one sentence each.
     """
 
-    doomed: list[str] = field(default_factory=list)
+    to_delete: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
 def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str]) -> Verdict:
-    """Return the verdict about the `known` documents that `scan` has not."""
+    """Return what to do with the `known` documents that are not in `scan`."""
     verdict, gone, everything = Verdict(), [], list(known)
     for name in sorted(name for name in everything if name not in scan.files):
-        fate = _fate(config.folder / name)
-        if fate == "gone":
+        state = _disk_state(config.folder / name)
+        if state == "gone":
             gone.append(name)
-        elif fate == "there":
-            verdict.doomed.append(name)
+        elif state == "present":
+            verdict.to_delete.append(name)
         else:
-            verdict.failed[name] = fate
+            verdict.failed[name] = state
     folder = Path(os.path.realpath(config.folder))
     for base in [*scan.missing, *_unmounted(store, config, scan, gone)]:
         away = [name for name in gone if (folder / name).is_relative_to(base)]
@@ -56,34 +56,35 @@ def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[st
             gone = [name for name in gone if name not in set(away)]
             verdict.held += away
             verdict.warnings.append(
-                f"{base} is missing or not mounted; {counted(len(away), 'document')} of it stay until it is back "
-                f"or leaves document_patterns."
+                f"{base} is missing or not mounted. {counted(len(away), 'document')} from it stay"
+                " in the index until it is back or leaves document_patterns."
             )
-    if not _believable(store, gone, len(everything)):
+    if not _is_plausible(store, gone, len(everything)):
         verdict.held += gone
         verdict.warnings.append(
-            f"{counted(len(gone), 'document')} are gone at once; they are kept until the next sync agrees."
+            f"{counted(len(gone), 'document')} disappeared at once. They are kept until the next"
+            " sync confirms it."
         )
         gone = []
-    verdict.doomed += gone
+    verdict.to_delete += gone
     return verdict
 
 
-def _fate(path: Path) -> str:
-    """Say whether a file is `gone`, `there` (nobody means it now), or why that cannot be known."""
+def _disk_state(path: Path) -> str:
+    """Return `gone`, `present`, or the reason why the disk cannot tell."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return "gone"
     except OSError as error:
         return f"unreadable: {error.strerror}"
-    return "there"
+    return "present"
 
 
 def _unmounted(
     store: Store, config: IndexConfig, scan: walk.Scan, gone: Iterable[str]
 ) -> list[Path]:
-    """Return folders that have lost all their documents together with the volume they were on."""
+    """Return folders without documents that are on another volume than at the last scan."""
     known: dict[str, int] = json.loads(store.get_meta("volumes") or "{}")
     before = dict(known)
     folder = Path(os.path.realpath(config.folder))
@@ -103,11 +104,11 @@ def _unmounted(
     return unmounted
 
 
-def _believable(store: Store, gone: list[str], total: int) -> bool:
-    """Whether to forget `gone`: at once as a rule, else when the last scan missed the same."""
-    incredible = len(gone) >= MANY and len(gone) * 2 > total
-    key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if incredible else ""
+def _is_plausible(store: Store, gone: list[str], total: int) -> bool:
+    """Whether to delete `gone` now: few documents, or the same ones that the last scan missed."""
+    is_mass = len(gone) >= MIN_MASS_DELETION and len(gone) * 2 > total
+    key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if is_mass else ""
     before = store.get_meta("vanished") or ""
     if before != key:
         store.set_meta("vanished", key)
-    return before == key or not incredible
+    return before == key or not is_mass

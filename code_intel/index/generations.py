@@ -1,8 +1,8 @@
 """Store vectors by generation, so that one model answers while the vectors of another are made.
 
 A generation is all vectors of one model. `vectors` holds the vectors, `passages` the state of each
-card. One generation is active. At most one other is being built; it becomes the active one when no card
-waits for it (docs/decisions/0016). The store writes documents through this module, so every
+card. One generation is active. At most one other is being built; it becomes the active one when no
+card waits for it (docs/decisions/0016). The store writes documents through this module, so every
 generation has a passage for every card.
 """
 
@@ -92,7 +92,7 @@ class Generations:
         return next((each for each in self.all() if each.identity == identity), None)
 
     def begin(self, identity: str, dimensions: int) -> Generation:
-        """Return the generation of that engine; create it if needed and drop another unfinished one.
+        """Return the generation of that engine, created if needed; drop another unfinished one.
 
         An active generation without vectors is replaced at once.
         """
@@ -114,7 +114,7 @@ class Generations:
             return self.newest()
 
     def finish(self, generation: Generation) -> bool:
-        """Make `generation` the active one and delete the other; return False while cards wait for it.
+        """Activate `generation` and delete the other; return False while cards wait for it.
 
         Return True for one that another process has dropped meanwhile.
         """
@@ -221,7 +221,7 @@ class Generations:
         return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
 
     def all_vectors(self, identity: str) -> "tuple[Ids, NDArray[np.float32]]":
-        """Return chunk ids and a matrix of the active generation's vectors, empty for another engine."""
+        """Return chunk ids and vectors of the active generation, none if of another engine."""
         import numpy as np
 
         with self._db.snapshot():
@@ -257,7 +257,7 @@ class Generations:
         return found
 
     def add_document(self, document: int, known: Mapping[int, Mapping[str, bytes]]) -> None:
-        """Add a document's chunks to every generation; take the vectors of unchanged cards from `known`."""
+        """Add a document's chunks to every generation, with the `known` vectors by card digest."""
         self._db.rows(ADD_PASSAGES_OF_DOCUMENT, (document,))
         cards = self._db.rows(CARDS_OF, (document,)) if known else []
         for generation, vectors in known.items():
@@ -267,7 +267,7 @@ class Generations:
                     self._db.rows(INSERT_VECTOR, (generation, chunk, vectors[digest]))
 
     def clear_document(self, document: int) -> None:
-        """Delete a document's passages and vectors from every generation; its chunks still exist."""
+        """Delete a document's passages and vectors, while its chunks still exist."""
         for table in ("vectors", "passages"):
             self._db.rows(CLEAR_DOCUMENT.format(table), (document,))
 
@@ -291,7 +291,7 @@ def _blob(vector: "Vector", dimensions: int) -> bytes:
     numbers = np.ascontiguousarray(vector, dtype="<f4")
     if numbers.shape != (dimensions,):
         raise EmbeddingError(
-            f"A vector has the shape {numbers.shape}; the index holds {dimensions} numbers a vector.",
+            f"A vector has the shape {numbers.shape}; the index holds {dimensions} numbers each.",
             hint="Run `code-intel sync` to embed with the model in use.",
         )
     return numbers.tobytes()

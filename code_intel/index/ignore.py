@@ -1,7 +1,7 @@
-"""Git's ignore rules where there is no git: nested .gitignore files, the innermost first.
+"""Apply git's ignore rules without git: nested .gitignore files, the innermost first.
 
-A folder that is ignored is not entered, so a pattern has to match a path itself and never what is
-below it; `pathspec` makes the expressions, which also match what is below.
+Ignored folders are not entered, so a pattern must match the path itself. The expressions of
+`pathspec` also match everything below a matched folder, hence `_matches`.
 """
 
 import os
@@ -12,23 +12,23 @@ from pathlib import Path
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from code_intel.index.corpus import EXCLUDED_FOLDERS, MADE, NEVER_FOLDERS
+from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS, TOOL_MARKERS
 from code_intel.index.reading import read_inside
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
-"""(whether it ignores, what), one a line."""
+"""(whether the line ignores, its expression), one per line."""
 _FOLDER = "ps_d"
 """pathspec's name for the slash after a matched folder."""
 
 
 def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
-    """List the files below `base`, as git would if it were a repository, default excludes aside.
+    """List the files below `base` as git would, without folders that are excluded by default.
 
-    A folder that cannot be read is listed itself, with a slash.
+    A folder that cannot be read is listed itself, with a trailing slash.
 
     Args:
-        base: A real folder.
-        rules: Whether nested .gitignore files and the default excludes count.
+        base: A folder without links in its path.
+        rules: Whether .gitignore files and the default excludes apply.
     """
     excluded = EXCLUDED_FOLDERS if rules else NEVER_FOLDERS
     waiting: list[tuple[str, Mapping[str, Rules]]] = [("", {})]
@@ -37,9 +37,9 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         try:
             entries = sorted(os.scandir(base / folder), key=lambda entry: entry.name)
         except OSError:
-            yield folder  # unreadable is not empty
+            yield folder  # an unreadable folder is not empty
             continue
-        if rules and folder and _made(folder, entries):
+        if rules and folder and _is_generated(folder, entries):
             continue
         if rules and any(entry.name == ".gitignore" for entry in entries):
             known = {**known, folder: _read(base, f"{folder}.gitignore")}
@@ -52,10 +52,10 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
                 yield path
 
 
-def _made(folder: str, entries: Iterable[os.DirEntry[str]]) -> bool:
-    """Whether a tool made this folder; by its name alone `vendor` may as well be people who sell."""
+def _is_generated(folder: str, entries: Iterable[os.DirEntry[str]]) -> bool:
+    """Whether a marker file shows that a tool made this folder; its name alone may not."""
     name = folder.rstrip("/").rpartition("/")[2]
-    return any(MADE.get(entry.name) in {"", name} for entry in entries)
+    return any(TOOL_MARKERS.get(entry.name) in {"", name} for entry in entries)
 
 
 def _read(base: Path, name: str) -> Rules:
@@ -69,7 +69,7 @@ def _read(base: Path, name: str) -> Rules:
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    """Read a line; one that is no pattern, such as a lone `!`, says nothing, as in git."""
+    """Parse a line; return None for an invalid pattern, such as a lone `!`, as git does."""
     try:
         return GitIgnoreSpecPattern(line)
     except GitIgnorePatternError:
@@ -77,7 +77,7 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
 
 
 def _ignored(path: str, known: Mapping[str, Rules]) -> bool:
-    """Ask the innermost file first and its last line first; the first that matches decides."""
+    """Apply the last matching line of the innermost .gitignore that has one."""
     for folder in sorted(known, key=len, reverse=True):
         for include, regex in reversed(known[folder]):
             if _matches(regex, path[len(folder) :]):
@@ -86,10 +86,10 @@ def _ignored(path: str, known: Mapping[str, Rules]) -> bool:
 
 
 def _matches(regex: re.Pattern[str], path: str) -> bool:
-    """Whether an expression matches `path` itself; a folder's path ends in a slash."""
+    """Whether an expression matches `path` itself, not only a folder above it."""
     if _FOLDER not in regex.groupindex:
         found = regex.search(path)
-        # `a/**` means what is in the folder, not the folder.
+        # `a/**` matches what is in the folder, not the folder.
         return found is not None and not (path.endswith("/") and found.end() == len(path))
     slashes = [found.start(_FOLDER) for found in regex.finditer(path)]
     return bool(slashes) and slashes[-1] in {-1, len(path) - 1}

@@ -1,8 +1,9 @@
-"""The background role: one process a database walks, indexes and embeds; the others only ask.
+"""Keep an index up to date in a background thread.
 
-The elected one (`role`) re-scans when asked and every few seconds, less often where a scan is dear,
-and embeds in small steps in between; when anybody has met damage it checks, and rebuilds what is
-broken. Others try for the role whenever they are asked something.
+One process per database does this, the holder of the lease (`role`). It scans on request and every
+few seconds, less often where scans take long, and embeds in small steps in between. If damage was
+reported, it checks the database and rebuilds it. The other processes try for the lease at each
+turn.
 """
 
 import logging
@@ -16,25 +17,32 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
-from code_intel.index.opening import make_place
+from code_intel.index.opening import prepare_folder
 from code_intel.index.report import SyncReport
-from code_intel.index.role import BEAT_SECONDS, Role
+from code_intel.index.role import HEARTBEAT_S, Role
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 
 log = logging.getLogger(__name__)
 
-EVERY_SECONDS = 3.0
-ASKED_SHARE = 4
-"""A scan on request waits for 4 t after the last one: questions in a row do not pay for scans."""
-CALM_SECONDS = 0.3
-"""A scan that a question asks for comes after the answer: the two would share one interpreter."""
-WAY_SECONDS, MOST_WAY = 0.1, 3.0
-"""A scan that is under way pauses for so long when somebody asks, and in all for so long."""
-SCAN_SHARE = 20
-"""A scan that takes t seconds is repeated after 20 t at the earliest: at most 5 % of one core."""
-STOP_SECONDS = 0.9
+SCAN_INTERVAL_S = 3.0
+REQUEST_BACKOFF = 4
+"""A requested scan starts at least 4 t after a scan that took t seconds."""
+REQUEST_DELAY_S = 0.3
+"""A requested scan waits for the answer to be sent: both share one interpreter."""
+PAUSE_S, MAX_PAUSE_S = 0.1, 3.0
+"""How long a running scan pauses for a request, and for all requests together."""
+SCAN_BACKOFF = 20
+"""A scan that took t seconds is repeated after at least 20 t: at most 5% of one core."""
+STOP_TIMEOUT_S = 0.9
+
+
+@dataclass(slots=True)
+class Activity:
+    """When this process last received a request; shared by its indexers, `time.monotonic`."""
+
+    last_request: float = -PAUSE_S
 
 
 @dataclass(slots=True)
@@ -42,13 +50,13 @@ class Status:
     """What the indexer of this process is doing.
 
     Attributes:
-        leading: Whether this process has the role.
-        scanning: Whether a scan has found something to do and is at it.
-        turns: How often it has looked, leading or not.
-        scans: Completed scans.
-        report: Of the last completed scan.
+        leading: Whether this process holds the lease.
+        scanning: Whether a scan is indexing changed files.
+        turns: Number of turns, with or without the lease.
+        scans: Number of completed scans.
+        report: Result of the last completed scan.
         problem: Why the last turn failed, or empty.
-        degraded: Why vectors are not being made, or empty.
+        degraded: Why chunks are not being embedded, or empty.
     """
 
     leading: bool = False
@@ -61,13 +69,15 @@ class Status:
 
 
 class Indexer:
-    """One background thread for one database; it has a store of its own.
+    """A background thread for one database, with its own store.
 
-    Attributes:
-        asked: When anything in this process was asked last, whatever index it asked (`time.monotonic`).
+    Args:
+        config: The configuration of the index.
+        embedder: Computes vectors; None: words only.
+        cache: Known vectors.
+        activity: When the process last received a request; scans pause for requests.
+        every: Seconds between two scans.
     """
-
-    asked = -WAY_SECONDS
 
     def __init__(
         self,
@@ -75,18 +85,20 @@ class Indexer:
         *,
         embedder: Embedder | None = None,
         cache: VectorCache | None = None,
-        every: float = EVERY_SECONDS,
+        activity: Activity | None = None,
+        every: float = SCAN_INTERVAL_S,
     ) -> None:
         self.config = config
         self.status = Status()
-        self.role = Role(config.db_path, min(every, BEAT_SECONDS))
+        self.lease = Role(config.db_path, min(every, HEARTBEAT_S))
         self._embedder = embedder
         self._cache = cache
+        self._activity = activity or Activity()
         self._every = every
         self._next_scan = 0.0
         self._earliest = 0.0
         self._suspect = True
-        self._way = 0.0
+        self._pause_left = 0.0
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -94,37 +106,38 @@ class Indexer:
         self._turned = threading.Condition()
 
     def start(self) -> None:
-        """Begin in the background; once started, nothing."""
+        """Start the thread, unless it was started already."""
         if self._thread is None:
             name = f"indexer {self.config.corpus}"
             self._thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._thread.start()
 
     def request(self, *, suspect: bool = False) -> None:
-        """Ask for a scan soon, and for the role if nobody has it; returns at once.
+        """Request a scan, and a try for the lease; return at once.
 
-        `suspect` says that a read found the database damaged: whoever has the role checks it first.
+        Args:
+            suspect: A read found damage: the holder of the lease checks the database first.
         """
         if suspect:
             self._suspect = True
             if not self.status.leading:
-                self.role.report_damage()
-        now = Indexer.asked = time.monotonic()
-        soon = now + (0.0 if suspect else CALM_SECONDS)
+                self.lease.report_damage()
+        now = self._activity.last_request = time.monotonic()
+        soon = now + (0.0 if suspect else REQUEST_DELAY_S)
         self._next_scan = min(self._next_scan, max(self._earliest, soon))
         self._wake.set()
 
     def wait(self, until: Callable[[Status], bool], timeout: float) -> bool:
-        """Wait until the status after a turn satisfies `until`; False after `timeout` seconds."""
+        """Wait until the status satisfies `until`; return False after `timeout` seconds."""
         with self._turned:
             return self._turned.wait_for(lambda: until(self.status), timeout)
 
     def stop(self) -> None:
-        """End within a second; a step that is still embedding then ends by itself."""
+        """Stop within a second; an embedding step that takes longer ends by itself."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
+            self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:
         try:
@@ -138,49 +151,49 @@ class Indexer:
         finally:
             if self._store is not None:
                 self._store.close()
-            self.role.give_up()
+            self.lease.release()
             self.status.leading = False
 
     def _turn(self) -> None:
-        """Do what is due; whatever goes wrong is kept in the status and tried again later."""
+        """Do what is due; keep an error in the status and try again later."""
         try:
-            make_place(self.config.folder, self.config.db_path)
-            self.status.leading = self.role.take()
+            prepare_folder(self.config.folder, self.config.db_path)
+            self.status.leading = self.lease.acquire()
             if self.status.leading:
-                self.role.beat()
+                self.lease.heartbeat()
                 self._work()
             else:
                 self._next_scan = time.monotonic() + self._every
-            self.status.problem = self._unkept()
+            self.status.problem = self._disk_problem()
         except CodeIntelError as error:
             self.status.problem = error.message
-            if not self.config.db_path.parent.is_dir():  # its lock is no lock any more
-                self.role.give_up()
+            if not self.config.db_path.parent.is_dir():  # the lock file is gone, too
+                self.lease.release()
             self._suspect = self._suspect or error.error == DAMAGED
             self._next_scan = time.monotonic() + self._every
         except Exception as error:
-            if not self._stopping.is_set():  # what it works with may be taken from it at the end
+            if not self._stopping.is_set():  # resources may be closed while the process ends
                 log.exception("The indexer of %s failed; it will try again.", self.config.db_path)
             self.status.problem = f"{type(error).__name__}: {error}"
             self._next_scan = time.monotonic() + self._every
         finally:
             self.status.scanning = False
 
-    def _unkept(self) -> str:
-        """Return why nobody keeps the index up to date: not this process, which may not, and no other."""
-        if not self.role.refused or not self.role.is_free():
+    def _disk_problem(self) -> str:
+        """Return why no process keeps the index up to date: this one may not, and no other does."""
+        if not self.lease.refused or not self.lease.is_free():
             return ""
-        return f"{self.config.db_path.name} is not kept up to date: {self.role.refused}."
+        return f"{self.config.db_path.name} is not updated: {self.lease.refused}."
 
     def _work(self) -> None:
         store = self._opened()
-        started, self._way = time.monotonic(), MOST_WAY
+        started, self._pause_left = time.monotonic(), MAX_PAUSE_S
         if started >= self._next_scan:
-            report = sync(store, self.config, progress=self._scanning, stop=self._told_to_stop)
+            report = sync(store, self.config, progress=self._note_scanning, stop=self._should_stop)
             self.status.scanning = False
             ended = time.monotonic()
-            self._earliest = ended + ASKED_SHARE * (ended - started)
-            self._next_scan = ended + max(self._every, SCAN_SHARE * (ended - started))
+            self._earliest = ended + REQUEST_BACKOFF * (ended - started)
+            self._next_scan = ended + max(self._every, SCAN_BACKOFF * (ended - started))
             if not report.stopped:
                 self.status.report = report
                 self.status.scans += 1
@@ -192,46 +205,48 @@ class Indexer:
         if self._embedder is None:
             return
         try:
-            embed_pending(store, self._embedder, self._cache, stop=self._interrupted)
+            embed_pending(store, self._embedder, self._cache, stop=self._should_interrupt)
             self.status.degraded = ""
         except EmbeddingError as error:
             self.status.degraded = f"embedding: {error.message}"
 
-    def _interrupted(self) -> bool:
+    def _should_interrupt(self) -> bool:
         due = time.monotonic() >= self._next_scan
-        return due or self._told_to_stop() or self._suspected()
+        return due or self._should_stop() or self._is_suspect()
 
-    def _told_to_stop(self) -> bool:
-        self.role.beat()
-        self._give_way()
+    def _should_stop(self) -> bool:
+        self.lease.heartbeat()
+        self._pause_for_requests()
         return self._stopping.is_set()
 
-    def _give_way(self) -> None:
-        """Let a question that came meanwhile go first, since the two share one interpreter; but not for ever."""
-        pause = min(self._way, Indexer.asked + WAY_SECONDS - time.monotonic())
+    def _pause_for_requests(self) -> None:
+        """Pause after a request, because both share one interpreter; up to a limit per scan."""
+        pause = min(self._pause_left, self._activity.last_request + PAUSE_S - time.monotonic())
         if pause > 0:
-            self._way -= pause
+            self._pause_left -= pause
             self._stopping.wait(pause)
 
-    def _scanning(self, _done: int, _total: int) -> None:
+    def _note_scanning(self, _done: int, _total: int) -> None:
         self.status.scanning = True
 
     def _opened(self) -> Store:
-        """Open the store; just elected, or when told so, make sure that it is sound."""
+        """Open the store; check and repair it at first, and after damage was reported."""
         if self._store is None:
             self._store = Store.open(self.config.db_path, dimensions=self.config.dimensions)
-        if self._suspected():
+        if self._is_suspect():
             self._suspect = False
             try:
-                broken = self._store.mend()
+                broken = self._store.repair()
             except CodeIntelError:
                 self._suspect = True
                 raise
             if broken:
-                log.warning("%s is rebuilt: %s", self.config.db_path, "; ".join(broken))
+                log.warning(
+                    "%s was damaged and is rebuilt: %s", self.config.db_path, "; ".join(broken)
+                )
                 self._next_scan = 0.0
         return self._store
 
-    def _suspected(self) -> bool:
-        self._suspect = self.role.damage_reported() or self._suspect
+    def _is_suspect(self) -> bool:
+        self._suspect = self.lease.damage_reported() or self._suspect
         return self._suspect

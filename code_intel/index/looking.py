@@ -1,6 +1,7 @@
-"""Whether the disk is as the index has it: a look for those who read and write nothing, such as a terminal's answer.
+"""Check whether an index is up to date, without writing anything.
 
-Only a process with an indexer knows that the index is up to date; a reader has to look (docs/decisions/0011).
+Only a process with an indexer knows this. A reader, such as a command on a terminal, has to scan
+the disk itself (docs/decisions/0011).
 """
 
 import hashlib
@@ -17,42 +18,42 @@ from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.sync import unsettled
 
-SECONDS = 0.5
-"""What a look may cost an answer; it takes about 0.1 s for a thousand files."""
-UNSEEN = "index: nobody has looked at the disk since the last sync, which takes longer than an answer may"
+TIMEOUT_S = 0.5
+"""Limit of one check, which takes about 0.1 s for a thousand files."""
+NOT_CHECKED = "index: results may be out of date. Run `code-intel sync`"
 
 
-def doubt(store: Store, config: IndexConfig, seconds: float = SECONDS) -> str:
-    """Return why the index may not be what the disk is, or nothing; writes nothing."""
+def staleness(store: Store, config: IndexConfig, seconds: float = TIMEOUT_S) -> str:
+    """Return why the index may be out of date, or an empty text."""
     end = time.monotonic() + seconds
     try:
         scan = walk.scan(config, lambda: time.monotonic() > end)
         if scan.stopped:
-            return UNSEEN
-        walk.heed(scan, config, store.choices())
+            return NOT_CHECKED
+        walk.apply_choices(scan, config, store.choices())
         known = {row.path: row for row in store.documents()}
         count = len(known.keys() - scan.files.keys())
         for name, found in unsettled(store, scan, known):
             if time.monotonic() > end:
-                break  # a file is read at least where one seems changed: enough to say so, or not to know
-            count += _is_other(known.get(name), found)
+                break
+            count += _is_changed(known.get(name), found)
         else:
-            return _told(count)
+            return _message(count)
     except CodeIntelError as error:
         return f"index: {error.message}"
-    return _told(count) or UNSEEN
+    return _message(count) or NOT_CHECKED
 
 
-def _is_other(known: DocumentRow | None, found: walk.Found) -> bool:
-    """Whether a file has other bytes than the index knows, or is a document that it lacks."""
+def _is_changed(known: DocumentRow | None, found: walk.Found) -> bool:
+    """Whether a file's content differs from the index, or is missing there."""
     try:
         data, _ = read_resolved(found.real)
-    except OSError:  # gone since, or unreadable: the next sync says which
+    except OSError:  # deleted or unreadable
         return known is not None
     if known is not None:
         return hashlib.sha256(data).hexdigest() != known.digest
     return len(data) <= LARGEST and decode(data) is not None
 
 
-def _told(count: int) -> str:
+def _message(count: int) -> str:
     return f"index: {counted(count, 'file')} changed since the last sync" if count else ""

@@ -1,8 +1,9 @@
-"""How a file becomes an index: what it is, and what happens to one that is not ours.
+"""Open a database file as an index, after checking what it is.
 
-A file that is not ours (devrag's own database, another program's, a damaged one) is never altered: it
-is moved to `<name>.<reason>-bak` and a new one is built in its place. An earlier version's is migrated; a
-later version's is left alone, since its program is in use. Reading moves and makes nothing.
+A file of another program (devrag, for instance) or a damaged one is never changed: it is moved to
+`<name>.<reason>-bak`, and a new index is created. An index of an older version is replaced. One of
+a newer version is not touched, since its program is in use. Opening for reading moves and creates
+nothing.
 """
 
 import errno
@@ -34,8 +35,8 @@ DAMAGE = (
     apsw.FormatError,
     UnicodeDecodeError,
 )
-"""How damaged pages show. Every statement is a constant that a sound index understands, so SQLError,
-which sqlite-vec raises for a blob it cannot read, is damage too."""
+"""Errors of a damaged database. Every statement is a constant that an intact index can execute, so
+SQLError means damage, too."""
 UNUSABLE: Mapping[str, str] = MappingProxyType(
     {
         "corrupt": "is damaged",
@@ -45,7 +46,7 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
         "older": "was made by an older version of code-intel",
     }
 )
-"""What a file is that is there and cannot be read as an index."""
+"""What an existing file is that is not a usable index."""
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "missing": "Run `{command}`.",
@@ -54,49 +55,51 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "older": "Run `{command}`: it rebuilds the index.",
     }
 )
-"""What to do about it, where it is not to set it aside."""
+"""What to do, unless the file is to be set aside."""
 
 
-def make_place(home: Path, path: Path) -> None:
-    """Make the folder of the index at `path`, but never `home`, the config's: if deleted, it stays so.
+def prepare_folder(home: Path, path: Path) -> None:
+    """Create the folder of the index at `path`, but not `home`, the folder of the configuration.
 
     Raises:
-        StorageError: Neither is there; or somebody else's file is, outside of the project.
+        StorageError: `home` is gone, or `path` is another program's file outside the project.
     """
     if path.parent.is_dir():
-        _require_ours(home, path)
+        _check_owner(home, path)
         return
     if not home.is_dir():
         raise StorageError(
-            f"{home} is gone, and its index with it.", hint="Restore the folder, then ask again."
+            f"{home} is gone, and its index with it.", hint="Restore the folder, then try again."
         )
-    with suppress(StorageError):  # whoever opens the index says why it cannot be made
+    with suppress(StorageError):  # opening the index raises the reason
         make_folder(path.parent)
 
 
-def _require_ours(home: Path, path: Path) -> None:
-    """Refuse to set aside what was never an index and is not the project's: a repository's configuration may name any file.
+def _check_owner(home: Path, path: Path) -> None:
+    """Refuse a file outside the project that was never an index.
+
+    A configuration in a repository may name any file, and opening an index sets other files aside.
 
     Raises:
-        StorageError: It is such a file.
+        StorageError: `path` is such a file.
     """
     project = home.parent if home.name == STATE_FOLDER else home
     place = Path(os.path.realpath(path.parent))
     inside = place.is_relative_to(os.path.realpath(project))
-    if inside or not path.is_file() or _was_ours(path):
+    if inside or not path.is_file() or _was_index(path):
         return
     connection, reason = inspect(path, readonly=True)
     if connection is not None:
         connection.close()
     if reason in {"corrupt", "foreign"}:
         raise StorageError(
-            f"{path} is no index of ours, and outside of the project; it was left as it is.",
-            hint="Name another `db_path` in the configuration, or move that file away.",
+            f"{path} is not an index of code-intel and is outside the project. It was not changed.",
+            hint="Set another `db_path` in the configuration, or move that file away.",
         )
 
 
-def _was_ours(path: Path) -> bool:
-    """Whether there was an index, however damaged: its lock stays beside it, or its header still says so."""
+def _was_index(path: Path) -> bool:
+    """Whether a file is or was an index, even if damaged: by its lock file or its header."""
     if Path(f"{path}.lock").exists():
         return True
     with suppress(OSError), path.open("rb") as file:
@@ -105,16 +108,16 @@ def _was_ours(path: Path) -> bool:
 
 
 def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
-    """Open the index at `path` for writing, migrated if need be; what is none is set aside.
+    """Open the index at `path` for writing; replace an older one, set another program's file aside.
 
-    One process at a time: whoever opened a file while another sets it aside could, in closing it, take
-    the new one's journal with it.
+    One process at a time: closing a file that another process set aside could delete the journal of
+    the new one.
 
     Returns:
-        The connection, or None and `newer`: that file is left alone.
+        The connection, or None and `newer`: that file is not touched.
     """
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "its folder is not there")
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist")
     with locked(path.with_name(f"{path.name}.lock"), BUSY_MS / 1000):
         connection, reason = inspect(path, readonly=False)
         if reason == "older":
@@ -127,16 +130,16 @@ def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
 
 
 def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]:
-    """Open `path` if it is ours and current; else say what it is, leaving it untouched."""
+    """Open `path` if it is a current index; otherwise return what it is, without touching it."""
     connection = None
     try:
         if path.stat().st_size == 0:
             return None, "missing"
-        with closing(_look(path)) as looking:
-            reason = _classify(looking)
+        with closing(_open_untouched(path)) as untouched:
+            reason = _classify(untouched)
         if reason:
             return None, reason
-        # Also for reading: a connection that could not write would leave its journal files behind.
+        # Read-write even for reading: a read-only connection would leave journal files behind.
         connection = _connection(path, readonly=readonly)
         reason = _classify(connection)
         if not reason:
@@ -150,8 +153,8 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
     return None, reason
 
 
-def _is_still(path: Path) -> bool:
-    """Whether a file without a journal lies where this process can write nothing."""
+def _is_immutable(path: Path) -> bool:
+    """Whether a file has no journal and this process may not write it or its folder."""
     effective = os.access in os.supports_effective_ids
     writable = all(
         os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
@@ -178,18 +181,18 @@ def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
 
 def _choices(path: Path) -> list[tuple[str, int]]:
     """Return the rows of an older index's `choices`, the only table that files cannot restore."""
-    with closing(_look(path)) as connection:
+    with closing(_open_untouched(path)) as connection:
         if connection.pragma("user_version") == 1:
             return []  # the table came with version 2
         rows = connection.execute("SELECT path, wanted FROM choices")
         return [(str(document), int(str(wanted))) for document, wanted in rows]
 
 
-def _look(path: Path) -> apsw.Connection:
-    """Open a file that may not be ours without a trace beside it."""
+def _open_untouched(path: Path) -> apsw.Connection:
+    """Open a file, possibly of another program, without leaving journal files."""
     if Path(f"{path}-wal").exists():
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_timeout(BUSY_MS)  # where several come and go, one mends the journal
+        connection.set_busy_timeout(BUSY_MS)  # another process may be recovering the journal
         return connection
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags)
@@ -211,9 +214,10 @@ def _classify(connection: apsw.Connection) -> str:
 
 
 def set_aside(path: Path, reason: str) -> Path | None:
-    """Move a database with its journal files to `<name>.<reason>-bak`; return where, if anywhere.
+    """Move a database with its journal files to `<name>.<reason>-bak`; return the new path, if any.
 
-    The first copy made for a reason is kept for good (it may be a user's); later ones share a name.
+    The first copy for a reason is never overwritten, because it may be a user's file. Later ones
+    are.
     """
     target = aside(path, reason)
     for suffix in (*_JOURNALS, ""):
@@ -223,14 +227,14 @@ def set_aside(path: Path, reason: str) -> Path | None:
 
 
 def aside(path: Path, reason: str) -> Path:
-    """Return where `set_aside` would move a database."""
+    """Return the path to which `set_aside` would move a database."""
     first = path.with_name(f"{path.name}.{reason}-bak")
     return path.with_name(f"{first.name}2") if first.exists() else first
 
 
 @contextmanager
 def immediate(connection: apsw.Connection) -> Iterator[None]:
-    """Hold a write transaction; inside another one, a savepoint of it."""
+    """Run the block in a write transaction, or in a savepoint inside another one."""
     if not connection.get_autocommit():
         with connection:
             yield
@@ -248,8 +252,8 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 def _connection(
     path: Path, flags: int = 0, *, readonly: bool = False, page_size: int = 0
 ) -> apsw.Connection:
-    if readonly and _is_still(path):
-        connection = _look(path)
+    if readonly and _is_immutable(path):
+        connection = _open_untouched(path)
     else:
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | flags)
     connection.set_busy_timeout(BUSY_MS)

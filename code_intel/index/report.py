@@ -1,4 +1,4 @@
-"""What a sync tells of itself."""
+"""Describe the result of a sync."""
 
 from dataclasses import dataclass, field
 
@@ -8,16 +8,16 @@ class SyncReport:
     """What a sync did.
 
     Attributes:
-        added: New documents.
-        updated: Documents whose bytes, or whose chunker, changed.
-        deleted: Documents that are gone or no longer meant by a pattern.
-        unchanged: The others.
+        added: Number of new documents.
+        updated: Number of documents with new content, or parsed again.
+        deleted: Number of documents that are gone or no longer covered by a pattern.
+        unchanged: Number of other documents.
         skipped: Name to reason: files that are never indexed.
-        failed: Name to reason: files that should be indexed and could not be read.
-        warnings: Patterns that name nothing, and why something was kept.
-        held: Documents that seem gone and are kept; see `forgetting`.
-        stopped: Whether it ended early because it was asked to.
-        masked: Secret values in what was read.
+        failed: Name to reason: files that could not be read.
+        warnings: Patterns without files, and why documents are held.
+        held: Number of documents that seem gone and are kept; see `forgetting`.
+        stopped: Whether the sync ended early on request.
+        masked: Number of secret values in the files that were read.
     """
 
     added: int = 0
@@ -33,5 +33,5 @@ class SyncReport:
 
     @property
     def changed(self) -> bool:
-        """Whether the index is another one than before."""
+        """Whether the sync changed the index."""
         return bool(self.added or self.updated or self.deleted)

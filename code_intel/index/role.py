@@ -1,8 +1,8 @@
-"""The right to index one database in bulk: a lock file elects one process, and dies with it.
+"""Elect one process to index a database, by a lock file that is released when the process ends.
 
-Who has it is written beside the lock, in a file that is touched while it works: a lock says that a process
-lives, not that it gets anywhere. Beside it is also said that somebody has met damage, for the one to
-check who may repair it. Asking makes no file.
+The holder writes its process id into a file beside the lock and touches that file as a heartbeat:
+the lock shows that a process is alive, the heartbeat that it makes progress. Another file reports
+damage to the holder. Reading these files creates none.
 """
 
 import json
@@ -11,86 +11,85 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
+from filelock import FileLock, Timeout  # noqa: TID251 - held for long
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.index.reading import read_plain
 
-BEAT_SECONDS = 5.0
-SILENT_SECONDS = 60.0
-"""Longer than any step takes: loading a model for the first time is the longest, about 20 s."""
-PROBE_SECONDS = 0.1
-"""How long the lock may be kept by those who only ask whether the role is free, and take it for that."""
+HEARTBEAT_S = 5.0
+HEARTBEAT_TIMEOUT_S = 60.0
+"""Longer than any step. The longest, loading a model for the first time, takes about 20 s."""
+ACQUIRE_TIMEOUT_S = 0.1
+"""Outlasts `is_free` of another process, which holds the lock for a moment."""
 
 
 class Role:
-    """The right to index one database in bulk.
+    """The lease of the process that indexes one database.
 
     Args:
         db_path: The database.
-        every: Seconds between two signs of life.
+        every: Seconds between two heartbeats.
 
     Attributes:
-        refused: Why the disk did not let this object try for it the last time, or empty.
+        refused: Why the disk did not allow the last `acquire`, or empty.
     """
 
-    def __init__(self, db_path: Path, every: float = BEAT_SECONDS) -> None:
+    def __init__(self, db_path: Path, every: float = HEARTBEAT_S) -> None:
         self._every = every
         self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
         self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
         self._lock = FileLock(self._path, thread_local=False)
-        self._next_beat = 0.0
+        self._next_heartbeat = 0.0
         self.refused = ""
 
-    def take(self, timeout: float = 0) -> bool:
-        """Try to get the role for `timeout` seconds, or as long as a question about it takes; True when this object has it."""
+    def acquire(self, timeout: float = 0) -> bool:
+        """Try to get the lease for `timeout` seconds; return whether this object holds it."""
         if self._lock.is_locked:
             return True
         try:
-            if not self._path.parent.is_dir():  # the project is gone; nothing of it is made again
+            if (
+                not self._path.parent.is_dir()
+            ):  # the project is gone; do not create its folder again
                 return False
-            self._lock.acquire(timeout=max(timeout, PROBE_SECONDS), poll_interval=0.01)
+            self._lock.acquire(timeout=max(timeout, ACQUIRE_TIMEOUT_S), poll_interval=0.01)
         except Timeout:
             return False
         except OSError as error:
             self.refused = error.strerror or str(error)
             return False
         self.refused = ""
-        with suppress(StorageError):  # who it is matters less than that it works
+        with suppress(StorageError):  # the process id is only shown to people
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True
 
-    def beat(self) -> None:
-        """Show that the work goes on; to be called often, without the role nothing."""
+    def heartbeat(self) -> None:
+        """Show progress. Call it often; it does nothing without the lease."""
         now = time.monotonic()
-        if self._lock.is_locked and now >= self._next_beat:
-            self._next_beat = now + self._every
+        if self._lock.is_locked and now >= self._next_heartbeat:
+            self._next_heartbeat = now + self._every
             with suppress(OSError):
                 os.utime(self._holder)
 
-    def silence(self) -> float:
-        """Return for how many seconds nothing was heard of the process that has the role.
-
-        0 while its work goes on, or nobody has the role.
-        """
+    def overdue(self) -> float:
+        """Return the seconds since the last heartbeat if the holder seems to hang, else 0."""
         try:
             seconds = time.time() - self._holder.stat().st_mtime
         except OSError:
             return 0.0
-        silent = seconds > SILENT_SECONDS and not self._lock.is_locked and not self.is_free()
-        return seconds if silent else 0.0
+        hangs = seconds > HEARTBEAT_TIMEOUT_S and not self._lock.is_locked and not self.is_free()
+        return seconds if hangs else 0.0
 
-    def give_up(self) -> None:
-        """Let somebody else have it."""
+    def release(self) -> None:
+        """Release the lease, if this object holds it."""
         if self._lock.is_locked:
             with suppress(StorageError):
                 durable.remove(self._holder, flushed=False)
             self._lock.release()
 
     def is_free(self) -> bool:
-        """Whether no process has the role."""
+        """Whether no process holds the lease."""
         if self._lock.is_locked:
             return False
         if not self._path.exists():
@@ -99,13 +98,13 @@ class Role:
             self._lock.acquire(blocking=False)
         except Timeout:
             return False
-        except OSError:  # not ours to lock; whoever has it says so, and takes that back
+        except OSError:  # not allowed to lock; a holder removes its file when it ends
             return not self._holder.exists()
         self._lock.release()
         return True
 
     def holder(self) -> int | None:
-        """Return the process that has the role, or None when nobody has, or it does not say."""
+        """Return the process id of the holder; None if there is none or it is unknown."""
         if self._lock.is_locked:
             return os.getpid()
         if self.is_free():
@@ -115,13 +114,13 @@ class Role:
         return None
 
     def report_damage(self) -> None:
-        """Ask whoever has the role, or gets it, to check the database."""
+        """Ask the current or next holder to check the database."""
         with suppress(StorageError):
             if self._damage.parent.is_dir():
                 durable.replace(self._damage, b"")
 
     def damage_reported(self) -> bool:
-        """Whether somebody has met damage since the last time this was asked."""
+        """Whether damage was reported since the last call."""
         try:
             return durable.remove(self._damage, flushed=False)
         except StorageError:

@@ -1,4 +1,4 @@
-"""What the store hands out: frozen rows, and how people spell a symbol."""
+"""Define the rows that the store returns, and how spellings of a symbol are compared."""
 
 import re
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class DocumentRow:
         path: POSIX, relative to the config's folder; absolute real path outside it.
         digest: Hex SHA-256 of the bytes.
         size: Bytes.
-        mtime_ns: A hint, with size and inode; the digest decides.
+        mtime_ns: With size and inode a hint that the content is unchanged; the digest decides.
         inode: See `mtime_ns`.
-        language: As chunking named it.
+        language: The name that chunking gave it.
         lines: Number of lines.
         problem: Why a parser gave up, or empty.
         indexed_at: ISO 8601 with offset.
-        priority: Order in which vectors are made: 0 source, 1 documentation, 2 tests.
-        id: Row id; 0 when not stored yet.
+        priority: Order in which chunks are embedded: 0 source, 1 documentation, 2 tests.
+        id: Row id; 0 before it is stored.
     """
 
     path: str
@@ -45,7 +45,7 @@ class DocumentRow:
 class ChunkRow(NamedTuple):
     """A chunk as indexed; `symbols` are qualified names, `text` is verbatim.
 
-    A tuple, since a search makes a thousand of them.
+    A named tuple, because a search creates a thousand of them.
     """
 
     id: int
@@ -65,10 +65,10 @@ class Generation:
     """The vectors of one model.
 
     Attributes:
-        id: Never given twice.
-        identity: Of the engine that makes them; empty before any.
-        dimensions: Numbers a vector has; 0: there are none.
-        active: Whether it answers.
+        id: Never reused.
+        identity: Of the engine that computes them; empty before the first.
+        dimensions: Numbers per vector; 0 if there are no vectors.
+        active: Whether it answers searches.
     """
 
     id: int
@@ -78,7 +78,11 @@ class Generation:
 
 
 def spelling(symbol: str) -> str:
-    """Return `symbol` with dots between scopes: `` `AuthService::login()` `` is `AuthService.login`."""
+    """Return `symbol` with dots between scopes and without a call.
+
+    >>> spelling("`AuthService::login()`")
+    'AuthService.login'
+    """
     bare = _CALL.sub("", symbol.strip().strip("`"))
     return _SCOPE.sub(".", bare).strip(". ")
 
@@ -86,8 +90,9 @@ def spelling(symbol: str) -> str:
 def spells(asked: str, qualified: str, path: str) -> bool:
     """Whether `asked` (see `spelling`) names the symbol `qualified` of the file `path`.
 
-    Scopes may be left out from the left (`login`) or added from the path: with the file's name where files
-    are modules (`auth.service.AuthService`), without it where folders are packages (`com.shop.Cart.add`).
+    Outer scopes may be omitted (`login`) or taken from the path: with the file name where files are
+    modules (`auth.service.AuthService`), without it where folders are packages
+    (`com.shop.Cart.add`).
     """
     if asked == qualified or qualified.endswith(f".{asked}"):
         return True
@@ -100,7 +105,7 @@ def spells(asked: str, qualified: str, path: str) -> bool:
     return any(place.endswith(f".{module}") for place in (file, package))
 
 
-def said_of(path: str, chunk: Chunk) -> tuple[str, str]:
-    """Return the words of a chunk's text, and those of its names and path."""
+def index_words(path: str, chunk: Chunk) -> tuple[str, str]:
+    """Return the tokens of a chunk's text, and those of its path and symbols."""
     names = "\n".join((path, *chunk.symbols))
     return " ".join(words(chunk.text)), " ".join(words(names))

@@ -44,8 +44,8 @@ CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROW
 CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
 """
-# AUTOINCREMENT: ids are never reused. So a hit whose document was replaced meanwhile is missing instead
-# of being another document's text, and a vector in memory is known by its id.
+# AUTOINCREMENT: ids are never reused. So a hit whose document was replaced meanwhile is missing
+# instead of being another document's text, and a vector in memory is known by its id.
 # `categories`: the text is tokenised already; only white space separates tokens.
 # `active` is UNIQUE: there is one active generation, and at most one that is being built.
 
@@ -77,11 +77,13 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
     (
         "chunks without words",
         """SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM words_docsize)
-        AND document_id NOT IN (SELECT id FROM documents WHERE path GLOB '*cache/knowledge/*.md')""",
+        AND document_id NOT IN
+        (SELECT id FROM documents WHERE path GLOB '*cache/knowledge/*.md')""",
     ),
     (
         "cards missing from a generation, or twice in it",
-        """SELECT (SELECT count(*) FROM generations) * (SELECT count(*) FROM chunks WHERE card != '')
+        """SELECT (SELECT count(*) FROM generations)
+        * (SELECT count(*) FROM chunks WHERE card != '')
         - (SELECT count(*) FROM passages p JOIN chunks c ON c.id = p.chunk AND c.card != ''
         JOIN generations g ON g.id = p.generation)""",
     ),
@@ -176,8 +178,8 @@ INSERT_DOCUMENT = """INSERT INTO documents(path, digest, size, mtime_ns, inode, 
   problem, indexed_at, priority) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id"""
 UPDATE_DOCUMENT = """UPDATE documents SET path=?, digest=?, size=?, mtime_ns=?, inode=?, language=?,
   lines=?, problem=?, indexed_at=?, priority=? WHERE id=?"""
-INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line, text, symbols, card,
-  card_digest, priority) VALUES (?,?,?,?,?,?,?,?,?) RETURNING id"""
+INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line, text, symbols,
+  card, card_digest, priority) VALUES (?,?,?,?,?,?,?,?,?) RETURNING id"""
 INSERT_WORDS = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
 INSERT_IMPORT = "INSERT INTO imports VALUES (?, ?, ?)"
 INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kind, start_line,

@@ -1,8 +1,9 @@
-"""The index of one corpus, in one SQLite file; with its `generations` of vectors, all that asks it.
+"""Query and change the index of one corpus, a SQLite file.
 
-A `Store` is one connection behind a lock: safe from any thread, one at a time. Whoever writes for long (the indexer) opens a
-store of its own, so that searches go on meanwhile (SQLite's WAL). Every method raises BusyError when another process kept the
-write lock for five seconds, and StorageError when the file cannot be read or written.
+A `Store` is one connection behind a lock, usable from any thread, one at a time. The indexer, which
+writes for long, opens its own store, so that searches continue (SQLite's WAL). Every method raises
+BusyError if another process keeps the write lock for five seconds, and StorageError if the file
+cannot be read or written.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from code_intel.index import schema
 from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
 from code_intel.index.generations import NEIGHBOURS, Generations
-from code_intel.index.rows import ChunkRow, DocumentRow, said_of, spelling, spells
+from code_intel.index.rows import ChunkRow, DocumentRow, index_words, spelling, spells
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -37,7 +38,7 @@ class Store:
     """An open index database; close it, or use it as a context manager.
 
     Attributes:
-        dimensions: How many numbers a vector has of a generation that is begun here.
+        dimensions: Numbers per vector of a new generation.
         generations: The vectors.
     """
 
@@ -48,11 +49,11 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
-        """Open the index at `path`; for writing, make it, or set a foreign one aside, when needed.
+        """Open the index at `path`. For writing, create it, and set another program's file aside.
 
         Raises:
-            NotFoundError: Read-only, and there is none.
-            StorageError: Read-only, and it is no usable index.
+            NotFoundError: Read-only, and there is no index.
+            StorageError: Read-only, and the file is not a usable index.
         """
         return cls(Database(path, readonly=readonly), dimensions=dimensions)
 
@@ -62,7 +63,7 @@ class Store:
         return self._db.path
 
     def close(self) -> None:
-        """Give the file back; using the store again opens it again."""
+        """Close the file; the next call opens it again."""
         self._db.close()
 
     def __enter__(self) -> Self:
@@ -73,26 +74,26 @@ class Store:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Make what happens inside one transaction; inside a batch, a savepoint of it."""
+        """Run the block in a write transaction, or in a savepoint inside another batch."""
         with self._db.batch():
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let what is read inside see one state of the index; nothing may be written inside."""
+        """Let all reads of the block see one state of the index; do not write inside."""
         with self._db.snapshot():
             yield
 
-    def mend(self) -> list[str]:
-        """Check, and when anything is broken start an empty index; return what was broken.
+    def repair(self) -> list[str]:
+        """Check the database and start an empty one if it is damaged; return the damage.
 
-        The damaged file is kept as `<name>.corrupt-bak`; what the user has chosen is kept if readable.
+        The damaged file is kept as `<name>.corrupt-bak`. The user's choices are kept if readable.
         """
-        self._db.close()  # what this connection has cached says nothing about the disk
+        self._db.close()  # the connection's cache would hide damage on the disk
         broken = self.check()
         if broken:
             choices: dict[str, bool] = {}
-            with suppress(CodeIntelError):  # what was said is in no file; all else is
+            with suppress(CodeIntelError):  # only choices cannot be restored from files
                 choices = self.choices()
             self._db.rebuild("corrupt")
             for path, wanted in choices.items():
@@ -106,7 +107,7 @@ class Store:
     ) -> list[tuple[int, float]]:
         """Return (chunk id, BM25, higher is better) of chunks with any of `terms`, best first.
 
-        Terms are tokens as `chunking.words` makes them; whatever else they hold is text, not syntax.
+        Terms are tokens as `chunking.words` returns them. FTS5 syntax in them has no effect.
         """
         quoted = [f'"{term}"' for term in dict.fromkeys(map(_plain, terms)) if term]
         if not quoted or limit <= 0:
@@ -119,31 +120,31 @@ class Store:
         return self.generations.nearest(query, limit)
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
-        """Return the chunks of `ids` that (still) exist."""
+        """Return the chunks of `ids` that exist."""
         rows = self._db.rows(schema.CHUNKS, (_json(ids),))
         return {row[0]: _chunk(row) for row in rows}
 
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
-        """Return every chunk of those documents, by path and position."""
+        """Return the chunks of documents, ordered by path and position."""
         return [_chunk(row) for row in self._db.rows(schema.CHUNKS_OF, (json.dumps([*paths]),))]
 
     def pages(self) -> list[int]:
-        """Return the ids of the pages that query plans wrote; words find none of them."""
+        """Return the chunk ids of pages that query plans wrote; words do not find them."""
         return [chunk for chunk, path in self._db.rows(schema.PAGES, (_PAGES,)) if is_page(path)]
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
-        """Return every symbol of those documents, by path and line; outer ones before inner ones."""
+        """Return the symbols of documents, ordered by path and line, outer before inner ones."""
         rows = self._db.rows(schema.DEFINED_IN, (json.dumps([*paths]),))
         return [Definition(*row) for row in rows]
 
     def definition_chunks(self, name: str) -> list[int]:
-        """Return the ids of the chunks in which a symbol of that bare name begins."""
+        """Return the ids of the chunks in which a symbol with that unqualified name starts."""
         return [row[0] for row in self._db.rows(schema.DEFINITION_CHUNKS, (name,))]
 
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined: `login`, `AuthService.login`, `AuthService::login()`.
 
-        Not exact adds symbols that contain it, ignoring case; the exact ones stay first.
+        With `exact=False`, symbols that contain the name in any case follow the exact ones.
         """
         asked = spelling(symbol)
         if not asked or limit <= 0:
@@ -158,36 +159,36 @@ class Store:
         return found[:limit]
 
     def of_body(self, body: str, limit: int) -> list[Definition]:
-        """Return the definitions that say the same, whatever they are called; see `Symbol.body`."""
+        """Return the definitions with the same body under any name; see `Symbol.body`."""
         return [Definition(*row) for row in self._db.rows(schema.SAME_BODY, (body, limit))]
 
     def has_symbols(self, languages: Iterable[str]) -> bool:
-        """Whether any document in one of these languages defines any symbol."""
+        """Whether any document in one of these languages defines a symbol."""
         return bool(self._db.rows(schema.DEFINING, (json.dumps([*languages]),)))
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
-        """Return every (path, import target as written), or those of some documents."""
+        """Return (path, import target as written) of all documents, or of `paths`."""
         if paths is None:
             return self._db.rows(schema.IMPORTS.format(""))
         only = "WHERE d.path IN (SELECT value FROM json_each(?))"
         return self._db.rows(schema.IMPORTS.format(only), (json.dumps([*paths]),))
 
     def cards(self) -> list[tuple[int, str, str]]:
-        """Return (chunk id, path, digest of the document) of every first chunk that has a card, by path."""
+        """Return (chunk id, path, document digest) of each first chunk with a card, by path."""
         return self._db.rows(schema.CARDS)
 
     def state(self) -> tuple[int, ...] | None:
-        """Return what is another whenever anybody has written; None inside a batch."""
+        """Return a value that changes with every write by any process; None inside a batch."""
         return self._db.state()
 
     # --- documents
 
     def documents(self) -> list[DocumentRow]:
-        """Return every document, by path."""
+        """Return all documents, ordered by path."""
         return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
 
     def document(self, path: str) -> DocumentRow | None:
-        """Return one document, or None."""
+        """Return a document, or None if there is none."""
         rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
         return DocumentRow(*rows[0]) if rows else None
 
@@ -195,12 +196,12 @@ class Store:
         """Return (path, language, digest) of every document."""
         return self._db.rows("SELECT path, language, digest FROM documents")
 
-    def latest(self, most: int) -> list[tuple[str, int]]:
-        """Return (path, time of its last change in ns) of the documents changed last, latest first, pages aside."""
-        return self._db.rows(schema.LATEST, (_PAGES, most))
+    def latest(self, limit: int) -> list[tuple[str, int]]:
+        """Return (path, mtime in ns) of the last changed documents, without plan pages."""
+        return self._db.rows(schema.LATEST, (_PAGES, limit))
 
     def revision(self) -> str:
-        """Return what is another text whenever a document was put or deleted, pages of plans aside; empty before any."""
+        """Return a text that changes with every document written or deleted, except plan pages."""
         return self.get_meta("revision") or ""
 
     def document_count(self) -> int:
@@ -208,7 +209,7 @@ class Store:
         return int(self._db.value("SELECT count(*) FROM documents"))
 
     def put_document(self, row: DocumentRow, parsed: ParsedFile) -> None:
-        """Replace everything known about `row.path`; chunks with an unchanged card keep their vectors."""
+        """Add or replace a document; chunks with an unchanged card keep their vectors."""
         values = astuple(row)[:-1]
         with self.batch():
             old = self.document(row.path)
@@ -225,16 +226,16 @@ class Store:
             self._revise(row.path)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
-        """Remember new file times of a document whose bytes are the same."""
+        """Store the new file state of a document with unchanged content."""
         sql = "UPDATE documents SET size = ?, mtime_ns = ?, inode = ? WHERE path = ?"
         self._db.write(sql, (size, mtime_ns, inode, path))
 
     def forget_digests(self) -> None:
-        """Make the next sync parse every document again; meanwhile they stay searchable."""
+        """Make the next sync parse every document again; they stay searchable meanwhile."""
         self._db.write("UPDATE documents SET digest = '', mtime_ns = 0")
 
     def delete_document(self, path: str) -> bool:
-        """Forget a document with all that hangs on it; False when it was not there."""
+        """Delete a document with its chunks, symbols and vectors; return False if there is none."""
         with self.batch():
             if (old := self.document(path)) is None:
                 return False
@@ -246,38 +247,38 @@ class Store:
     # --- vectors
 
     def model(self) -> str | None:
-        """Return the identity of the model whose vectors answer; None before the first."""
+        """Return the identity of the model whose vectors answer; None before the first one."""
         return self.generations.active().identity or None
 
     def pending(self, limit: int, *, path: str | None = None) -> list[tuple[int, str]]:
-        """Return (chunk id, card) of what waits for a vector of the newest model."""
+        """Return (chunk id, card) of chunks without a vector of the newest model."""
         return self.generations.pending(self.generations.newest(), limit, path)
 
     def pending_count(self) -> int:
-        """Return how many chunks wait for a vector of the newest model."""
+        """Count the chunks without a vector of the newest model."""
         return self.generations.pending_count(self.generations.newest())
 
-    # --- what the user has said
+    # --- the user's choices
 
     def choices(self) -> dict[str, bool]:
-        """Return what was said of single documents, over the patterns: path to wanted or not."""
+        """Return the documents that the user added (True) or deleted (False) by name."""
         rows = self._db.rows("SELECT path, wanted FROM choices ORDER BY path")
         return {path: bool(wanted) for path, wanted in rows}
 
-    def choose(self, path: str, wanted: bool | None) -> None:  # noqa: FBT001 - three answers, no flag
-        """Remember that a document is wanted or not; None leaves it to the patterns again."""
+    def choose(self, path: str, wanted: bool | None) -> None:  # noqa: FBT001 - one of three values
+        """Store whether the user wants a document; None lets the patterns decide again."""
         if wanted is None:
             self._db.write("DELETE FROM choices WHERE path = ?", (path,))
         else:
             self._db.write("INSERT OR REPLACE INTO choices VALUES (?, ?)", (path, int(wanted)))
 
     def vacuum(self) -> tuple[int, int]:
-        """Give unused space back to the disk; return the bytes before and after.
+        """Return unused space to the disk; return the bytes before and after.
 
-        Readers go on meanwhile; the file itself shrinks when the last of them has finished.
+        Readers continue; the file shrinks when the last of them has finished.
 
         Raises:
-            BusyError: Another process is writing for more than five seconds.
+            BusyError: Another process kept the write lock for more than five seconds.
         """
         before = self._db.size()
         return before, self._db.vacuum()
@@ -285,23 +286,23 @@ class Store:
     # --- meta
 
     def get_meta(self, key: str) -> str | None:
-        """Return what is kept under `key`."""
+        """Return the value of `key`, or None."""
         rows = self._db.rows("SELECT value FROM meta WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep `value` under `key`."""
+        """Store `value` under `key`."""
         self._db.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def check(self) -> list[str]:
-        """Return every broken invariant in one line each; empty for a sound database."""
+        """Return one line per broken invariant; empty for an intact database."""
         return self._db.broken(self.generations.verify)
 
     def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
         ids = self._db.many(schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks))
-        if not is_page(row.path):  # else a question that was planned would be common by that
-            said = ((*key, *said_of(row.path, c)) for key, c in zip(ids, chunks, strict=True))
-            self._db.many(schema.INSERT_WORDS, said)
+        if not is_page(row.path):  # words of plan pages would distort BM25
+            words = ((*key, *index_words(row.path, c)) for key, c in zip(ids, chunks, strict=True))
+            self._db.many(schema.INSERT_WORDS, words)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         self._db.many(schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols))
@@ -309,7 +310,7 @@ class Store:
         self._db.many(schema.INSERT_IMPORT, targets)
 
     def _revise(self, path: str) -> None:
-        if not is_page(path):  # else a plan would outdate what it knows by writing it down
+        if not is_page(path):  # a plan must not outdate its own results
             self._db.rows(schema.REVISE)
 
     def _clear(self, document: int) -> None:
@@ -330,7 +331,7 @@ def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
 
 
 def _plain(term: str) -> str:
-    """Return a search term as FTS5 may see it; empty when nothing is left of it."""
+    """Return a search term escaped for FTS5; empty if nothing is left."""
     return term.replace("\0", "").replace('"', '""').strip()
 
 

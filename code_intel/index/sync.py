@@ -1,11 +1,12 @@
-"""Bring the words of an index in line with the disk; vectors follow in `vectors`.
+"""Update the words of an index from the disk; `vectors` embeds the chunks afterwards.
 
-The digest of the bytes decides. (size, mtime, inode) is a hint that spares the reading, except for
-files touched since two seconds before the last scan (git's racy rule). Laws: syncing twice is syncing
-once is a fresh index; a file that fails is named and the rest goes on.
+The digest of a file's content decides whether it changed. Equal size, mtime and inode save the
+reading, except for files changed later than two seconds before the last scan (git's racy rule).
+Syncing twice gives the same index as syncing once, or as a new index. A file that fails is
+reported, and the others are indexed.
 
-Unreadable is not deleted: `forgetting` says what is. What the user has said of single documents goes
-over the patterns (docs/decisions/0017).
+`forgetting` decides which documents are deleted. The user's choices about single documents override
+the patterns (docs/decisions/0017).
 """
 
 import hashlib
@@ -33,11 +34,11 @@ BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
 CHUNKER = "6"
-"""Raise it when the same bytes give other chunks, cards, words or symbols: everything is parsed again,
-as it is after an upgrade; vectors of cards that stay the same are kept."""
+"""Increase it when the same content gives other chunks, cards, words or symbols. Then every file is
+parsed again, as after an upgrade; vectors of unchanged cards are kept."""
 
 UNFIT = "index_failed"
-"""Code of the error that a file may not or cannot be indexed, as devrag calls it."""
+"""Error code for a file that cannot be indexed; devrag's name."""
 
 Progress = Callable[[int, int], None]
 Stop = Callable[[], bool]
@@ -50,13 +51,13 @@ def sync(
     progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
     stop: Stop = lambda: False,
 ) -> SyncReport:
-    """Index what is new or changed, forget what is gone.
+    """Index new and changed files, and delete documents whose file is gone.
 
     Args:
         store: Open for writing.
-        config: Which files, and how long a Markdown chunk is.
-        progress: Called with (files done, files to read) before and after each batch, if any.
-        stop: Asked before each file; what was committed stays.
+        config: Which files, and the length of Markdown chunks.
+        progress: Called with (files done, files to read) before and after each batch.
+        stop: Polled before each file; returning True ends early and keeps what is committed.
 
     Raises:
         StorageError: The config's folder is gone, or the database cannot be written.
@@ -70,7 +71,7 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
-    walk.heed(scan, config, store.choices())
+    walk.apply_choices(scan, config, store.choices())
     known = {row.path: row for row in store.documents()}
     todo = unsettled(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
@@ -86,10 +87,10 @@ def sync(
     if stop():
         report.stopped = True
         return report
-    _forget(store, config, scan, known.keys(), report)
+    _delete_missing(store, config, scan, known.keys(), report)
     _note(store, "skipped", len(report.skipped))
     _note(store, "unread", len(report.failed.keys() & known.keys()))
-    # What is skipped is not remembered, so it is looked at each time: no reason to write.
+    # Skipped files are not stored, so they are in `todo` each time. They are no reason to write.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:
         with store.batch():
             store.set_meta("scanned_ns", str(started))
@@ -100,12 +101,12 @@ def sync(
 def unsettled(
     store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
 ) -> list[tuple[str, walk.Found]]:
-    """Return the files of a scan whose bytes must be read to know whether the index has them."""
+    """Return the files of a scan that must be read to know whether they changed."""
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
     return [
         (name, found)
         for name, found in scan.files.items()
-        if max(found.mtime_ns, found.touched_ns) >= trusted_before
+        if max(found.mtime_ns, found.ctime_ns) >= trusted_before
         or not _looks_same(known.get(name), found)
     ]
 
@@ -116,37 +117,37 @@ def sync_document(
     path: str | Path,
     *,
     named: bool = False,
-    anew: bool = False,
+    force: bool = False,
 ) -> SyncReport:
-    """Index one file now, or forget it when it is gone; ignore rules do not apply.
+    """Index one file now, or delete its document if it is gone; ignore rules do not apply.
 
     Args:
         store: Open for writing.
         config: Which files.
         path: Relative to the config's folder, or absolute.
-        named: The user asks for this very document: it is indexed beyond the patterns' globs and stays
-            so, until it is deleted by name.
-        anew: Parse it again though its bytes are known.
+        named: The user names this document: index it even if no glob covers it, until it is deleted
+            by name.
+        force: Parse it again even if it is unchanged.
 
     Raises:
-        UsageError: It is outside the config's folders, unwanted, or never indexed; says why.
-        NotFoundError: It is not on disk and, unless `named`, not in the index either.
+        UsageError: The file is outside the config's folders, excluded, or never indexed.
+        NotFoundError: The file is not on disk and, unless `named`, not in the index.
     """
     name, real = walk.locate(config, path)
     before = store.choices().get(name)
     if not named and before is not True:
-        _check_wanted(config, name, real, kept_out=before is False)
+        _check_wanted(config, name, real, excluded=before is False)
     report = SyncReport()
     found = _examined(config, name, real)
     known = store.document(name)
     if found is None:
         if known is None or named:
-            raise NotFoundError(f"{name} is not there.", details={"field": "path"})
+            raise NotFoundError(f"{name} does not exist.", details={"field": "path"})
         report.deleted = int(store.delete_document(name))
         return report
     if named:
         store.choose(name, wanted=True)
-    known_as = {name: replace(known, digest="") if anew else known} if known else {}
+    known_as = {name: replace(known, digest="") if force else known} if known else {}
     _index_batch(store, config, [(name, found)], known_as, report)
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
@@ -155,17 +156,18 @@ def sync_document(
     return report
 
 
-def _check_wanted(config: IndexConfig, name: str, real: Path, *, kept_out: bool) -> None:
-    if kept_out or not walk.is_covered(config, real):
-        why = walk.KEPT_OUT if kept_out else f"no pattern of {config.path.name} means it"
+def _check_wanted(config: IndexConfig, name: str, real: Path, *, excluded: bool) -> None:
+    if excluded or not walk.is_covered(config, real):
+        uncovered = f"it matches no pattern in {config.path.name}"
+        why = walk.EXCLUDED_BY_USER if excluded else uncovered
         raise UsageError(f"{name} is not indexed: {why}.", code=UNFIT, details={"field": "path"})
 
 
 def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
-    """Return the file, or None when it is gone.
+    """Return the file, or None if it is gone.
 
     Raises:
-        UsageError: It may not be indexed.
+        UsageError: The file is never indexed.
     """
     try:
         found = walk.examine(str(real), name, config)
@@ -174,7 +176,7 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
             f"{name} cannot be read: {error.strerror}.", code=UNFIT, details={"field": "path"}
         ) from error
     if found is None and os.path.lexists(real):
-        found = f"{config.path.name} takes no such files"
+        found = f"{config.path.name} covers no such files"
     if isinstance(found, str):
         raise UsageError(f"{name} is not indexed: {found}.", code=UNFIT, details={"field": "path"})
     return found
@@ -260,8 +262,8 @@ def _put(
     report.updated += not is_new
 
 
-class _Skipped(Exception):  # noqa: N818 - not an error: the reason a file has no document
-    """The bytes say that this file is not indexed."""
+class _Skipped(Exception):  # noqa: N818 - not an error, but a reason
+    """The content of a file shows that it is not to be indexed."""
 
 
 def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
@@ -286,29 +288,29 @@ def _parsed(
         raise _Skipped("binary, or not in a known encoding")
     text, masked = decoded
     report.masked += masked
-    size = MOST_BYTES if is_page(row.path) else config.chunk_size  # a page is found as a whole
+    size = MOST_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk
     parsed = parse_file(row.path, text, chunk_size=size)
     lines = parsed.chunks[-1].end_line if parsed.chunks else 0
     return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed
 
 
-def _forget(
+def _delete_missing(
     store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str], report: SyncReport
 ) -> None:
-    """Delete the documents no pattern means any more and those that are gone, if that is believable."""
+    """Delete the documents that are gone or no longer covered; hold implausible deletions."""
     verdict = forgetting.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
     _note(store, "held", report.held)
     report.warnings += verdict.warnings
-    for start in range(0, len(verdict.doomed), BATCH_FILES):
+    for start in range(0, len(verdict.to_delete), BATCH_FILES):
         with store.batch():
-            for name in verdict.doomed[start : start + BATCH_FILES]:
+            for name in verdict.to_delete[start : start + BATCH_FILES]:
                 report.deleted += store.delete_document(name)
 
 
 def _note(store: Store, key: str, count: int) -> None:
-    """Keep a number that answers must know; no change is no reason to write."""
+    """Store a number for later answers; write only if it changed."""
     if count != int(store.get_meta(key) or 0):
         store.set_meta(key, str(count))
 

@@ -1,4 +1,4 @@
-"""Give every card its vector: in small steps, the cache first, resumable at any moment."""
+"""Embed the cards of an index in small, resumable steps, from the vector cache where possible."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
-_STEP_SECONDS = 0.4
-ALL = 10_000
-REFUSED = "the model gives no usable vector for its card"
+_MAX_STEP_S = 0.4
+MAX_CARDS = 10_000
+REFUSED = "the model returns no usable vector for it"
 
 
 def embed_pending(
@@ -32,25 +32,24 @@ def embed_pending(
     stop: Callable[[], bool] = lambda: False,
     batch: int = 64,
 ) -> int:
-    """Embed what is pending until nothing is, or `stop`; return how many vectors were stored.
+    """Embed all pending chunks, or until `stop`; return how many vectors were stored.
 
-    Each step is one short transaction, so that it can be killed anywhere and others can write in
-    between. Vectors of another model stay until these are complete, and answer meanwhile; then they are
-    swapped. A chunk whose vector is NaN, zero or refused is quarantined with the reason and not asked
-    for again.
+    Each step is one short transaction, so the process may be killed at any time and others can
+    write in between. Vectors of another model answer until these are complete. A chunk whose vector
+    is NaN, zero or refused is recorded with the reason and not tried again.
 
     Args:
         store: Open for writing.
-        embedder: Makes the vectors.
-        cache: Asked before the embedder, told after it.
-        progress: Called with the number of chunks left, after each step.
-        stop: Asked before each step.
-        batch: Most texts a step; fewer where a step would take longer than half a second, so that
-            `stop` is heard in time.
+        embedder: Computes the vectors.
+        cache: Read before and written after the embedder.
+        progress: Called with the number of remaining chunks after each step.
+        stop: Polled before each step.
+        batch: Maximum texts per step; halved while a step takes too long, so that `stop` is polled
+            in time.
 
     Raises:
-        EmbeddingError: The model cannot be used at all, or has other dimensions than the index.
-        BusyError: Another process is writing for more than five seconds.
+        EmbeddingError: The model does not work, or has other dimensions than the index.
+        BusyError: Another process kept the write lock for more than five seconds.
     """
     generation = _generation(store, embedder)
     stored, size = 0, 1
@@ -64,26 +63,26 @@ def embed_pending(
             continue
         started = time.monotonic()
         stored += embed_chunks(store, generation, embedder, cache, step)
-        slow = time.monotonic() - started > _STEP_SECONDS
+        slow = time.monotonic() - started > _MAX_STEP_S
         size = max(1, size // 2) if slow else min(batch, size * 2)
         progress(store.generations.pending_count(generation))
     return stored
 
 
 def embed_document(store: Store, embedder: Embedder, cache: VectorCache | None, path: str) -> int:
-    """Embed one document's cards now, for every generation that can have them; return how many.
+    """Embed one document's cards now, in every generation; return how many vectors were stored.
 
-    A generation of another model than `embedder` gets what the cache knows, since only its own model may
-    make the rest. Vectors of a new model are not begun here, unless there are none to lose.
+    A generation of another model gets vectors from the cache only. A generation for a new model is
+    not begun here, unless there are no vectors at all.
 
     Raises:
-        EmbeddingError: The model cannot be used at all, or has other dimensions than the index.
+        EmbeddingError: The model does not work, or has other dimensions than the index.
     """
     if not any(each.dimensions for each in store.generations.all()):
         _generation(store, embedder)
     stored = 0
     for each in store.generations.all():
-        step = store.generations.pending(each, ALL, path)
+        step = store.generations.pending(each, MAX_CARDS, path)
         if each.identity == embedder.identity:
             stored += embed_chunks(store, each, embedder, cache, step)
         elif cache is not None and step:
@@ -102,21 +101,21 @@ def embed_chunks(
 ) -> int:
     """Embed these (chunk id, card) in one transaction; return how many vectors were stored.
 
-    None are, if the embedder has changed its identity over the work, an engine of it having failed.
+    None are stored if the embedder switched to another engine meanwhile.
 
     Raises:
-        EmbeddingError: The model cannot be used at all.
+        EmbeddingError: The model does not work.
     """
     texts = list(dict.fromkeys(card for _, card in step))
     known = {} if cache is None else cache.get(generation.identity, texts)
     size = generation.dimensions
-    vectors = {text: vector for text, vector in known.items() if _sound(vector, size)}
-    made = _made(embedder, [text for text in texts if text not in vectors], size)
+    vectors = {text: vector for text, vector in known.items() if _is_usable(vector, size)}
+    new = _embedded(embedder, [text for text in texts if text not in vectors], size)
     if embedder.identity != generation.identity:
         return 0
-    if cache is not None and made:
-        cache.put(generation.identity, made)
-    vectors |= made
+    if cache is not None and new:
+        cache.put(generation.identity, new)
+    vectors |= new
     with store.batch():
         found = [(chunk, vectors[card]) for chunk, card in step if card in vectors]
         stored = store.generations.put(generation, found)
@@ -127,41 +126,41 @@ def embed_chunks(
 
 
 def _generation(store: Store, embedder: Embedder) -> Generation:
-    """Return the generation to fill; a new one beside another is begun only by a model that works."""
+    """Return the generation to fill; begin one beside another only after the model worked once."""
     if not embedder.dimensions:
-        embedder.passages([_PROBE])  # says why there is none
+        embedder.passages([_PROBE])  # raises the reason
     if embedder.dimensions != store.dimensions:
         raise EmbeddingError(
-            f"The model makes {embedder.dimensions} numbers a vector, the index keeps"
-            f" {store.dimensions}.",
-            hint="Set model.dimensions in the index's configuration to what the model makes.",
+            f"The model returns {embedder.dimensions} numbers per vector; the index is configured"
+            f" for {store.dimensions}.",
+            hint=f"Set model.dimensions in the index's configuration to {embedder.dimensions}.",
         )
     if store.model() is not None and store.generations.of(embedder.identity) is None:
         embedder.passages([_PROBE])
     return store.generations.begin(embedder.identity, embedder.dimensions)
 
 
-def _made(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
-    """Return the sound vectors; when the batch fails, each text is tried alone."""
+def _embedded(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
+    """Return the usable vectors; if the batch fails, embed each text alone."""
     if not texts:
         return {}
     try:
         rows = dict(zip(texts, embedder.passages(texts), strict=True))
     except (EmbeddingError, UsageError, ValueError):
-        embedder.passages([_PROBE])  # a model that cannot even do this is broken, not the texts
-        rows = {text: row for text in texts for row in _alone(embedder, text)}
-    return {text: row for text, row in rows.items() if _sound(row, dimensions)}
+        embedder.passages([_PROBE])  # raises if the model is broken, not the texts
+        rows = {text: row for text in texts for row in _embed_alone(embedder, text)}
+    return {text: row for text, row in rows.items() if _is_usable(row, dimensions)}
 
 
-def _alone(embedder: Embedder, text: str) -> "Sequence[Vector]":
+def _embed_alone(embedder: Embedder, text: str) -> "Sequence[Vector]":
     try:
         return list(embedder.passages([text]))
     except (EmbeddingError, UsageError, ValueError):
         return ()
 
 
-def _sound(vector: "Vector", dimensions: int) -> bool:
-    """Whether a vector is one: the right size, finite, of length 1."""
+def _is_usable(vector: "Vector", dimensions: int) -> bool:
+    """Whether a vector has the right size and length 1, and thus is finite."""
     import numpy as np
 
     if vector.shape != (dimensions,):

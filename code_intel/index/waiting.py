@@ -1,8 +1,8 @@
-"""Reading that ends soon once nobody waits for it: between two statements, and within a long one.
+"""Let read-only work on a worker thread end soon after its call was cancelled.
 
-A worker thread cannot be stopped from outside. So one that only reads is told whether its call was cancelled,
-and asks where time goes: before each statement, every so many steps of one (docs/decisions/0040). What writes
-is never told: it finishes what it began.
+A thread cannot be stopped from outside. So work that only reads checks for cancellation before each
+SQL statement and every few thousand steps within one (docs/decisions/0040). Work that writes is not
+interrupted.
 """
 
 import threading
@@ -18,36 +18,36 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 STEPS = 20_000
-"""Instructions of SQLite's between two looks: about a millisecond."""
+"""SQLite instructions between two checks, about a millisecond."""
 
-_over: ContextVar[threading.Event | None] = ContextVar("over", default=None)
+_cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=None)
 
 
 async def reading(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run blocking work that only reads on a worker thread; cancelled, it is abandoned and ends soon."""
-    over = threading.Event()
+    """Run blocking work that only reads on a worker thread; after a cancellation, abandon it."""
+    cancelled = threading.Event()
 
     def run() -> T:
-        _over.set(over)  # a worker has a context of its own for each call
+        _cancelled.set(cancelled)  # each call of a worker has its own context
         return work(*args, **kwargs)
 
     try:
         return await to_thread.run_sync(run, abandon_on_cancel=True)
     finally:
-        over.set()
+        cancelled.set()
 
 
 def is_over() -> bool:
-    """Whether this thread works for a call that was cancelled."""
-    over = _over.get()
-    return over is not None and over.is_set()
+    """Whether the call that this thread works for was cancelled."""
+    cancelled = _cancelled.get()
+    return cancelled is not None and cancelled.is_set()
 
 
 def check() -> None:
-    """End work that nobody waits for.
+    """Stop the work of a cancelled call.
 
     Raises:
-        BusyError: Its call was cancelled; nobody reads this.
+        BusyError: The call was cancelled.
     """
     if is_over():
-        raise BusyError("Nobody waits for this any more.")
+        raise BusyError("The call was cancelled.")

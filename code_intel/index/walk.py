@@ -1,8 +1,8 @@
-"""Which files do a config's patterns mean?
+"""Find the files that the patterns of a configuration cover.
 
-Inside a git work tree git itself decides what is ignored; elsewhere nested .gitignore files and
-`corpus.EXCLUDED_FOLDERS` do. Links are never followed: one that stays inside the patterns points at
-a file found anyway, one that leaves them is refused. Nothing is opened here, and nothing created.
+In a git work tree, git decides what is ignored; elsewhere nested .gitignore files and
+`corpus.EXCLUDED_FOLDERS` do. Links are not followed: the target of a link is found by its own path
+if a pattern covers it. Nothing is opened or created.
 """
 
 import os
@@ -27,35 +27,35 @@ from code_intel.index.corpus import (
 from code_intel.index.ignore import walk_folder
 from code_intel.index.reading import real_path
 
-GIT_SECONDS = 30
-KEPT_OUT = "deleted from the index by name; index it to have it back"
+GIT_TIMEOUT_S = 30
+EXCLUDED_BY_USER = "deleted from the index by name; index it by name to add it again"
 _WILD = frozenset("*?[")
 _NOT_CHECKED_OUT = b"./\0"
-"""What git lists inside a submodule that was never initialised: the folder itself."""
+"""What git lists in a submodule that was never initialised: the folder itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to be indexed: where it is, and what the disk says of it."""
+    """A file to index, with its state on disk."""
 
     real: str
     size: int
     mtime_ns: int
     inode: int
-    touched_ns: int
-    """Of content or attributes, as the system counts; unlike `mtime_ns` no program can set it back."""
+    ctime_ns: int
+    """Time of the last change of content or attributes; programs cannot set it."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What a walk saw; names are POSIX, relative to the config's folder, absolute outside it.
+    """The result of a scan. Names are POSIX, relative to the config's folder, absolute outside it.
 
     Attributes:
         files: Name to file.
         skipped: Name to reason.
-        warnings: Patterns that name nothing.
-        missing: Real folders of such patterns: what was indexed from there is not known to be gone.
-        stopped: Whether it ended early; what it did not see says nothing then.
+        warnings: Patterns whose folder is missing.
+        missing: Those folders; documents from there are not known to be deleted.
+        stopped: Whether the scan ended early and is incomplete.
     """
 
     files: dict[str, Found] = field(default_factory=dict)
@@ -67,14 +67,14 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern taken apart: a real folder or file, a glob below it (empty: everything), whether git's rules count."""
+    """A parsed pattern: a real folder or file, a glob below it, and if ignore rules apply."""
 
     base: Path
     glob: str
     rules: bool
 
     def covers(self, real: Path) -> bool:
-        """Whether the pattern means this file, ignore rules aside."""
+        """Whether the pattern covers this file, without regard to ignore rules."""
         if real == self.base:
             return True
         if not self.holds(real):
@@ -82,39 +82,39 @@ class Pattern:
         return not self.glob or _glob(self.glob).match_file(real.relative_to(self.base).as_posix())
 
     def holds(self, real: Path) -> bool:
-        """Whether a file is in the pattern's folder, whatever its glob says."""
+        """Whether a file is in the pattern's folder, without regard to the glob."""
         return real.is_relative_to(self.base)
 
 
 def patterns(config: IndexConfig) -> list[Pattern]:
-    """Return the config's patterns, resolved against the folder it is in, and that of plans' pages."""
-    return [*_given(config), *_pages(config)]
+    """Return the patterns of a config, resolved against its folder, and the one for plan pages."""
+    return [*_configured(config), *_pages(config)]
 
 
 def bases(config: IndexConfig) -> list[str]:
-    """Return the folders the patterns start from, as documents name them; the config's own left out."""
+    """Return the base folders of the patterns as document names, except the config's own folder."""
     folder = Path(os.path.realpath(config.folder))
     found = [
         base.relative_to(folder) if base.is_relative_to(folder) else base
-        for base in (pattern.base for pattern in _given(config))
+        for base in (pattern.base for pattern in _configured(config))
     ]
     return [base.as_posix() for base in found if base != Path()]
 
 
 def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
-    """Find the files of a config; what is skipped is named with its reason.
+    """Find the files of a config, and the reasons for the skipped ones.
 
     Raises:
-        StorageError: The config's own folder is gone or unreadable, or git does not answer: that
-            says nothing about files.
+        StorageError: The config's folder is gone or unreadable, or git does not answer, so that
+            nothing is known about files.
     """
     if not os.access(config.folder, os.R_OK | os.X_OK):
         raise StorageError(
-            f"{config.folder} is gone or cannot be read; the index is kept as it is."
+            f"{config.folder} is missing or cannot be read. The index was not changed."
         )
     result = Scan()
     real_folder = os.path.realpath(config.folder)
-    straight: dict[str, bool] = {}
+    unlinked: dict[str, bool] = {}
     for number, pattern in enumerate(patterns(config)):
         if not pattern.base.exists() and number < len(config.patterns):
             text = config.patterns[number]
@@ -125,40 +125,40 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
             if stop():
                 result.stopped = True
                 return result
-            _judge(real, document_name(real, real_folder), config, result, straight)
+            _add(real, document_name(real, real_folder), config, result, unlinked)
     return result
 
 
 def below(config: IndexConfig, folder: Path) -> Scan:
-    """Find the files below a real folder, whatever the globs of the patterns say."""
+    """Find the files below a real folder, without regard to the globs of the patterns."""
     result = Scan()
     real_folder = os.path.realpath(config.folder)
-    straight: dict[str, bool] = {}
+    unlinked: dict[str, bool] = {}
     for real in _candidates(Pattern(folder, "", CORPORA[config.corpus].ignore_rules)):
-        _judge(real, document_name(real, real_folder), config, result, straight)
+        _add(real, document_name(real, real_folder), config, result, unlinked)
     return result
 
 
-def heed(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) -> None:
-    """Apply to a scan what the user has said of single documents, which goes over the patterns."""
+def apply_choices(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) -> None:
+    """Apply the user's choices about single documents to a scan; they override the patterns."""
     real_folder = os.path.realpath(config.folder)
     for name, wanted in choices.items():
         if not wanted:
             if scan.files.pop(name, None) is not None:
-                scan.skipped[name] = KEPT_OUT
+                scan.skipped[name] = EXCLUDED_BY_USER
         elif name not in scan.files:
             real = os.path.normpath(os.path.join(real_folder, name))  # noqa: PTH118 - as walked
             if any(pattern.holds(Path(real)) for pattern in patterns(config)):
-                _judge(real, name, config, scan, {})
+                _add(real, name, config, scan, {})
 
 
 def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
     """Return (document name, real path) of a file that a caller names; it need not exist.
 
-    Links are resolved first, so none leads out; the globs of the patterns do not matter here.
+    Links are resolved first. The globs of the patterns do not apply.
 
     Raises:
-        UsageError: The file is in no folder of the config's patterns, or its name is no text.
+        UsageError: The file is in none of the config's folders, or its name is not valid text.
     """
     if not _is_utf8(str(path)) or "\0" in str(path):
         raise UsageError("path is not valid text.", details={"field": "path"})
@@ -177,21 +177,21 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
 
 
 def is_covered(config: IndexConfig, real: Path) -> bool:
-    """Whether a pattern means this file, ignore rules aside."""
+    """Whether a pattern covers this file, without regard to ignore rules."""
     return any(pattern.covers(real) for pattern in patterns(config))
 
 
 def document_name(real: str, folder: str) -> str:
-    """Return how a document is called: relative to `folder` (real) inside it, else absolute."""
+    """Return a document's name: relative to `folder`, a real path, or absolute outside it."""
     inside = folder.rstrip(os.sep) + os.sep
     return real.removeprefix(inside).replace(os.sep, "/")
 
 
 def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
-    """Return the file, or why it is skipped, or None when it is not ours to index or gone.
+    """Return the file, or the reason to skip it, or None if it is gone or of no concern.
 
     Raises:
-        OSError: The disk does not say (no permission, input/output error).
+        OSError: The file cannot be examined (no permission, input/output error).
     """
     suffixes = CORPORA[config.corpus].suffixes
     if is_own(name, config.db_path.name, config.corpus) or is_kept(name, config):
@@ -203,7 +203,7 @@ def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISLNK(info.st_mode):
-        return _leaves(real, config)
+        return _link_problem(real, config)
     if stat.S_ISDIR(info.st_mode):
         return "folder cannot be listed"
     reason = _reason(name, info)
@@ -220,15 +220,15 @@ def _reason(name: str, info: os.stat_result) -> str:
     return refusal(name)
 
 
-def _judge(
-    real: str, name: str, config: IndexConfig, result: Scan, straight: dict[str, bool]
+def _add(
+    real: str, name: str, config: IndexConfig, result: Scan, unlinked: dict[str, bool]
 ) -> None:
     parent = real.rpartition(os.sep)[0] or os.sep
-    if parent not in straight:
-        # git lists what its index holds, also below a folder that has become a link since.
-        straight[parent] = os.path.realpath(parent) == parent
+    if parent not in unlinked:
+        # git also lists tracked files below a folder that has become a link.
+        unlinked[parent] = os.path.realpath(parent) == parent
     shown = name.encode("utf-8", "backslashreplace").decode()
-    if not straight[parent]:
+    if not unlinked[parent]:
         result.skipped[shown] = "below a link"
         return
     try:
@@ -242,10 +242,10 @@ def _judge(
         result.skipped[shown] = found
 
 
-def _leaves(link: str, config: IndexConfig) -> str | None:
+def _link_problem(link: str, config: IndexConfig) -> str | None:
     target = Path(os.path.realpath(link))
     inside = any(target.is_relative_to(pattern.base) for pattern in patterns(config))
-    return None if inside else "a link that leaves the folder"
+    return None if inside else "a link that leads out of the folder"
 
 
 def _is_utf8(name: str) -> bool:
@@ -256,13 +256,13 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _given(config: IndexConfig) -> list[Pattern]:
+def _configured(config: IndexConfig) -> list[Pattern]:
     rules = CORPORA[config.corpus].ignore_rules
     return [_pattern(config.path.parent, text, rules) for text in config.patterns]
 
 
 def _pages(config: IndexConfig) -> list[Pattern]:
-    """Return where plans' pages are, if there are any and no link is on the way."""
+    """Return the pattern for pages of query plans, if their folder exists and is no link."""
     pages = config.knowledge
     if pages is None or not CORPORA[config.corpus].pages or not pages.is_dir():
         return []
@@ -271,22 +271,22 @@ def _pages(config: IndexConfig) -> list[Pattern]:
     return [Pattern(real, "*.md", rules=False)] if os.path.realpath(pages) == str(real) else []
 
 
-def _pattern(folder: Path, text: str, rules: bool) -> Pattern:  # noqa: FBT001 - the row's, handed on
-    given = _at_home(text)
+def _pattern(folder: Path, text: str, rules: bool) -> Pattern:  # noqa: FBT001 - of the corpus
+    given = _expand_home(text)
     parts = given.parts
     wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
     if "[" in text and (folder / given).exists():
-        wild = len(parts)  # brackets may be part of a name
+        wild = len(parts)  # the brackets are part of a name
     base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
     return Pattern(base, "/".join(parts[wild:]), rules)
 
 
-def _at_home(text: str) -> Path:
+def _expand_home(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails without a home
 
 
 def _glob(glob: str) -> GitIgnoreSpec:
-    # Left to itself it takes RE2 where that is installed, which fails on names that are no UTF-8.
+    # The default backend is RE2 where installed, which fails on names that are not UTF-8.
     return GitIgnoreSpec.from_lines([f"/{glob}"], backend="simple")
 
 
@@ -304,17 +304,17 @@ def _candidates(pattern: Pattern) -> Iterator[str]:
 
 
 def git_files(base: Path) -> list[str] | None:
-    """List what git does not ignore, relative to `base`; None where git does not say."""
+    """List the files that git does not ignore, relative to `base`; None without git."""
     if _git(base, "check-ignore", "-q", ".") == b"":
-        return None  # the owner named an ignored folder on purpose
+        return None  # the configuration names an ignored folder, which is deliberate
     listed = _git(base, "ls-files", "-co", "--exclude-standard", "-z")
     if listed is None or listed == _NOT_CHECKED_OUT:
         return None
     files: list[str] = []
     for name in dict.fromkeys(filter(None, os.fsdecode(listed).split("\0"))):
-        real = f"{base}{os.sep}{name}"  # a Path for each would take as long as all the rest
-        if os.path.isdir(real) and not os.path.islink(real):  # noqa: PTH112, PTH114 - so for that
-            inner = Path(real)  # a submodule, or a repository in this one
+        real = f"{base}{os.sep}{name}"  # creating Path objects would double the time
+        if os.path.isdir(real) and not os.path.islink(real):  # noqa: PTH112, PTH114 - see above
+            inner = Path(real)  # a submodule or a nested repository
             if git.is_second_tree(inner, base):
                 continue
             relative, listed_inside = name.rstrip("/"), git_files(inner)
@@ -327,13 +327,13 @@ def git_files(base: Path) -> list[str] | None:
 
 
 def _git(base: Path, *arguments: str) -> bytes | None:
-    """Return git's output, or None when it fails or is not there.
+    """Return git's output, or None if it fails or is not installed.
 
     Raises:
-        StorageError: It hangs.
+        StorageError: git does not answer in time.
     """
     try:
-        return git.run(base, *arguments, deadline=GIT_SECONDS)
+        return git.run(base, *arguments, deadline=GIT_TIMEOUT_S)
     except TimeoutError as error:
-        # Walking without git's rules now would forget and find other files than a moment ago.
-        raise StorageError(f"{error} It was asked for the files of {base}.") from error
+        # Other ignore rules for one scan would delete and add documents.
+        raise StorageError(f"{error} The question was for the files of {base}.") from error

@@ -165,7 +165,10 @@ def test_a_folder_that_is_away_or_closed_deletes_nothing(
     assert listed(devrag) == BOTH
     told = devrag("search", "ferry")["index"]
     assert told["state"] == "stale"
-    assert "index: documents that seem gone, kept until that is sure: 2" in told["degraded"]
+    assert (
+        "index: documents that seem deleted, kept until the next scan confirms it: 2"
+        in told["degraded"]
+    )
     assert not (place / "documents").exists()
     (tmp_path / "away").rename(place / "documents")
     assert devrag("sync")["unchanged"] == 2

@@ -51,8 +51,8 @@ def main(root: Path, work: str) -> None:
         stores = []
         for config in (settings.forest, settings.map):
             role = Role(config.db_path)
-            assert role.take(timeout=60), f"{config.corpus} is led by {role.holder()}"
-            stack.callback(role.give_up)
+            assert role.acquire(timeout=60), f"{config.corpus} is led by {role.holder()}"
+            stack.callback(role.release)
             stores.append(stack.enter_context(Store.open(config.db_path)))
             sync(stores[-1], config)
         if work == "writing":

@@ -89,7 +89,7 @@ def test_databases_on_a_disk_of_another_machine_need_no_shared_memory(tmp_path: 
     far = child("far")  # the very same databases, found on such a disk
     assert "wal" not in far[0] + far[1]
     assert "shm" not in far[0] + far[1]
-    assert far[2].startswith("index.db is on a disk of another machine (")
+    assert far[2].startswith("index.db is on a network disk (")
     assert child("near")[:2] == near[:2]
 
 

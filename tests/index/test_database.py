@@ -123,7 +123,7 @@ def test_a_damaged_page_is_noticed_and_never_more_than_a_storage_error(
     path.write_bytes(data)
     with Store.open(path, dimensions=DIMENSIONS) as store:
         damaged = is_damaged(store)
-        assert bool(store.mend()) is damaged
+        assert bool(store.repair()) is damaged
         assert store.check() == []
         store.put_document(DocumentRow("new.py", "d"), parsed("login"))
         assert store.word_hits(["login"], "body", 1)

@@ -98,7 +98,7 @@ def test_it_is_set_aside_byte_for_byte_and_an_index_is_built_in_its_place(devrag
     with Index(config(devrag)) as index:
         report = index.complete()
         assert report.added == 1
-        assert "What vectors.db was before is kept as vectors.db.devrag-bak." in report.warnings
+        assert "The previous vectors.db is kept as vectors.db.devrag-bak." in report.warnings
         assert index.store.check() == []
         assert index.store.word_hits(["log"], "body", 3)
     after = lasting(devrag.parent)

@@ -96,22 +96,22 @@ def test_a_siblings_index_is_read_and_never_made(tmp_path: Path) -> None:
 def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.index.facade.LOOK_SECONDS", 0)
+    monkeypatch.setattr("code_intel.index.facade.CHECK_INTERVAL_S", 0)
     config = place(tmp_path)
     other = Role(config.db_path)
-    assert other.take()
+    assert other.acquire()
     said: list[str] = []
     with Index(config, embedder=HashEmbedder()) as index:
         report = index.complete(say=said.append)
         assert index.store.pending_count() == 0
-    other.give_up()
-    assert said == report.warnings == [f"Process {os.getpid()} is indexing map.db too."]
+    other.release()
+    assert said == report.warnings == [f"Process {os.getpid()} is indexing map.db, too."]
 
 
 def test_the_background_indexer_makes_an_index_fresh(tmp_path: Path) -> None:
     with Index(place(tmp_path), embedder=HashEmbedder()) as index:
         index.start()
-        index.poke()
+        index.request_scan()
         assert index.indexer is not None
         assert index.indexer.wait(lambda status: status.scans > 0, 120)
         assert index.freshness().files == 2
@@ -136,7 +136,7 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(tmp_path: Path) ->
     assert sorted(tmp_path.iterdir()) == [config.folder]
     with Index(config, embedder=HashEmbedder()) as index:
         index.complete(words_only=True)
-        assert levels(config) == [("warning", "2 chunks without a vector yet; words find them.")]
+        assert levels(config) == [("warning", "2 chunks without a vector; only words find them.")]
         index.complete()
         assert levels(config, "other")[0][1].startswith("The vectors were made by hash-1")
     config.db_path.write_bytes(b"garbage " * 999)
@@ -159,9 +159,9 @@ def test_an_index_that_is_only_read_is_missing_until_somebody_builds_it(tmp_path
         assert known.degraded[0].endswith("Run `code-intel sync`.")
         assert sorted(tmp_path.iterdir()) == [config.folder]
         builder = Role(config.db_path)
-        assert builder.take()
+        assert builder.acquire()
         assert reader.freshness().state == "building"
-        builder.give_up()
+        builder.release()
         with Index(config) as index:
             index.complete()
         assert reader.freshness().state == "fresh"
@@ -195,7 +195,7 @@ def test_a_file_of_somebody_else_outside_of_the_project_is_left_where_it_is(
     config = replace(place(project), db_path=file)
     with (
         Index(config, embedder=HashEmbedder()) as index,
-        pytest.raises(StorageError, match="no index of ours"),
+        pytest.raises(StorageError, match="not an index of code-intel"),
     ):
         index.complete()
     assert file.read_bytes() == before

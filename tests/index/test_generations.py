@@ -216,7 +216,7 @@ def test_damaged_vectors_are_found_by_the_check_and_by_no_search_taken_for_hits(
     with suppress(StorageError):
         hits = store.vector_hits(unit_vector("x"), 9)
         assert all(cosine == 0 for chunk, cosine in hits if chunk in chunks)
-    assert any(what in line for line in store.mend())
+    assert any(what in line for line in store.repair())
     assert store.check() == []
 
 

@@ -1,4 +1,4 @@
-"""A scan and a question share one interpreter: who asks goes first, whatever index is asked, but no scan waits for ever."""
+"""A running scan pauses for requests to any index of the process, up to a limit."""
 
 import time
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.index import indexer as module
 from code_intel.index.facade import Index
-from code_intel.index.indexer import Indexer
+from code_intel.index.indexer import Activity, Indexer
 from served import settings_of
 
 FILES = 40
@@ -18,14 +18,13 @@ PAUSE = 0.02
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for at in range(FILES):
         (tmp_path / f"m{at}.py").write_text(f"def f{at}():\n    pass\n", "utf-8")
-    monkeypatch.setattr(module, "WAY_SECONDS", PAUSE)
-    monkeypatch.setattr(Indexer, "asked", -PAUSE)
+    monkeypatch.setattr(module, "PAUSE_S", PAUSE)
     return tmp_path
 
 
-def scanned(project: Path) -> Index:
+def scanned(project: Path, activity: Activity) -> Index:
     """Return an index whose first scan has just begun, in the background."""
-    index = Index(settings_of(project).forest)
+    index = Index(settings_of(project).forest, activity=activity)
     index.start()
     return index
 
@@ -40,9 +39,10 @@ def ended(index: Index) -> float:
 def test_a_scan_pauses_while_another_index_of_the_process_is_asked(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Indexer(settings_of(project).map)
+    activity = Activity()
+    other = Indexer(settings_of(project).map, activity=activity)
     pauses: list[float] = []
-    asking = Indexer._give_way  # noqa: SLF001 - asked again each time the scan looks up
+    asking = Indexer._pause_for_requests  # noqa: SLF001 - asked again each time the scan looks up
 
     def asked_at_every_file(self: Indexer) -> None:
         other.request()
@@ -50,9 +50,9 @@ def test_a_scan_pauses_while_another_index_of_the_process_is_asked(
         asking(self)
         pauses.append(time.monotonic() - before)
 
-    monkeypatch.setattr(Indexer, "_give_way", asked_at_every_file)
-    monkeypatch.setattr(module, "MOST_WAY", 5 * PAUSE)
-    with scanned(project) as index:
+    monkeypatch.setattr(Indexer, "_pause_for_requests", asked_at_every_file)
+    monkeypatch.setattr(module, "MAX_PAUSE_S", 5 * PAUSE)
+    with scanned(project, activity) as index:
         ended(index)
         assert index.freshness().files == FILES
     long = [pause for pause in pauses if pause >= 0.9 * PAUSE]

@@ -96,7 +96,7 @@ def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
         leader, follower = (one, other) if one.status.leading else (other, one)
         assert leader.wait(lambda status: status.scans > 0, LONG)
         assert not follower.status.leading
-        assert follower.role.holder() == os.getpid()
+        assert follower.lease.holder() == os.getpid()
         leader.stop()
         follower.request()
         assert follower.wait(lambda status: status.leading, LONG)
@@ -106,16 +106,16 @@ def test_the_holder_of_the_role_is_named_and_a_dead_one_is_not(tmp_path: Path) -
     role, other = Role(tmp_path / "x.db"), Role(tmp_path / "x.db")
     assert other.holder() is None
     assert list(tmp_path.iterdir()) == []
-    assert role.take()
-    assert role.take()
-    assert not other.take()
+    assert role.acquire()
+    assert role.acquire()
+    assert not other.acquire()
     assert other.holder() == os.getpid()
-    role.give_up()
+    role.release()
     assert other.holder() is None
     (tmp_path / "x.db.indexer.json").write_text('{"pid": 1}', encoding="utf-8")
     assert other.holder() is None
-    assert other.take()
-    other.give_up()
+    assert other.acquire()
+    other.release()
 
 
 def test_stopping_does_not_wait_for_a_slow_embedding(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_project_that_disappears_keeps_its_index_and_comes_back(tmp_path: Path
     with running(config) as indexer:
         assert indexer.wait(lambda status: status.scans > 0, LONG)
         config.folder.rename(tmp_path / "away")
-        assert indexer.wait(lambda status: "gone" in status.problem, LONG)
+        assert indexer.wait(lambda status: "is missing" in status.problem, LONG)
         assert documents(config) == 3
         (tmp_path / "away").rename(config.folder)
         assert indexer.wait(lambda status: not status.problem, LONG)

@@ -54,7 +54,10 @@ def test_how_complete_an_index_is_counts_what_another_has_just_written(tmp_path:
             now = index.freshness()
             assert (before.files, now.files) == (0, 2)
             assert now.state == "stale"
-            assert "index: documents that cannot be read, known as they were: 2" in now.degraded
+            assert (
+                "index: documents that cannot be read, with their previous content: 2"
+                in now.degraded
+            )
             put(index.store, "c.py")
             assert index.freshness().files == 3
             other.delete_document("a.py")
@@ -76,6 +79,6 @@ def test_a_file_that_takes_the_index_s_place_outside_of_the_project_is_still_lef
         for each in config.db_path.parent.iterdir():
             each.unlink()
         config.db_path.write_text("what somebody wrote", encoding="utf-8")
-        with pytest.raises(StorageError, match="no index of ours"):
+        with pytest.raises(StorageError, match="not an index of code-intel"):
             index.store.document_count()
     assert config.db_path.read_text("utf-8") == "what somebody wrote"

@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.config import IndexConfig, load_settings
 from code_intel.index.facade import Index
-from code_intel.index.looking import UNSEEN, doubt
+from code_intel.index.looking import NOT_CHECKED, staleness
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def config_of(root: Path) -> IndexConfig:
 
 
 def state_of(root: Path) -> tuple[str, list[str]]:
-    with Index(config_of(root), readonly=True, looks=True) as index:
+    with Index(config_of(root), readonly=True, check_disk=True) as index:
         found = index.freshness()
     return found.state, [note for note in found.degraded if note.startswith("index: ")]
 
@@ -66,5 +66,5 @@ def test_a_reader_says_fresh_only_of_an_index_that_has_what_the_disk_has(
 
 def test_a_tree_that_takes_too_long_to_look_at_is_not_called_fresh(project: Path) -> None:
     with Index(config_of(project), readonly=True) as index:
-        assert doubt(index.store, index.config, seconds=-1) == UNSEEN
-        assert doubt(index.store, index.config) == ""
+        assert staleness(index.store, index.config, seconds=-1) == NOT_CHECKED
+        assert staleness(index.store, index.config) == ""

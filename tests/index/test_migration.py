@@ -153,7 +153,7 @@ def test_an_index_that_a_newer_program_migrates_meanwhile_is_not_written_any_mor
     with pytest.raises(StorageError, match="newer version"):
         store.documents()
     with pytest.raises(StorageError, match="newer version"):
-        store.mend()
+        store.repair()
     assert not list(store.path.parent.glob("*-bak*"))
 
 

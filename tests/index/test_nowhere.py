@@ -37,7 +37,7 @@ def test_a_forest_without_files_is_complete_and_says_where_to_look(
         found = index.freshness()
     assert (found.state, found.files, found.pending) == ("fresh", 0, 0)
     assert found.degraded == (
-        "index: it holds no file; `code-intel doctor` says what devrag-forest.json means",
+        "index: no files. `code-intel doctor` says what devrag-forest.json covers",
     )
 
 
@@ -51,7 +51,7 @@ def test_an_index_that_went_with_its_project_is_an_error_and_is_not_made_again(
         assert index.indexer.wait(lambda status: status.scans > 0, LONG)
         assert index.store.document_count() == 1
         shutil.rmtree(config.folder.rename(tmp_path / "away"))  # at once, whatever is at work in it
-        index.poke()
+        index.request_scan()
         assert index.indexer.wait(lambda status: "is gone" in status.problem, LONG)
         with pytest.raises(StorageError, match="is gone, and its index with it") as refusal:
             index.store.document_count()
@@ -62,11 +62,11 @@ def test_an_index_that_went_with_its_project_is_an_error_and_is_not_made_again(
         with pytest.raises(StorageError, match="gone"):
             index.complete()
         turns = index.indexer.status.turns
-        index.poke()
+        index.request_scan()
         assert index.indexer.wait(lambda status: status.turns > turns, LONG)
         assert not config.folder.exists()
         project(tmp_path)
-        index.poke()
+        index.request_scan()
         assert index.indexer.wait(lambda status: not status.problem, LONG)
         index.complete()
         assert index.store.document_count() == 1
@@ -84,7 +84,7 @@ def test_an_index_elsewhere_answers_while_its_project_is_away(tmp_path: Path) ->
     with Index(away) as index:
         index.complete()
         config.folder.rename(tmp_path / "unmounted")
-        with pytest.raises(StorageError, match="kept as it is"):
+        with pytest.raises(StorageError, match="was not changed"):
             index.complete()
         assert index.store.document_count() == 1
         assert not config.folder.exists()

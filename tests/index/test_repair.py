@@ -173,7 +173,7 @@ def test_pages_still_cached_do_not_hide_damage_from_the_indexer(tmp_path: Path) 
         assert store.check() == []
         overwrite(config.db_path, random.Random(1).randbytes(size - 2 * PAGE), 2 * PAGE)
         assert store.check() == []
-        assert store.mend()
+        assert store.repair()
         assert store.document_count() == 0
 
 
@@ -184,12 +184,12 @@ def test_completing_leaves_the_repair_to_the_process_that_has_the_role(
     config = config_of(folder, tmp_path / "x.db")
     config.db_path.write_bytes(damage(data, 20))
     role = Role(config.db_path)
-    assert role.take()
+    assert role.acquire()
     with Index(config) as index:
         index.complete(words_only=True)
     assert role.damage_reported()
     assert not (tmp_path / "x.db.corrupt-bak").exists()
-    role.give_up()
+    role.release()
 
 
 def test_a_text_that_is_no_utf8_any_more_is_damage(
@@ -201,7 +201,7 @@ def test_a_text_that_is_no_utf8_any_more_is_damage(
     with Store.open(config.db_path, dimensions=SIZE) as store:
         with pytest.raises(StorageError, match="damaged"):
             store.chunk_rows(range(1, 500))
-        assert store.mend()
+        assert store.repair()
         assert store.check() == []
 
 
@@ -211,11 +211,11 @@ def test_a_process_waiting_for_vectors_goes_on_when_the_role_is_free(
     folder, _ = sound
     config = config_of(folder, tmp_path / "x.db")
     role, waiting = Role(config.db_path), Event()
-    assert role.take()
+    assert role.acquire()
 
     def progress(_done: int, _total: int) -> None:
         if waiting.is_set():
-            role.give_up()
+            role.release()
 
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete(words_only=True)
@@ -259,7 +259,7 @@ def test_a_file_and_a_journal_that_do_not_belong_together_end_as_a_sound_index(
         if when is not None:
             shutil.copy(tmp_path / f"{when}{suffix}", f"{place}{suffix}")
     with Store.open(place, dimensions=SIZE) as store:
-        store.mend()
+        store.repair()
         assert store.check() == []
         embed_pending(store, HashEmbedder("two", dimensions=SIZE), None)
         assert store.pending_count() == 0

@@ -26,10 +26,10 @@ import sys
 from pathlib import Path
 from code_intel.index.role import Role
 role = Role(Path(sys.argv[1]), every=0)
-assert role.take()
+assert role.acquire()
 print("leading", flush=True)
 for _ in sys.stdin:
-    role.beat()
+    role.heartbeat()
     print("beat", flush=True)
 """
 MINUTES = 180.0
@@ -128,24 +128,24 @@ def test_a_complete_index_is_read_where_nothing_can_be_written() -> None:
 
 def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
     role = Role(config.db_path)
-    assert role.take()
+    assert role.acquire()
     quiet_for(config, MINUTES)
-    assert role.silence() == 0.0
-    assert Role(config.db_path).silence() >= MINUTES
-    role.beat()
-    assert Role(config.db_path).silence() == 0.0
-    role.give_up()
+    assert role.overdue() == 0.0
+    assert Role(config.db_path).overdue() >= MINUTES
+    role.heartbeat()
+    assert Role(config.db_path).overdue() == 0.0
+    role.release()
 
 
 def test_who_only_asks_whether_the_role_is_free_keeps_nobody_from_it(
     config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.index.role.PROBE_SECONDS", 60.0)
+    monkeypatch.setattr("code_intel.index.role.ACQUIRE_TIMEOUT_S", 60.0)
     asking, role = Role(config.db_path), Role(config.db_path)
-    assert asking.take()
+    assert asking.acquire()
     with ThreadPoolExecutor(1) as threads:
-        taken = threads.submit(role.take)
+        taken = threads.submit(role.acquire)
         time.sleep(0.2)  # long enough for who does not wait to have been refused
-        asking.give_up()
+        asking.release()
         assert taken.result()
-    role.give_up()
+    role.release()

@@ -325,7 +325,7 @@ def test_what_was_said_outlives_the_rebuild_of_a_damaged_index(store: Store) -> 
     store.choose("docs/b.md", wanted=True)
     with closing(apsw.Connection(str(store.path))) as database:
         database.execute("DELETE FROM documents")
-    assert store.mend() == ["chunks without a document: 1"]
+    assert store.repair() == ["chunks without a document: 1"]
     assert store.choices() == {"docs/b.md": True}
     assert store.check() == []
 

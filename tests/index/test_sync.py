@@ -203,7 +203,10 @@ def test_what_cannot_be_read_is_not_deleted() -> None:
             with Index(place, readonly=True) as index:
                 freshness = index.freshness()
             assert freshness.state == "stale"
-            assert "documents that cannot be read, known as they were: 1" in freshness.degraded[0]
+            assert (
+                "documents that cannot be read, with their previous content: 1"
+                in freshness.degraded[0]
+            )
             sync(store, place)
             assert store.get_meta("unread") == "0"
 
@@ -252,7 +255,7 @@ def test_a_vanished_folder_is_held_and_a_vanished_project_is_an_error(
     (tmp_path / "src-away").rename(place.folder / "src")
     sync(store, place)
     place.folder.rename(tmp_path / "away")
-    with pytest.raises(StorageError, match="gone"):
+    with pytest.raises(StorageError, match="is missing"):
         sync(store, place)
     assert len(store.documents()) == 2
 
@@ -297,7 +300,7 @@ def test_a_document_named_beyond_the_patterns_stays_until_it_is_gone(
     place = config(tmp_path / "p", "docs/**/*.md")
     path = write(place.folder, "docs/code.py")
     sync(store, place)
-    with pytest.raises(UsageError, match="no pattern of"):
+    with pytest.raises(UsageError, match="matches no pattern"):
         sync_document(store, place, "docs/code.py")
     assert sync_document(store, place, "docs/code.py", named=True).added == 1
     for _ in range(2):
@@ -320,7 +323,7 @@ def test_a_document_that_is_not_wanted_stays_out_until_it_is_named(
     sync(store, place)
     store.choose("a.py", wanted=False)
     report = sync(store, place)
-    assert (report.deleted, report.skipped) == (1, {"a.py": walk.KEPT_OUT})
+    assert (report.deleted, report.skipped) == (1, {"a.py": walk.EXCLUDED_BY_USER})
     assert not sync(store, place).changed
     with pytest.raises(UsageError, match="by name"):
         sync_document(store, place, "a.py")
@@ -344,14 +347,14 @@ def test_anew_parses_what_is_known_already(store: Store, tmp_path: Path) -> None
     sync(store, place)
     small = replace(place, chunk_size=100)
     assert sync_document(store, small, "a.md").unchanged == 1
-    assert sync_document(store, small, "a.md", anew=True).updated == 1
+    assert sync_document(store, small, "a.md", force=True).updated == 1
     assert max(len(chunk.text) for chunk in chunks_of(store, "a.md")) <= 100
 
 
 def test_a_map_takes_no_source_even_by_name(store: Store, tmp_path: Path) -> None:
     place = replace(config(tmp_path / "p"), corpus="map")
     write(place.folder, "a.py")
-    with pytest.raises(UsageError, match="takes no such files"):
+    with pytest.raises(UsageError, match="covers no such files"):
         sync_document(store, place, "a.py", named=True)
 
 

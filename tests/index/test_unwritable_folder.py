@@ -42,7 +42,7 @@ def test_an_index_that_cannot_be_written_still_answers(closed: IndexConfig) -> N
         assert len(index.store.word_hits(["login"], "body", 5)) == 1
         found = index.freshness()
         assert (found.state, found.files) == ("stale", 1)
-        assert "index: forest.db is not kept up to date: Permission denied." in found.degraded
+        assert "index: forest.db is not updated: Permission denied." in found.degraded
         with pytest.raises(StorageError, match="cannot be written"):
             index.store.set_meta("a", "b")
         assert len(index.store.word_hits(["login"], "body", 5)) == 1

@@ -71,7 +71,7 @@ def test_a_missing_folder_warns_and_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_missing_project_is_an_error_and_not_an_empty_one(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="kept as it is"):
+    with pytest.raises(StorageError, match="was not changed"):
         walk.scan(config(tmp_path / "unmounted"))
 
 
@@ -124,8 +124,8 @@ def test_links_are_not_followed_and_escapes_are_named(tmp_path: Path, *, reposit
     scan = walk.scan(config(project))
     assert sorted(scan.files) == ["a.py", "sub/b.py"]
     assert scan.skipped == {
-        "escape.txt": "a link that leaves the folder",
-        "up": "a link that leaves the folder",
+        "escape.txt": "a link that leads out of the folder",
+        "up": "a link that leads out of the folder",
     }
 
 
@@ -301,7 +301,7 @@ def test_a_git_that_hangs_stops_the_scan_instead_of_changing_the_rules(
 ) -> None:
     write(tmp_path, "p/a.py")
     fake_git(tmp_path, monkeypatch, "exec tail -f /dev/null")
-    monkeypatch.setattr(walk, "GIT_SECONDS", 0.1)
+    monkeypatch.setattr(walk, "GIT_TIMEOUT_S", 0.1)
     with pytest.raises(StorageError, match="git did not answer"):
         walk.scan(config(tmp_path / "p"))
 

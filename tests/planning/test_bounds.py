@@ -126,4 +126,4 @@ def test_thousands_of_files_that_no_index_knows_are_not_read_for_nobody(tmp_path
         await to_thread.run_sync(ended.wait, 30)
 
     anyio.run(looked)
-    assert told == ["Nobody waits for this any more."]
+    assert told == ["The call was cancelled."]

@@ -120,13 +120,13 @@ async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
     with Index(forest) as index:
         index.refresh("cart.py")
     elsewhere = Role(forest.db_path)
-    assert elsewhere.take()
+    assert elsewhere.acquire()
     async with gateway(root) as call:
         files = await call("files_search", query="tax")
         words = await call("files_search", query="shipping")
         bundle = await call("context_bundle", goal="shipping")
         imports = await call("deps_closure", path="cart.py")
-    elsewhere.give_up()
+    elsewhere.release()
     assert files["results"][0]["file"] == "cart.py"
     assert words["message"] == bundle["message"] == NONE_YET
     assert (imports["nodes"], imports["warnings"]) == ([], [UNREAD])

@@ -241,7 +241,7 @@ async def test_the_map_takes_no_source(shop: Path) -> None:
     written(shop, str(AGREEMENTS / "x.py"), "def x(): pass\n")
     async with index_server(shop, "map") as call:
         error = await call.refused("index_code", filepath=str(AGREEMENTS / "x.py"))
-        assert "takes no such files" in error["message"]
+        assert "covers no such files" in error["message"]
 
 
 async def test_front_matter_is_added_once_and_updated_in_place(shop: Path) -> None:

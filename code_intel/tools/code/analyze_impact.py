@@ -135,7 +135,7 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
         UsageError: One is outside the project, or missing; names `target_files`.
         NotFoundError: The index has none of them.
     """
-    context.forest.poke()
+    context.forest.request_scan()
     store = context.forest.store
     named = dict.fromkeys(_document(context, path) for path in asked)
     freshen(context, named)

@@ -101,7 +101,7 @@ def _followed(
         NotFoundError: The index does not know the file.
         UsageError: It is outside the project.
     """
-    context.forest.poke()
+    context.forest.request_scan()
     store, name = context.forest.store, document_of(context, path)
 
     def follow() -> Closure:

@@ -117,7 +117,7 @@ def _defined(
                 details={"field": "path"},
             )
         return store.defined_in([name]), False
-    context.forest.poke()
+    context.forest.request_scan()
     read = [called_by_index(context, name) for name in listed if language_of(name) in READ]
 
     def suspects(names: list[str]) -> list[str]:

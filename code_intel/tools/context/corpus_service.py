@@ -24,6 +24,7 @@ from code_intel.forest.ranking.search import search as search_forest
 from code_intel.forest.ranking.search import within
 from code_intel.foundation.text import counted, without_hidden
 from code_intel.index.facade import Index
+from code_intel.index.indexer import Activity
 from code_intel.index.walk import bases, document_name
 from code_intel.learned.files import agreements
 from code_intel.learned.recall.map_search import search as search_map
@@ -106,7 +107,7 @@ class CorpusService:
         try:
             hits, degraded = search(query, top_k, directory, file_pattern)
         finally:  # now, so that a scan does not slow this answer down
-            self.index.poke()
+            self.index.request_scan()
         missed = () if hits else self._misfilter(directory, file_pattern)
         return SearchAnswer(tuple(hits), self.freshness((*degraded, *missed)))
 
@@ -240,13 +241,15 @@ def open_project(
 ) -> tuple[CorpusService, CorpusService]:
     """Return the map's and the forest's service of a project; they share their engines."""
     for_map, for_forest, cache = model_of(settings)
+    activity = Activity()
     map_index, forest = (
         Index(
             config,
             embedder=embedder,
             cache=cache,
             readonly=readonly,
-            looks=readonly,
+            check_disk=readonly,
+            activity=activity,
             command=project_sync(settings),
         )
         for config, embedder in ((settings.map, for_map), (settings.forest, for_forest))

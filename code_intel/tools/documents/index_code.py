@@ -46,8 +46,8 @@ def chosen(
 ) -> dict[str, Any]:
     """Do the one of the three that was asked for; blocks."""
     if filepath:
-        return operations.index(service, filepath, anew=force)
+        return operations.index(service, filepath, force=force)
     if directory:
-        return operations.index_folder(service, directory, anew=force, stop=stop.is_set)
+        return operations.index_folder(service, directory, force=force, stop=stop.is_set)
     paths = [path for path in map(str.strip, filepaths.split(",")) if path]
-    return operations.index_files(service, paths, anew=force)
+    return operations.index_files(service, paths, force=force)

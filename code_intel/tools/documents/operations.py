@@ -42,7 +42,7 @@ def one_of(**given: str) -> str:
     return next(iter(said.values()))
 
 
-def index(service: CorpusService, path: str, *, anew: bool = False) -> dict[str, Any]:
+def index(service: CorpusService, path: str, *, force: bool = False) -> dict[str, Any]:
     """Index one file now, words and vectors; it stays indexed until it is deleted by name.
 
     Raises:
@@ -51,7 +51,7 @@ def index(service: CorpusService, path: str, *, anew: bool = False) -> dict[str,
     """
     name, real = locate(service, path)
     _refuse_folder(name, real)
-    report = service.index.refresh(path, named=True, anew=anew)
+    report = service.index.refresh(path, named=True, force=force)
     return _done(f"{name} is indexed.", file=name) | _warnings(report)
 
 
@@ -68,7 +68,7 @@ def reindex(service: CorpusService, path: str) -> dict[str, Any]:
         raise NotFoundError(f"{name} is not there.", details={"field": "path"})
     store = service.index.store
     named = store.document(name) is None or not walk.is_covered(service.index.config, real)
-    report = service.index.refresh(path, named=named, anew=True)
+    report = service.index.refresh(path, named=named, force=True)
     return _done(f"{name} is indexed anew.", filename=name) | _warnings(report)
 
 
@@ -114,18 +114,18 @@ def document(service: CorpusService, path: str) -> tuple[str, Path]:
     return name, real
 
 
-def index_files(service: CorpusService, paths: Iterable[str], *, anew: bool) -> dict[str, Any]:
+def index_files(service: CorpusService, paths: Iterable[str], *, force: bool) -> dict[str, Any]:
     """Index the words of several files; one that cannot be indexed is named and stops nothing.
 
     Raises:
         StorageError: The index cannot be written.
         BusyError: Another process is writing it for more than five seconds.
     """
-    return _many(service, {path: path for path in paths}, lambda _: True, anew=anew)
+    return _many(service, {path: path for path in paths}, lambda _: True, force=force)
 
 
 def index_folder(
-    service: CorpusService, path: str, *, anew: bool, stop: Callable[[], bool] = lambda: False
+    service: CorpusService, path: str, *, force: bool, stop: Callable[[], bool] = lambda: False
 ) -> dict[str, Any]:
     """Index the words of all files below a folder, ignore rules applied; see `index_files`.
 
@@ -145,7 +145,7 @@ def index_folder(
     def beyond(real: str) -> bool:
         return not walk.is_covered(config, Path(real))
 
-    data = _many(service, wanted, beyond, anew=anew, stop=stop)
+    data = _many(service, wanted, beyond, force=force, stop=stop)
     data["files_skipped"] += len(scan.skipped) + len(scan.files) - len(wanted)
     failures = {row["file"]: row["error"] for row in data["results"] if not row["success"]}
     del data["results"], data["success_count"], data["error_count"]
@@ -164,7 +164,7 @@ def _many(
     files: dict[str, str],
     named: Callable[[str], bool],
     *,
-    anew: bool,
+    force: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     total = SyncReport()
@@ -174,7 +174,7 @@ def _many(
             break
         try:
             report = sync_document(
-                service.index.store, service.index.config, path, named=named(path), anew=anew
+                service.index.store, service.index.config, path, named=named(path), force=force
             )
         except (UsageError, NotFoundError) as error:
             results.append({"file": shown, "success": False, "error": error.message})
@@ -184,7 +184,7 @@ def _many(
         total.unchanged += report.unchanged
         results.append({"file": shown, "success": True})
     failed = sum(not row["success"] for row in results)
-    service.index.poke()
+    service.index.request_scan()
     return {
         "message": f"{counted(total.added, 'file')} added, {total.updated} updated, {failed} failed.",
         "files_indexed": total.added + total.updated,

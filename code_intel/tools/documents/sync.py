@@ -35,7 +35,7 @@ async def sync(service: CorpusService) -> Answer:
     except anyio.get_cancelled_exc_class():
         stop.set()
         raise
-    service.index.poke()
+    service.index.request_scan()
     data = report_data(report) | {"index": index_data(await thread(service.index.freshness))}
     return Answer(data, report_text(report))
 

@@ -138,7 +138,7 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
         if hybrid:
             answer = service.search(query, MOST)
         else:
-            service.index.poke()
+            service.index.request_scan()
             folders = bases(service.index.config)
             hits = search_forest(service.index.store, query, None, top_k=MOST, bases=folders)
             answer = SearchAnswer(tuple(hits), service.index.freshness())

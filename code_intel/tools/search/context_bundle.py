@@ -135,7 +135,7 @@ def _artifacts(context: GatewayContext, given: Artifacts) -> at_hand.Artifacts:
 def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bundle, Freshness]:
     """Return what the index has, brought up to date where files of it have changed on disk."""
     service = forest_service(context)
-    context.forest.poke()
+    context.forest.request_scan()
     asked = service.question(request.goal)
 
     def gathered() -> tuple[Bundle, tuple[str, ...]]:

@@ -146,7 +146,7 @@ class Only(NamedTuple):
 
 
 def _found(context: GatewayContext, query: str, boost: BoostProfile, only: Only) -> list[FileHit]:
-    context.forest.poke()
+    context.forest.request_scan()
     return search_files(
         context.forest.store,
         query,

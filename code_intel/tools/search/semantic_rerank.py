@@ -107,7 +107,7 @@ def _reranked(
     context: GatewayContext, query: str, places: list[Place]
 ) -> tuple[list[Reranked], Freshness]:
     service = forest_service(context)
-    context.forest.poke()
+    context.forest.request_scan()
     asked = service.question(query)
     with context.forest.store.snapshot():  # the vectors in use may be swapped at any moment
         asked = service.comparable(asked)
