@@ -10,14 +10,17 @@ import sys
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.tool_call import call
-from code_intel.tools.search.semantic_rerank import MOST, semantic_rerank
+from code_intel.tools.search.semantic_rerank import MAX_CANDIDATES, semantic_rerank
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("query", help="what they should be about")
     parser.add_argument(
-        "candidates", nargs="+", metavar="FILE", help=f"{MOST} at most; - reads them, one a line"
+        "candidates",
+        nargs="+",
+        metavar="FILE",
+        help=f"{MAX_CANDIDATES} at most; - reads them, one a line",
     )
     parser.add_argument("--top-k", type=int, default=10, metavar="N", help="files (default 10)")
     add_project(parser)

@@ -11,7 +11,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import visible
 from code_intel.learned.history.statistics import OutcomeStatistics
-from code_intel.tools.session.get_outcome_stats import NONE_YET, outcomes_of, unreadable
+from code_intel.tools.session.get_outcome_stats import NO_OUTCOMES, outcomes_of, unreadable
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def _lines(found: OutcomeStatistics) -> Iterator[str]:
         yield from _table("with the forest", found.devrag_correlation)
         yield from _table("by confidence", found.confidence_correlation)
     else:
-        yield NONE_YET
+        yield NO_OUTCOMES
     if found.unreadable:
         yield unreadable(found)
 

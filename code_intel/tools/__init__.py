@@ -1,5 +1,6 @@
-"""«What can it do?»  Every operation, declared once, one file a tool.
+"""Declare every tool once, one module per tool.
 
-Here is a call, give me an answer. A tool reaches map and forest only through an injected `Searcher`;
-definitions and validity always come from the local index, whatever the upstream.
+A tool takes checked arguments and returns an `Answer`. It searches map and forest only through a
+`Searcher`; definitions and validity always come from the local index. Decisions about phases belong
+to `code_intel.session`.
 """

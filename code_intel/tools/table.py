@@ -1,4 +1,4 @@
-"""The tools, in the order in which they are listed, documented and used (docs/decisions/0034)."""
+"""List the tools, in the order of tools/list and the documentation (docs/decisions/0034)."""
 
 from collections.abc import Container
 from typing import NamedTuple
@@ -55,7 +55,7 @@ from code_intel.tools.session.validate_symbol_relevance import validate_symbol_r
 
 
 class Group(NamedTuple):
-    """Tools that are listed together; `about` says what for."""
+    """Tools that are listed together; `about` describes their purpose."""
 
     name: str
     about: str
@@ -64,33 +64,33 @@ class Group(NamedTuple):
 
 CORE = Group(
     "core",
-    "What every session goes through; always listed.",
+    "The tools of every session; always listed.",
     (
         Tool(start_session, "Start a session", reads=False, repeats=False),
-        Tool(set_query_frame, "Say what the query is about", reads=False),
-        Tool(search_smart, "Ask the map, then the forest"),
-        Tool(search_map, "Ask the map of agreements"),
+        Tool(set_query_frame, "Set the query frame", reads=False),
+        Tool(search_smart, "Search the map, then the forest"),
+        Tool(search_map, "Search the map of agreements"),
         Tool(search_forest, "Search the source"),
-        Tool(query, "Answer a question by the calls it takes"),
+        Tool(query, "Answer a question by several searches"),
         Tool(
             search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})
         ),
         Tool(files_search, "Find files by their words"),
-        Tool(context_bundle, "Gather what to read for a goal"),
+        Tool(context_bundle, "Collect what to read for a goal"),
         Tool(find_definitions, "Find definitions"),
         Tool(find_references, "Find references"),
-        Tool(deps_closure, "Find what depends on what"),
+        Tool(deps_closure, "Find dependencies of a file"),
         Tool(snippets_get, "Read lines or a symbol"),
         Tool(validate_symbol_relevance, "Compare symbols with a feature"),
         Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
-        Tool(submit_understanding, "Submit what was understood", reads=False, repeats=False),
+        Tool(submit_understanding, "Submit your understanding", reads=False, repeats=False),
         Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
         Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
-        Tool(add_explored_files, "Widen what may be written", reads=False),
-        Tool(revert_to_exploration, "Back to exploration", reads=False, repeats=False),
-        Tool(check_write_target, "May this file be written?"),
+        Tool(add_explored_files, "Add files that may be written", reads=False),
+        Tool(revert_to_exploration, "Return to exploration", reads=False, repeats=False),
+        Tool(check_write_target, "Check whether a file may be written"),
         Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
-        Tool(get_session_status, "Where the session stands"),
+        Tool(get_session_status, "Show the session's state"),
         Tool(add_agreement, "Add an agreement by hand", reads=False),
         Tool(list_agreements, "List agreements"),
     ),
@@ -98,32 +98,32 @@ CORE = Group(
 
 CODE = Group(
     "code",
-    "The structure of files, whole files, and what a change reaches.",
+    "The structure of files, whole files, and the impact of a change.",
     (
         Tool(search_files, "Find files by their names"),
-        Tool(get_symbols, "List what files define"),
+        Tool(get_symbols, "List symbols of files"),
         Tool(analyze_structure, "Outline a file"),
-        Tool(get_function_at_line, "Which function is a line in?"),
+        Tool(get_function_at_line, "Find the function at a line"),
         Tool(repo_pack, "Pack files into one text"),
-        Tool(analyze_impact, "What may a change break?"),
+        Tool(analyze_impact, "Find what a change may break"),
     ),
 )
 
 MEANING = Group(
     "meaning",
-    "Ordering by meaning alone.",
+    "Ordering by meaning only.",
     (Tool(semantic_rerank, "Order candidates by meaning"),),
 )
 
 REPORTS = Group(
     "reports",
-    "How sessions of this project have ended.",
+    "Statistics of this project's sessions.",
     (Tool(get_outcome_stats, "Count how sessions ended"),),
 )
 
 PLANS = Group(
     "plans",
-    "Searches that say first what they expect, and go on until they have found it.",
+    "Searches that state what they expect and repeat until they have found it.",
     (
         Tool(
             gistdex_query_plan,
@@ -140,21 +140,21 @@ COMMANDS = Group(
     "Prompt commands of the project's registries: find, describe and execute them.",
     (
         Tool(command_search, "Find a command"),
-        Tool(command_describe, "What a command takes"),
+        Tool(command_describe, "Describe a command"),
         Tool(command_execute, "Execute a command", reads=False, repeats=False, reaches=True),
         Tool(command_reload, "Read the registry again"),
     ),
 )
 
 GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMANDS)
-"""What the gateway can do; `core` is listed always, the others when the setting tool_groups names them."""
+"""The tools of the gateway. `core` is always listed, other groups if `tool_groups` names them."""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
-"""All of them: each answers when called by name, listed or not."""
+"""All tools of the gateway; each can be called by name, listed or not."""
 
 
 def listed_tools(names: Container[str]) -> tuple[Tool, ...]:
-    """Return the tools of the core and of the groups of these names."""
+    """Return the tools of `core` and of the named groups."""
     return tuple(
         tool for group in GROUPS if group is CORE or group.name in names for tool in group.tools
     )
@@ -165,18 +165,18 @@ INDEX_TOOLS = (
     Tool(list_documents, "List documents"),
     Tool(index_markdown, "Index a file", reads=False),
     Tool(index_code, "Index source files", reads=False),
-    Tool(reindex_document, "Index a document anew", reads=False),
+    Tool(reindex_document, "Index a document again", reads=False),
     Tool(delete_document, "Delete a document", reads=False, destroys=True),
     Tool(add_frontmatter, "Add front matter", reads=False, repeats=False),
     Tool(update_frontmatter, "Update front matter", reads=False),
-    Tool(sync, "Bring the index up to date", reads=False),
+    Tool(sync, "Update the index", reads=False),
 )
-"""What each index server offers."""
+"""The tools of each index server."""
 
 COMMAND_TOOLS = (
     Tool(search_commands, "Find a command"),
-    Tool(describe, "What a command takes"),
+    Tool(describe, "Describe a command"),
     Tool(execute, "Execute a command", reads=False, repeats=False, reaches=True),
     Tool(reload, "Read the registry again"),
 )
-"""What the command server offers: the same by the names of seed 001, for clients without a session."""
+"""The tools of the command server, named as in seed 001, for clients without a session."""

@@ -50,7 +50,7 @@ def test_a_project_without_outcomes_is_told_what_fills_them_and_gets_no_file(
     project: Path, stats: Stats
 ) -> None:
     before = files(project)
-    assert "No outcome has been recorded yet. record_outcome writes one" in stats()
+    assert "No outcomes yet. record_outcome writes one" in stats()
     assert json.loads(stats("--json"))["total"] == 0
     assert files(project) == before
 

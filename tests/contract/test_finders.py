@@ -242,7 +242,7 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
         "tokens_estimate": answer["tokens_estimate"],
         "truncated": False,
         "left_out": {},
-        "message": "Check what you build on with find_definitions or find_references.",
+        "message": "Check what you rely on with find_definitions or find_references.",
         "index": known(answer),
     }
     assert 0 < answer["tokens_estimate"] <= 400

@@ -191,7 +191,7 @@ async def test_a_document_is_parsed_again_by_either_name(shop: Path) -> None:
         for name in ("filename", "filepath"):
             assert await call("reindex_document", **{name: SHIPPING}) == {
                 "success": True,
-                "message": f"{SHIPPING} is indexed anew.",
+                "message": f"{SHIPPING} is indexed again.",
                 "filename": SHIPPING,
                 "warnings": WORDS_ONLY,
             }

@@ -184,7 +184,7 @@ async def test_an_agreement_by_hand_is_served_at_once_and_unconfirmed(shop: Path
             related_files=["src/typo.py"],
         )
         assert odd["missing_files"] == ["src/typo.py"]
-        assert "Not there: src/typo.py." in odd["message"]
+        assert "Files not found: src/typo.py." in odd["message"]
         assert odd["symbol_defined"] is False
         rows = (await call("list_agreements", nl_term="x"))["agreements"]
         assert [row["flags"] for row in rows] == [["instruction-like text"]]

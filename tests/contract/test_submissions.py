@@ -346,7 +346,7 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
             "unproven_symbols": [],
             "risk_level": "MEDIUM",
             "risk_adjustment": "MEDIUM",
-            "hint": "Use find_definitions to see how the missing ones are spelled.",
+            "hint": "Use find_definitions to find the spelling of the missing symbols.",
             "reasoning": "the others only format",
             "message": answer["message"],
         }
@@ -380,14 +380,14 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
             "action_required": answer["action_required"],
             "response_schema": {
                 "tool": "confirm_symbol_relevance",
-                "relevant_symbols": ["names that carry out the feature"],
+                "relevant_symbols": ["names that implement the feature"],
                 "code_evidence": answer["response_schema"]["code_evidence"],
             },
             "cached_matches": [],
             "cache_note": answer["cache_note"],
             "cache_status": "miss",
             "embedding_suggestions": [],
-            "embedding_note": "No likeness: words only. Every symbol counts as gray.",
+            "embedding_note": "No similarity without an embedding model. Every symbol counts as gray.",
             "unmeasured_symbols": [
                 {
                     "symbol": LOGIN,
@@ -402,7 +402,7 @@ async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path)
             "undefined_symbols": ["nope"],
         }
         assert "login" in answer["validation_prompt"]
-        assert "naming each symbol" in answer["response_schema"]["code_evidence"]
+        assert "names each symbol" in answer["response_schema"]["code_evidence"]
         assert answer["cache_note"].startswith("No agreement pairs")
         assert "confirm_symbol_relevance" in answer["action_required"]
         assert (await call.refused("validate_symbol_relevance", target_feature="login"))[

@@ -149,7 +149,7 @@ def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str
     [
         (["add", "x", "AuthService.login", "--evidence", "  "], "code_evidence is empty"),
         (["add", "x", "AuthService.login", "--evidence", "e", "--file", "../../etc/passwd"], "outside the project"),
-        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"], "related_files has a character"),
+        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"], "related_files has an invisible character"),
         (["add", "x\u202e", "AuthService.login", "--evidence", "e"], "nl_term has a character"),
         (["add", "x" * 300, "AuthService.login", "--evidence", "e"], "nl_term has 300 characters"),
         (["reject", "ログイン", "AuthService.login", "--query", "x" * 5000], "--query has 5,000 characters"),
@@ -187,7 +187,7 @@ async def test_what_is_strange_about_an_agreement_is_said_when_it_is_added_and_c
     for more in (["--dry-run"], []):
         code, shown = await to_thread.run_sync(told, [*words, *more], capsys)
         assert code == 0
-        assert "Not there: src/typo.py." in shown
+        assert "Files not found: src/typo.py." in shown
         assert "U+0430" in shown
     _, shown = await to_thread.run_sync(told, ["map", "check"], capsys)
     assert "warning" in shown

@@ -64,7 +64,7 @@ async def test_what_the_forest_has_cut_the_gateway_calls_cut_and_says_how_to_see
         result = await call.client.call_tool(tool, {"query": "needle", "top_k": 50})
         assert result.structured_content is not None
         assert result.structured_content["truncated"]
-        assert "a smaller top_k shows more of each" in result.content[0].text  # type: ignore[union-attr]
+        assert "A smaller top_k shows more of each" in result.content[0].text  # type: ignore[union-attr]
 
 
 async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:

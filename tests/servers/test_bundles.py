@@ -8,7 +8,7 @@ import pytest
 from code_intel.cli.setup.init import apply, setup
 from code_intel.index.facade import Index
 from code_intel.index.role import Role
-from code_intel.tools.code.deps_closure import UNREAD
+from code_intel.tools.code.deps_closure import INDEX_INCOMPLETE
 from code_intel.tools.wire.answers import NONE_YET, tokens
 from projects import both_eras
 from served import gateway, settings_of
@@ -129,7 +129,7 @@ async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
     elsewhere.release()
     assert files["results"][0]["file"] == "cart.py"
     assert words["message"] == bundle["message"] == NONE_YET
-    assert (imports["nodes"], imports["warnings"]) == ([], [UNREAD])
+    assert (imports["nodes"], imports["warnings"]) == ([], [INDEX_INCOMPLETE])
 
 
 async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Path) -> None:

@@ -47,7 +47,7 @@ async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) ->
         lazy = next(row for row in found["must_verify"] if row["file"] == "src/lazy.py")
         assert (lazy["symbols"], lazy["lines"], lazy["test"]) == (["verify_password"], [2], False)
         far = next(row for row in found["should_verify"] if row["file"] == "src/far.py")
-        assert far["why"] == ["imports it over 2 files, through src/auth/service.py"]
+        assert far["why"] == ["imports it indirectly (2 steps), via src/auth/service.py"]
         assert found["summary"]["must_verify"] == 4
         assert {"hash_password", "verify_password"} <= {row["name"] for row in found["symbols"]}
 

@@ -15,7 +15,7 @@ from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.findings import Finding, Output, merged
-from code_intel.tools.search.query import MOST_SHOWN, query
+from code_intel.tools.search.query import MAX_PLACES, query
 from code_intel.tools.search.run_calls import run
 from code_intel.tools.session.set_query_frame import SlotValue, set_query_frame
 from code_intel.tools.session.start_session import start_session
@@ -48,7 +48,7 @@ async def test_a_question_is_answered_without_a_session(shop: Path) -> None:
     places = {(row["file_path"], row["source_tool"]) for row in answer["results"]}
     assert ("src/auth/service.py", "find_definitions") in places
     assert ("src/auth/passwords.py", "search_text") in places
-    assert answer["total_results"] >= len(answer["results"]) == MOST_SHOWN
+    assert answer["total_results"] >= len(answer["results"]) == MAX_PLACES
     assert [step["priority"] for step in answer["plan"]] == list(range(len(answer["plan"]), 0, -1))
     assert len(answer["step_outputs"]) == len(answer["plan"])
     assert not answer["fallback_triggered"]
@@ -141,13 +141,13 @@ async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(sho
         while True:
             answer = await call("query", question="handle an order", cursor=cursor)
             assert tokens(json.dumps(answer, ensure_ascii=False)) <= BUDGET
-            assert len(answer["results"]) <= MOST_SHOWN
+            assert len(answer["results"]) <= MAX_PLACES
             seen += [(row["file_path"], row["start_line"]) for row in answer["results"]]
             assert answer["truncated"] == bool(answer["next_cursor"])
             cursor = answer["next_cursor"] or ""
             if not cursor:
                 break
-        assert len(seen) == len(set(seen)) == answer["total_results"] > 2 * MOST_SHOWN
+        assert len(seen) == len(set(seen)) == answer["total_results"] > 2 * MAX_PLACES
         error = await call.refused("query", question="another", cursor="12.00000000")
         assert error["field"] == "cursor"
 
@@ -231,7 +231,7 @@ async def test_a_word_that_is_found_everywhere_opens_no_file_and_evidences_no_sl
         await start(call, "ウィジェットが壊れた", target_feature="ウィジェット")
         answer = await call("query", question="the widget page")
         assert answer["total_results"] > 30
-        assert len(answer["results"]) <= MOST_SHOWN
+        assert len(answer["results"]) <= MAX_PLACES
         status = await call("get_session_status")
         assert not status["slot_evidence"]["target_feature"]["evidenced"]
     discounted = [d for d in decided(shop) if d["decision"] == "step_discounted"]

@@ -10,7 +10,7 @@ from code_intel.forest.bundles.bundle import Bundle, Candidate
 from code_intel.forest.bundles.fragments import source_of
 from code_intel.index.rows import ChunkRow
 from code_intel.tools.wire.answers import tokens
-from code_intel.tools.wire.packing import MOST_OF_ONE, PACE, pack
+from code_intel.tools.wire.packing import GROWTH_LIMITS, MAX_FILE_SHARE, pack
 
 
 def candidate(place: int, text: str) -> Candidate:
@@ -63,7 +63,7 @@ def test_files_grow_into_the_budget_but_the_next_ones_stay_near() -> None:
     assert small.tokens < large.tokens
     assert len(large.files) == 7
     spent = [tokens(json.dumps(file) + ", ") for file in large.files]
-    for files, share in PACE:
+    for files, share in GROWTH_LIMITS:
         assert sum(spent[:files]) <= share * 4000
 
 
@@ -71,7 +71,7 @@ def test_the_last_file_does_not_get_all_that_is_left() -> None:
     long = "\n\n".join(FUNCTION.replace("login(", f"login_{n}(") for n in range(3))
     packed = pack(bundle(*[FUNCTION] * 6, long), 7, 2000)
     assert len(packed.files) == 7
-    assert tokens(json.dumps(packed.files[6])) <= MOST_OF_ONE * 2000 / 7
+    assert tokens(json.dumps(packed.files[6])) <= MAX_FILE_SHARE * 2000 / 7
 
 
 def test_a_file_that_is_wanted_alone_has_the_budget_alone() -> None:

@@ -42,7 +42,7 @@ def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(UsageError) as caught:
         start_of(cursor, "q")
     assert caught.value.details["field"] == "cursor"
-    assert "leave cursor out" in caught.value.hint
+    assert "omit cursor" in caught.value.hint
 
 
 def test_a_cursor_belongs_to_its_question_and_may_have_a_place_within_a_row() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from code_intel.cli.devrag.options import add_output, opened, path_of
 from code_intel.cli.output import progress
 from code_intel.cli.sync import vectors
-from code_intel.tools.documents.index_code import chosen
+from code_intel.tools.documents.index_code import index_arguments
 from code_intel.tools.documents.operations import one_of
 
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     several = ",".join(path_of(args.config, path.strip()) for path in args.filepaths.split(","))
     one, folder = (path_of(args.config, path) for path in (args.filepath, args.directory))
     with opened(args.config) as service:
-        data = chosen(service, one, folder, several, threading.Event(), force=args.force)
+        data = index_arguments(service, one, folder, several, threading.Event(), force=args.force)
         if not one:
             with progress() as advance:
                 notes = vectors(service, advance)

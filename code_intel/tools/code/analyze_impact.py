@@ -1,4 +1,4 @@
-"""Tool `analyze_impact`."""
+"""Implement the tool `analyze_impact`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
@@ -21,29 +21,30 @@ from code_intel.foundation.text import visible
 from code_intel.index.walk import bases
 from code_intel.records import Definition
 from code_intel.session import steps
-from code_intel.tools.code.deps_closure import UNFOLLOWED, UNREAD, document_of
+from code_intel.tools.code.deps_closure import (
+    INDEX_INCOMPLETE,
+    MAX_REFRESHED_FILES,
+    NO_IMPORTS,
+    document_of,
+)
 from code_intel.tools.context.freshness import freshen, up_to_date
 from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.context.source_file import called_by_project
+from code_intel.tools.context.symbol_facts import MAX_DEFINITIONS_PER_NAME
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET, index_data, index_text
-from code_intel.tools.wire.paging import Cursor, Page, by_section, page, start_of
+from code_intel.tools.wire.paging import MAX_TEXT_ROWS, Cursor, Page, by_section, page, start_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 SECTIONS = ("must_verify", "should_verify")
-MENTIONS = 3000
-"""Lines that say a name, over all files."""
-DEFINED = 50
-"""Definitions of one name that are looked at."""
-SYMBOLS = 30
-TESTS = 40
-LINES = 30
-TOO_MANY = (
-    "There are more importers than are followed, or more lines with these names than are read."
-)
-NOTHING = "Nothing imports these files or mentions their names, as far as imports and words tell."
-LEFT_OUT = (
-    "Only {} of {} names were looked for; name the symbols that change in change_description."
+MAX_MENTIONS = 3000
+"""Lines with one of the names, over all files."""
+MAX_SYMBOLS = 30
+MAX_TESTS = 40
+TOO_MANY = "There are more importers, or more lines with these names, than are read."
+NOTHING_AFFECTED = "No file imports these files or mentions their names."
+SOME_NAMES = (
+    "Only {} of {} names were searched for. Name the symbols that change in change_description."
 )
 
 
@@ -51,19 +52,19 @@ async def analyze_impact(
     context: GatewayContext,
     target_files: Annotated[
         list[Annotated[str, Field(max_length=1000)]],
-        Field(min_length=1, max_length=50, description="Files that are to change."),
+        Field(min_length=1, max_length=50, description="Files that will change."),
     ],
     change_description: Annotated[
-        str, Field(max_length=2000, description="What changes; the symbols it names come first.")
+        str, Field(max_length=2000, description="What changes; symbols named here come first.")
     ] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find what a change of files may break, before it is made: importers, users of their symbols, tests.
+    """Find what a change may break before you make it: importers, users of its symbols, tests.
 
-    must_verify has the files that import the target directly or mention a name that only the target defines;
-    should_verify those further away, with names that others define too, and documents. It lists where to
-    look and does not say what breaks: calls without an import or a name are not seen.
+    must_verify: files that import the target directly or mention a name that only the target
+    defines. should_verify: indirect importers, files with names that others define too, and
+    documents. Lists where to look, not what breaks; calls without an import or a name are missed.
     """
     start = start_of(cursor, tuple(target_files), change_description)
     async with context.perhaps(session_id, "analyze_impact") as held:
@@ -77,7 +78,7 @@ async def analyze_impact(
             targets.importers, said.matches, targets=targets.files, shared=shared, named=named
         )
         rows = [(SECTIONS[not row.must], row) for row in found]
-        part = page(rows, start, _told, tuple(target_files), change_description, budget=BUDGET)
+        part = page(rows, start, _row_data, tuple(target_files), change_description, budget=BUDGET)
         index = await thread(context.forest.freshness)
         if held is not None:
             target = ", ".join(target_files)
@@ -85,15 +86,15 @@ async def analyze_impact(
     more = said.truncated or targets.truncated
     warnings = [*targets.warnings]
     warnings += [TOO_MANY] if more else []
-    warnings += [LEFT_OUT.format(len(names), len(every))] if len(names) < len(every) else []
-    warnings += [UNREAD] if index.state == "building" else []
+    warnings += [SOME_NAMES.format(len(names), len(every))] if len(names) < len(every) else []
+    warnings += [INDEX_INCOMPLETE] if index.state == "building" else []
     sections = by_section(part, SECTIONS)
     data: dict[str, Any] = {
         "target_files": targets.files,
         "change_description": change_description,
         "symbols": _symbols(targets.symbols, named, said),
         **sections,
-        "tests": [row.file for row in found if row.test][:TESTS],
+        "tests": [row.file for row in found if row.test][:MAX_TESTS],
         "summary": _summary(found),
         **part.data(more=more),
         "index": index_data(index),
@@ -110,13 +111,13 @@ class Targets(NamedTuple):
     """The files that change.
 
     Attributes:
-        files: Relative to the project, each once.
-        documents: As the index calls them.
-        symbols: What they define.
-        importers: Who imports them, by file.
+        files: Paths relative to the project, each once.
+        documents: Their names in the index.
+        symbols: The symbols that they define.
+        importers: The files that import them.
         truncated: Whether there are more importers.
-        unknown: Files that the index does not have.
-        warnings: What limits the answer.
+        unknown: Files that are not in the index.
+        warnings: Limits of the answer.
     """
 
     files: list[str]
@@ -129,11 +130,11 @@ class Targets(NamedTuple):
 
 
 def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
-    """Find the files, and who imports them, as they are now.
+    """Return the target files and their importers, as they are now.
 
     Raises:
-        UsageError: One is outside the project, or missing; names `target_files`.
-        NotFoundError: The index has none of them.
+        UsageError: A file is missing or outside the project; names `target_files`.
+        NotFoundError: None of the files is in the index.
     """
     context.forest.request_scan()
     store = context.forest.store
@@ -143,14 +144,14 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
     unknown = [called_by_project(context, name) for name in named if name not in known]
     if not known:
         raise NotFoundError(
-            f"The index has none of these files: {', '.join(unknown)[:300]}.",
-            hint="Name source files of the project; get_session_status says whether it is indexed.",
+            f"None of these files is in the index: {', '.join(unknown)[:300]}.",
+            hint="Name source files of the project. get_session_status shows the index's state.",
             details={"field": "target_files", "not_indexed": unknown},
         )
     found, truncated = up_to_date(
         context,
         lambda: importers(graph_of(store, bases(context.forest.config)), known),
-        lambda importing: list(importing[0])[:DEFINED],
+        lambda importing: list(importing[0])[:MAX_REFRESHED_FILES],
     )
     languages = dict.fromkeys(row.language for row in known.values() if not follows(row.language))
     inside = {
@@ -164,7 +165,7 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
         inside,
         truncated,
         unknown,
-        [UNFOLLOWED.format(language=language) for language in languages],
+        [NO_IMPORTS.format(language=language) for language in languages],
     )
 
 
@@ -180,16 +181,19 @@ def _document(context: GatewayContext, path: str) -> str:
 async def _mentions(context: GatewayContext, names: Sequence[str]) -> Matches:
     if not names:
         return Matches(())
-    return await grep(context.root, Question(pattern_of(names), max_results=MENTIONS))
+    return await grep(context.root, Question(pattern_of(names), max_results=MAX_MENTIONS))
 
 
 def _shared(context: GatewayContext, names: Sequence[str], documents: Sequence[str]) -> set[str]:
-    """Return the names that other files define as well."""
+    """Return the names that other files define, too."""
     store, own = context.forest.store, frozenset(documents)
     return {
         name
         for name in names
-        if any(d.file not in own for d in store.definitions(name, exact=True, limit=DEFINED))
+        if any(
+            d.file not in own
+            for d in store.definitions(name, exact=True, limit=MAX_DEFINITIONS_PER_NAME)
+        )
     }
 
 
@@ -208,7 +212,7 @@ def _symbols(symbols: Sequence[Definition], named: set[str], said: Matches) -> l
             "named": symbol.name in named,
             "mentions": counts.get(symbol.name, 0),
         }
-        for symbol in ordered[:SYMBOLS]
+        for symbol in ordered[:MAX_SYMBOLS]
     ]
 
 
@@ -223,7 +227,7 @@ def _summary(found: Sequence[Affected]) -> dict[str, int]:
     }
 
 
-def _told(item: tuple[str, Affected]) -> tuple[str, dict[str, Any]]:
+def _row_data(item: tuple[str, Affected]) -> tuple[str, dict[str, Any]]:
     section, row = item
     data: dict[str, Any] = {"file": row.file, "test": row.test, "why": _why(row)}
     if row.lines:
@@ -233,7 +237,7 @@ def _told(item: tuple[str, Affected]) -> tuple[str, dict[str, Any]]:
 
 def _why(row: Affected) -> list[str]:
     why = [f"imports {row.via}"] if row.depth == 1 else []
-    why += [f"imports it over {row.depth} files, through {row.via}"] if row.depth > 1 else []
+    why += [f"imports it indirectly ({row.depth} steps), via {row.via}"] if row.depth > 1 else []
     why += [f"mentions {', '.join(row.names[:3])}"] if row.names else []
     return why
 
@@ -241,10 +245,10 @@ def _why(row: Affected) -> list[str]:
 def _lines(sections: dict[str, list[Any]], part: Page, total: int) -> list[str]:
     rows = [(section, row) for section, rows in sections.items() for row in rows]
     lines = [note] if (note := note_of([row for _, row in rows])) else []
-    for section, row in rows[:LINES]:
+    for section, row in rows[:MAX_TEXT_ROWS]:
         name = visible(row["file"]) + (" (test)" if row["test"] else "")
         lines.append(f"{section.partition('_')[0]}  {name}  {visible('; '.join(row['why']))}")
-    if len(rows) > LINES:
-        lines.append(f"… {len(rows) - LINES} more in the fields.")
+    if len(rows) > MAX_TEXT_ROWS:
+        lines.append(f"… {len(rows) - MAX_TEXT_ROWS} more in the data of this answer.")
     lines += part.rest(total)
-    return lines or [NOTHING]
+    return lines or [NOTHING_AFFECTED]

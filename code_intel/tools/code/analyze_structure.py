@@ -1,4 +1,4 @@
-"""Tool `analyze_structure`."""
+"""Implement the tool `analyze_structure`."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
@@ -15,42 +15,40 @@ from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import Opened, open_source
+from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET
 from code_intel.tools.wire.languages import READ, row_named
-from code_intel.tools.wire.paging import Cursor, Page, by_section, page, start_of
+from code_intel.tools.wire.paging import MAX_TEXT_ROWS, Cursor, Page, by_section, page, start_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 CLASSES = ("class", "interface", "enum", "module")
 SECTIONS = ("functions", "classes", "imports", "exports", "other")
-UNREAD = (
-    "Symbols of {language} are not read; those of {known} are. Give language if it is one of these."
+NO_SYMBOLS = (
+    "Symbols of {language} are not recognized. If the code is one of {known}, pass language."
 )
-LINES = 40
 
 
 async def analyze_structure(
     context: GatewayContext,
     file_path: Annotated[
-        str, Field(max_length=1000, description="A file of the project; or give code.")
+        str, Field(max_length=1000, description="A file of the project; or pass code.")
     ] = "",
     code: Annotated[str, Field(description="Source text instead of a file; needs language.")] = "",
     language: Annotated[
-        str, Field(max_length=40, description="Where the name does not say it: python, ts, go, …")
+        str, Field(max_length=40, description="If the file name does not tell: python, ts, go, …")
     ] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Outline a file, or a piece of code: its functions and classes with their lines, imports, exports.
+    """Outline a file or a piece of code: functions and classes with lines, imports, exports.
 
-    Use it to see what a file is made of before reading it with snippets_get. The summary counts all of it,
-    also what is on other pages. Code that you pass is outlined as well, and is no evidence of what the
-    project has.
+    Use it for the structure of a file before you read it with snippets_get. The summary counts all
+    pages. Code that you pass is outlined, too, but is no evidence of what the project contains.
     """
     start = start_of(cursor, file_path, code, language)
     async with context.perhaps(session_id, "analyze_structure") as held:
-        found = await thread(_outlined, context, file_path, code, language)
+        found = await thread(_outline, context, file_path, code, language)
         rows = [*found.rows()]
         part = page(rows, start, list, file_path, code, language, budget=BUDGET)
         if held is not None:
@@ -67,8 +65,8 @@ async def analyze_structure(
     return _answer(found, part, len(rows))
 
 
-class Outlined(NamedTuple):
-    """What is known of a text; `path` is empty for a piece of code."""
+class Outline(NamedTuple):
+    """The outline of a text; `path` is empty for a piece of code."""
 
     path: str
     language: str
@@ -107,16 +105,17 @@ def _section(symbol: Symbol) -> str:
     return "classes" if symbol.kind in CLASSES else "other"
 
 
-def _outlined(context: GatewayContext, file_path: str, code: str, language: str) -> Outlined:
+def _outline(context: GatewayContext, file_path: str, code: str, language: str) -> Outline:
     """Parse the file or the code.
 
     Raises:
-        UsageError: Neither or both are given, code without a language, or what `open_source` refuses.
+        UsageError: Not exactly one of the two is given, code has no language, or the file cannot
+            be opened; see `open_source`.
     """
     if bool(file_path.strip()) == bool(code.strip()):
         raise UsageError(
-            "analyze_structure: give either file_path or code.",
-            hint="Name a file of the project in file_path, or pass source text in code with language.",
+            "analyze_structure: pass either file_path or code.",
+            hint="Name a project file in file_path, or pass source text in code, with language.",
             details={"field": "file_path", "fields": ["file_path", "code"]},
         )
     ending = _name_of(language) if language.strip() else ""
@@ -126,32 +125,32 @@ def _outlined(context: GatewayContext, file_path: str, code: str, language: str)
         parsed = parse_file(ending, code)
         if not ending and parsed.language == "text":
             raise UsageError(
-                "analyze_structure: language is needed with code.",
-                hint=f"Say which it is: {', '.join(READ)}.",
+                "analyze_structure: language is required with code.",
+                hint=f"Pass one of {', '.join(READ)}.",
                 details={"field": "language", "languages": list(READ)},
             )
-        opened = Opened(
+        opened = SourceFile(
             "", code, parsed.symbols, parsed.language, parsed.imports, parsed.problem, ()
         )
     row = row_of_text(ending or opened.path, opened.text)
     beside = structure(opened.text, row, opened.symbols, opened.imports)
     warnings = [opened.problem] if opened.problem else []
     if not (row.grammar or row.reader):
-        said = "this file" if row.name == "text" else row.name
-        warnings.append(UNREAD.format(language=said, known=", ".join(READ)))
+        shown = "this file" if row.name == "text" else row.name
+        warnings.append(NO_SYMBOLS.format(language=shown, known=", ".join(READ)))
     warnings += opened.warnings
     lines = len(Lines(opened.text)) if opened.text else 0
-    return Outlined(
+    return Outline(
         opened.path, opened.language, opened.symbols, opened.imports, beside, lines, tuple(warnings)
     )
 
 
 def _name_of(language: str) -> str:
-    """Return a file name that says a language; text in a language without one is told by its first line."""
+    """Return a file name of a language; empty if the language is recognized by its first line."""
     return next((f"code{end}" if end[0] == "." else end for end in row_named(language).files), "")
 
 
-def _answer(found: Outlined, part: Page, total: int) -> Answer:
+def _answer(found: Outline, part: Page, total: int) -> Answer:
     sections = by_section(part, SECTIONS)
     counts = dict.fromkeys(SECTIONS, 0)
     for section, _ in found.rows():
@@ -168,16 +167,16 @@ def _answer(found: Outlined, part: Page, total: int) -> Answer:
     }
     shown = [*sections["functions"], *sections["classes"], *sections["other"]]
     lines = [note_of(shown)] if note_of(shown) else []
-    told = ", ".join(f"{count} {section}" for section, count in counts.items() if count)
+    summary = ", ".join(f"{count} {section}" for section, count in counts.items() if count)
     name = visible(found.path) or "code"
     lines.append(
-        f"{name} ({found.language}, {counted(found.lines, 'line')}): {told or 'no symbols'}"
+        f"{name} ({found.language}, {counted(found.lines, 'line')}): {summary or 'no symbols'}"
     )
-    for row in sorted(shown, key=lambda row: row["start_line"])[:LINES]:
+    for row in sorted(shown, key=lambda row: row["start_line"])[:MAX_TEXT_ROWS]:
         place = f"{row['start_line']}-{row['end_line']}"
         lines.append(f"{place}  {row['type']} {visible(row['name'])}")
-    if len(shown) > LINES:
-        lines.append(f"… {len(shown) - LINES} more of this page in the fields.")
+    if len(shown) > MAX_TEXT_ROWS:
+        lines.append(f"… {len(shown) - MAX_TEXT_ROWS} more in the data of this answer.")
     lines += part.rest(total)
     if found.warnings:
         data["warnings"] = list(found.warnings)

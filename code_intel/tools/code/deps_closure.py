@@ -1,4 +1,4 @@
-"""Tool `deps_closure`."""
+"""Implement the tool `deps_closure`."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -30,16 +30,12 @@ from code_intel.tools.wire.answers import BUDGET, index_data, index_text
 from code_intel.tools.wire.paging import Cursor, Page, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-LOOKED_AT = 50
-"""Files of an answer that are brought up to date before it is given."""
-PACKAGES = 50
-LINES = 40
+MAX_REFRESHED_FILES = 50
+"""Files of an answer to index again before it is returned."""
+MAX_PACKAGES = 50
 ARROWS = {"outbound": "→", "inbound": "←"}
-UNFOLLOWED = (
-    "Imports of {language} are not followed to files: that nothing is listed proves nothing."
-)
-
-UNREAD = "The index is being built: files that are not read yet are missing here."
+NO_IMPORTS = "Imports of {language} are not followed, so this list is incomplete."
+INDEX_INCOMPLETE = "The index is being built; files that are not indexed yet are missing here."
 
 
 async def deps_closure(
@@ -48,20 +44,20 @@ async def deps_closure(
         str, Field(min_length=1, max_length=1000, description="A file, relative to the project.")
     ],
     direction: Annotated[
-        Direction, Field(description="outbound: what it imports; inbound: who imports it; both.")
+        Direction, Field(description="outbound: what it imports; inbound: what imports it; both.")
     ] = "outbound",
     max_depth: Annotated[
-        int, Field(ge=1, le=DEEPEST, description="Imports from one file to the next.")
+        int, Field(ge=1, le=DEEPEST, description="Maximum length of an import chain.")
     ] = DEPTH,
-    limit: Annotated[int, Field(ge=1, le=CAP, description="Most files, over all pages.")] = CAP,
+    limit: Annotated[int, Field(ge=1, le=CAP, description="Maximum files, over all pages.")] = CAP,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find the files a file depends on, or those that depend on it, over several imports.
+    """Find the files that a file depends on, or that depend on it, directly or indirectly.
 
-    Use inbound before a change, to see what it may break; outbound to see what the code rests on. Comes
-    from the imports of the index, so it is a fact; calls without an import are not seen. Returns files
-    by distance with the file they are reached through, packages from elsewhere, and cycles of imports.
+    Use inbound before a change to see what it may break; outbound to see what the code needs. The
+    imports in the index are facts; calls without an import are missed. Returns files by distance,
+    each with the file it is reached through, external packages, and import cycles.
     """
     asked = (path, direction, max_depth, limit)
     start = start_of(cursor, *asked)
@@ -77,14 +73,14 @@ async def deps_closure(
         "direction": direction,
         "max_depth": max_depth,
         "nodes": part.rows,
-        "packages": list(found.packages[:PACKAGES]),
+        "packages": list(found.packages[:MAX_PACKAGES]),
         "cycles": [list(cycle) for cycle in found.cycles],
         "total": len(found.nodes),
         **part.data(more=found.truncated),
         "index": index_data(index),
     }
-    warnings = [] if follows(language) else [UNFOLLOWED.format(language=language)]
-    warnings += [UNREAD] if index.state == "building" else []
+    warnings = [] if follows(language) else [NO_IMPORTS.format(language=language)]
+    warnings += [INDEX_INCOMPLETE] if index.state == "building" else []
     if warnings:
         data["warnings"] = warnings
     return Answer(
@@ -95,10 +91,10 @@ async def deps_closure(
 def _followed(
     context: GatewayContext, path: str, direction: Direction, depth: int, limit: int
 ) -> tuple[str, Closure]:
-    """Return the document's name and what is around it, as the files are now.
+    """Return the document's name and its dependencies, as the files are now.
 
     Raises:
-        NotFoundError: The index does not know the file.
+        NotFoundError: The file is not in the index.
         UsageError: It is outside the project.
     """
     context.forest.request_scan()
@@ -112,19 +108,19 @@ def _followed(
     if store.document(name) is None:
         raise NotFoundError(
             f"{path[:200]} is not in the index.",
-            hint="Name a source file of the project; get_session_status says whether it is indexed.",
+            hint="Name a source file of the project. get_session_status shows the index's state.",
             details={"field": "path"},
         )
     return name, up_to_date(
-        context, follow, lambda found: (n.path for n in found.nodes[:LOOKED_AT])
+        context, follow, lambda found: (n.path for n in found.nodes[:MAX_REFRESHED_FILES])
     )
 
 
 def document_of(context: GatewayContext, path: str) -> str:
-    """Return how the index names a file that a caller names, links resolved; `a.py:34` is `a.py`.
+    """Return the index's name of a file, links resolved; `a.py:34` is read as `a.py`.
 
     Raises:
-        UsageError: It is outside the project, or does not exist and the index does not know it either.
+        UsageError: It is outside the project, or neither on disk nor in the index.
     """
     plain = plain_path(path)
     for name in (path, plain):
@@ -151,14 +147,14 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _text(name: str, found: Closure, part: Page, data: dict[str, Any]) -> str:
-    lines = part.lines(_line, "nodes", len(found.nodes), LINES)
+    lines = part.lines(_line, "nodes", len(found.nodes))
     if found.truncated:
         lines.append(
-            "There are more: ask with a larger limit or a smaller max_depth, or for one of these."
+            "There are more. Use a larger limit or a smaller max_depth, or start at one of these."
         )
     if not found.nodes:
-        said = {"outbound": "imports no file", "inbound": "is imported by no file"}
-        none = said.get(data["direction"], "is joined to no other file")
+        nothing = {"outbound": "imports no file", "inbound": "is imported by no file"}
+        none = nothing.get(data["direction"], "has no imports from or to another file")
         lines.append(f"{visible(name)} {none} of the project.")
     if data["packages"]:
         lines.append(f"Packages: {', '.join(map(visible, data['packages']))}")

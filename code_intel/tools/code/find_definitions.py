@@ -1,4 +1,4 @@
-"""Tool `find_definitions`."""
+"""Implement the tool `find_definitions`."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -16,13 +16,11 @@ from code_intel.tools.wire.answers import definition_data, definition_line, inde
 from code_intel.tools.wire.languages import language_named
 from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
 
-LIMIT = 50
-"""Definitions of one answer."""
-MOST = 10_000
-"""Definitions that are looked at."""
-LINES = 20
-FRAGMENT = 3
-"""Characters below which a name that is merely contained in others counts as nothing found."""
+DEFINITIONS_PER_PAGE = 50
+MAX_DEFINITIONS = 10_000
+"""Definitions to read from the index."""
+MIN_PARTIAL_CHARS = 3
+"""Shorter names count only exact definitions as found in the session."""
 
 Symbol = Annotated[
     str,
@@ -37,37 +35,37 @@ async def find_definitions(
     symbol: Symbol,
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
     language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
-    exact_match: Annotated[
-        bool, Field(description="Leave out names that merely contain it.")
-    ] = False,
+    exact_match: Annotated[bool, Field(description="Exclude names that only contain it.")] = False,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find where a symbol is defined, from the index of this project's own source.
 
-    What it finds counts as a fact, and corroborates what a search merely suggested. Use it with
-    find_references before submit_understanding. Returns name, file, line, kind, scope and signature,
-    exact names first.
+    A definition counts as a fact and corroborates hypotheses from searches. Use it with
+    find_references before submit_understanding. Returns name, file, line, kind, scope and
+    signature, exact names first.
     """
     asked = (symbol, path, language, exact_match)
     start = start_of(cursor, *asked)
     async with context.perhaps(session_id, "find_definitions") as held:
         every = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
         index = await thread(context.forest.freshness)
-        part = page(every, start, definition_data, *asked, most=LIMIT)
+        part = page(every, start, definition_data, *asked, most=DEFINITIONS_PER_PAGE)
         found = every[part.start : part.end]
         if held is not None:
             await held.append(
                 steps.called(
                     "find_definitions",
                     symbol,
-                    found=len(every) if len(symbol.strip()) >= FRAGMENT else _exact(symbol, every),
+                    found=len(every)
+                    if len(symbol.strip()) >= MIN_PARTIAL_CHARS
+                    else _exact(symbol, every),
                     files=files_shown((d.file for d in every), (d.file for d in found)),
                     symbols=dict.fromkeys(d.qualified for d in found),
                 )
             )
-    lines = part.lines(definition_line, "definitions", len(every), LINES)
-    text = "\n".join(lines) or f"No definition of {symbol} in the index; try another spelling."
+    lines = part.lines(definition_line, "definitions", len(every))
+    text = "\n".join(lines) or f"No definition of {symbol} in the index. Try another spelling."
     data = {
         "symbol": symbol,
         "path": path,
@@ -82,27 +80,31 @@ async def find_definitions(
 async def _up_to_date(
     context: GatewayContext, symbol: str, path: str, language: str, start: int, *, exact: bool
 ) -> list[Definition]:
-    """Return the definitions as the files are now: those shown, or those that say the word where none is known."""
+    """Return the definitions in the current files.
+
+    Index the files of the page again; without a definition, the files that contain the name.
+    """
 
     def definitions() -> list[Definition]:
         return _definitions(context, symbol, path, language, exact=exact)
 
     def shown(found: list[Definition]) -> Iterable[str]:
-        return dict.fromkeys(d.file for d in found[start : start + LIMIT])
+        return dict.fromkeys(d.file for d in found[start : start + DEFINITIONS_PER_PAGE])
 
     if found := await thread(up_to_date, context, definitions, shown):
         return found
-    # Looking for the word takes long enough for the index's own scan to take a file in before `freshen` does.
-    await thread(freshen, context, await _saying(context, symbol))
+    await thread(freshen, context, await _containing(context, symbol))
     return await thread(definitions)
 
 
-async def _saying(context: GatewayContext, symbol: str) -> list[str]:
-    """Return the files that say a symbol's name, whether the index knows them or not."""
+async def _containing(context: GatewayContext, symbol: str) -> list[str]:
+    """Return the files that contain a symbol's name, whether indexed or not."""
     name = spelling(symbol).rpartition(".")[2]
     if not name:
         return []
-    matches = await grep(context.root, Question(name, literal=True, max_results=LIMIT))
+    matches = await grep(
+        context.root, Question(name, literal=True, max_results=DEFINITIONS_PER_PAGE)
+    )
     return list(dict.fromkeys(match.file for match in matches.matches))
 
 
@@ -112,7 +114,7 @@ def _definitions(
     """Return the definitions below `path`, which must exist in the project."""
     below = context.root / confined(context.root, path)
     wanted = language_named(language)
-    found = context.forest.store.definitions(symbol, exact=exact, limit=MOST)
+    found = context.forest.store.definitions(symbol, exact=exact, limit=MAX_DEFINITIONS)
     if wanted:
         found = [d for d in found if d.language == wanted]
     folder = context.forest.config.folder

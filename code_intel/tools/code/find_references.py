@@ -1,4 +1,4 @@
-"""Tool `find_references`."""
+"""Implement the tool `find_references`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from code_intel.forest.text.grep import Match, Matches, Question, grep
 from code_intel.foundation.text import visible
 from code_intel.index.rows import spelling
 from code_intel.session import steps
-from code_intel.tools.code.find_definitions import MOST, Symbol
+from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET
@@ -19,12 +19,10 @@ from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFERENCES = 1000
-"""References that are found at the most; of a name with more, no page would be read anyway."""
-DEFINED = 200
-"""Further lines that are looked at, since those that define the name are left out."""
-LINES = 20
+MAX_DEFINING_LINES = 200
+"""Extra lines to search for, because lines that define the name are removed from the result."""
 _FIELDS = {"pattern": "symbol", "file_type": "language"}
-"""What a caller calls what ripgrep refuses."""
+"""Parameters of this tool by their names in `grep`."""
 
 
 async def find_references(
@@ -37,10 +35,10 @@ async def find_references(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is used: whole-word matches in the files, its definitions left out.
+    """Find where a symbol is used: whole-word matches in the files, without its definitions.
 
-    Use it after find_definitions to see who depends on the code that is about to change. Returns
-    file, line and the line's content, by file and line; total counts them, up to a thousand.
+    Use it after find_definitions to see what depends on the code that you will change. Returns
+    file, line and content, ordered by file and line; total counts them, up to 1,000.
     """
     start = start_of(cursor, symbol, path, language)
     name = spelling(symbol).rpartition(".")[2] or symbol
@@ -49,11 +47,13 @@ async def find_references(
         literal=True,
         path=path,
         file_type=type_named(language),
-        max_results=MAX_REFERENCES + DEFINED,
+        max_results=MAX_REFERENCES + MAX_DEFINING_LINES,
     )
     async with context.perhaps(session_id, "find_references") as held:
         matches = await _grep(context, question)
-        defined = await thread(context.forest.store.definitions, name, exact=True, limit=MOST)
+        defined = await thread(
+            context.forest.store.definitions, name, exact=True, limit=MAX_DEFINITIONS
+        )
         known = await thread(context.forest.store.definitions, symbol, exact=True, limit=1)
         places = {(d.file, d.line) for d in defined}
         found = [m for m in matches.matches if (m.file, m.line) not in places]
@@ -70,9 +70,9 @@ async def find_references(
                 symbols=(symbol,) if found and known else (),
             )
             await held.append(step)
-    lines = part.lines(_line, "references", len(found), LINES)
+    lines = part.lines(_line, "references", len(found))
     if more and part.next_cursor is None:
-        lines.append("There is more: narrow with path or language.")
+        lines.append("There are more references. Narrow with path or language.")
     data = {
         "symbol": symbol,
         "path": path,
@@ -85,12 +85,12 @@ async def find_references(
         lines.append(matches.note)
     where = "" if path == "." else f" below {path}"
     if not found:
-        lines.insert(0, f"{name} is used nowhere{where}.")
+        lines.insert(0, f"No references to {name}{where}.")
     return Answer(data, "\n".join(lines))
 
 
 async def _grep(context: GatewayContext, question: Question) -> Matches:
-    """Ask ripgrep, and say what it refuses in the words of this tool.
+    """Run ripgrep, and name this tool's parameters in its errors.
 
     Raises:
         UsageError: See `grep`; names `symbol` or `language`.

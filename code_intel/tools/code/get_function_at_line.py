@@ -1,4 +1,4 @@
-"""Tool `get_function_at_line`."""
+"""Implement the tool `get_function_at_line`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import Opened, open_source
+from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
@@ -23,13 +23,13 @@ async def get_function_at_line(
     file_path: Annotated[
         str, Field(min_length=1, max_length=1000, description="A file of the project.")
     ],
-    line_number: Annotated[int, Field(ge=1, le=1_000_000_000, description="A line of it, from 1.")],
+    line_number: Annotated[int, Field(ge=1, le=1_000_000_000, description="A line, from 1.")],
     session_id: SessionId = None,
 ) -> Answer:
-    """Name the innermost function or method that a line is in, as the file is on disk now.
+    """Find the innermost function or method that contains a line of the current file.
 
-    Use it on a line of a stack trace or of a search. Returns its name, lines and parameters; read it with
-    snippets_get. Where the line is in none, the error names the nearest ones.
+    Use it on a line of a stack trace or a search result. Returns its name, lines and parameters;
+    read it with snippets_get. If the line is in no function, the error names the nearest ones.
     """
     async with context.perhaps(session_id, "get_function_at_line") as held:
         opened = await thread(open_source, context, file_path, "file_path")
@@ -45,16 +45,16 @@ async def get_function_at_line(
             )
             await held.append(step)
     lines = [note_of([data])] if note_of([data]) else []
-    told = ", ".join(map(visible, data["parameters"]))
+    parameters = ", ".join(map(visible, data["parameters"]))
     place = f"{visible(opened.path)}:{found.start_line}-{found.end_line}"
-    lines.append(f"{place}  {found.kind} {visible(found.qualified)}({told})")
+    lines.append(f"{place}  {found.kind} {visible(found.qualified)}({parameters})")
     if opened.warnings:
         data["warnings"] = list(opened.warnings)
         lines += opened.warnings
     return Answer(data, "\n".join(lines))
 
 
-def _row(opened: Opened, found: Symbol) -> dict[str, Any]:
+def _row(opened: SourceFile, found: Symbol) -> dict[str, Any]:
     row = row_of_text(opened.path, opened.text)
     parameters = structure(opened.text, row, opened.symbols).of(found)
     return {
@@ -70,8 +70,8 @@ def _row(opened: Opened, found: Symbol) -> dict[str, Any]:
     }
 
 
-def _innermost(opened: Opened, line: int) -> Symbol:
-    """Return the smallest function around a line.
+def _innermost(opened: SourceFile, line: int) -> Symbol:
+    """Return the smallest function that contains a line.
 
     Raises:
         UsageError: The file has no such line.
@@ -110,10 +110,10 @@ def _nearest(routines: Sequence[Symbol], line: int) -> list[Symbol]:
     return [s for s in (last, first) if s is not None]
 
 
-def _why_none(opened: Opened) -> str:
+def _why_none(opened: SourceFile) -> str:
     row = row_of_text(opened.path, opened.text)
     if opened.problem:
-        return f"The file was {opened.problem}; read it with snippets_get."
+        return f"The file was {opened.problem}. Read it with snippets_get."
     if not (row.grammar or row.reader):
-        return "Functions are not read from files of this language; read it with snippets_get."
-    return "The file defines no function; read it with snippets_get."
+        return "Functions of this language are not recognized. Read the file with snippets_get."
+    return "The file defines no function. Read it with snippets_get."

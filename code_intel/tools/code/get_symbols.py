@@ -1,4 +1,4 @@
-"""Tool `get_symbols`."""
+"""Implement the tool `get_symbols`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -22,21 +22,17 @@ from code_intel.tools.wire.languages import READ, language_named
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-LOOKED_AT = 200
-"""Files of a folder that are brought up to date before it answers; the indexer sees to the others."""
-MOST = 50_000
-"""Symbols that are looked at; of a folder with more, those of the first files."""
-BATCH = 500
-"""Files whose symbols are read at once."""
-LINES = 40
-MORE = "There are more symbols than are looked at: narrow with path or language."
+MAX_REFRESHED_FILES = 200
+"""Files of a folder to index again before the answer; the indexer updates the others later."""
+MAX_SYMBOLS = 50_000
+"""Symbols to read; in a larger folder, those of the first files."""
+FILES_PER_QUERY = 500
+TOO_MANY = "There are more symbols than are read. Narrow with path or language."
 
 
 async def get_symbols(
     context: GatewayContext,
-    path: Annotated[
-        str, Field(min_length=1, max_length=1000, description="A file, or a folder with all below.")
-    ],
+    path: Annotated[str, Field(min_length=1, max_length=1000, description="A file or a folder.")],
     kind: Annotated[
         str, Field(max_length=40, description="Only this kind: function, method, class, …")
     ] = "",
@@ -46,11 +42,11 @@ async def get_symbols(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """List what a file, or every file below a folder, defines, from the index of this project's source.
+    """List the symbols that a file, or all files below a folder, define, from the source index.
 
-    Use it for an overview; find_definitions looks for one name, analyze_structure outlines one file with
-    imports and parameters. Returns name, file, line, kind, scope and language, by file and line. The list of
-    a folder does not count as having looked at its files.
+    Use it for an overview; find_definitions finds one name, analyze_structure outlines one file.
+    Returns name, file, line, kind, scope and language, ordered by file and line. Listing a folder
+    does not count as looking at its files.
     """
     kind, wanted = _kind(kind), language_named(language)
     start = start_of(cursor, path, kind, wanted)
@@ -73,7 +69,7 @@ async def get_symbols(
         **part.data(more=more),
         "index": index_data(index),
     }
-    lines = part.lines(definition_line, "symbols", len(found), LINES) + ([MORE] if more else [])
+    lines = part.lines(definition_line, "symbols", len(found)) + ([TOO_MANY] if more else [])
     if not found:
         data["message"] = _missed(path, every)
         lines.append(data["message"])
@@ -84,7 +80,7 @@ def _kind(kind: str) -> str:
     asked = kind.strip().lower()
     if asked and asked not in KINDS:
         raise UsageError(
-            f"get_symbols: no kind of symbol is called {kind!r}.",
+            f"get_symbols: there is no kind of symbol {kind!r}.",
             hint=f"Use one of {', '.join(KINDS)}.",
             details={"field": "kind", "kinds": list(KINDS)},
         )
@@ -101,10 +97,10 @@ def _below(context: GatewayContext, path: str) -> str:
 def _defined(
     context: GatewayContext, path: str, below: str, listed: Sequence[str]
 ) -> tuple[list[Definition], bool]:
-    """Return what is defined there, as the files are now, and whether there is too much of it.
+    """Return the definitions in the current files, and whether there are more than the maximum.
 
     Raises:
-        NotFoundError: It is a file that the index does not have.
+        NotFoundError: The path is a file that is not in the index.
     """
     store, real = context.forest.store, context.root / below
     if real.is_file():
@@ -112,7 +108,7 @@ def _defined(
         freshen(context, [name])
         if store.document(name) is None:
             raise NotFoundError(
-                f"{path[:200]} is not in the index: it is ignored, too large, binary or not source.",
+                f"{path[:200]} is not indexed: it is ignored, too large, binary or not source.",
                 hint="Name a source file of the project, or read this one with snippets_get.",
                 details={"field": "path"},
             )
@@ -123,14 +119,14 @@ def _defined(
     def suspects(names: list[str]) -> list[str]:
         known = frozenset(names)
         new = [name for name in read if name not in known]
-        return [*new[:LOOKED_AT], *names[:LOOKED_AT]]
+        return [*new[:MAX_REFRESHED_FILES], *names[:MAX_REFRESHED_FILES]]
 
     names = up_to_date(context, lambda: _documents(context, below), suspects)
     found: list[Definition] = []
-    for first in range(0, len(names), BATCH):
-        found += store.defined_in(names[first : first + BATCH])
-        if len(found) > MOST:
-            return found[:MOST], True
+    for first in range(0, len(names), FILES_PER_QUERY):
+        found += store.defined_in(names[first : first + FILES_PER_QUERY])
+        if len(found) > MAX_SYMBOLS:
+            return found[:MAX_SYMBOLS], True
     return found, False
 
 
@@ -161,7 +157,7 @@ def _row(definition: Definition) -> dict[str, Any]:
 
 def _missed(path: str, every: list[Definition]) -> str:
     if not every:
-        return f"The index knows no symbol in {path}."
+        return f"The index has no symbol in {path}."
     kinds = ", ".join(sorted({d.kind for d in every}))
     languages = ", ".join(sorted({d.language for d in every}))
-    return f"None of {counted(len(every), 'symbol')} fits; there are {kinds}, in {languages}."
+    return f"None of {counted(len(every), 'symbol')} matches. There are: {kinds}; in {languages}."

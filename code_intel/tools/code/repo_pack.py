@@ -1,4 +1,4 @@
-"""Tool `repo_pack`."""
+"""Implement the tool `repo_pack`."""
 
 import json
 from collections import Counter
@@ -23,39 +23,37 @@ from code_intel.tools.wire.paging import Cursor, cursor_at, place_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 Globs = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=50)]
-BUDGET = 3500
-"""Tokens of files in one answer: it stands in it twice, as a field and as text."""
-MOST_FILES = 60
-"""Files of one page."""
-MOST_PACKED = 10_000
-"""Files of a pack."""
-MOST_OPENED = 200
-"""Files that are opened for one page, those that cannot be shown included."""
-SKIPPED = 40
-"""Of these, how many are named."""
-UNSHOWN = "{} of this page cannot be shown; skipped names them, the first ones if there are many."
-ROWS = 80
-"""Rows of the table of contents; where there are more files, it lists folders."""
-LONGEST = 1000
-"""Characters of a line."""
-CUT = "Lines of more than {} characters are cut; read them with search_text."
-GENERATED = "Left out: {} (lock files, bundles)."
+MAX_PAGE_TOKENS = 3500
+"""Tokens of files in one answer. An answer has them twice, as data and as text."""
+FILES_PER_PAGE = 60
+MAX_PACK_FILES = 10_000
+MAX_OPENED_FILES = 200
+"""Files to open for one page, including those that cannot be shown."""
+MAX_SKIPPED_NAMES = 40
+SKIPPED_FILES = "{} of this page cannot be shown; skipped names at most {} of them."
+MAX_CONTENT_ROWS = 80
+"""Rows of the table of contents; for more files, it lists folders."""
+MAX_LINE_CHARS = 1000
+LINES_CUT = "Lines of more than {} characters are cut. Read them with search_text."
+GENERATED = "Excluded: {} (lock files, bundles)."
 
 
 async def repo_pack(
     context: GatewayContext,
     path: Annotated[str, Field(min_length=1, max_length=1000, description="A folder or a file.")],
-    format: Annotated[Format, Field(description="How it is written.")] = "markdown",  # noqa: A002 - its name on the wire
-    include: Annotated[Globs, Field(description="Only files like these, from path: `*.py`.")] = [],
-    exclude: Annotated[Globs, Field(description="No files like these: `tests/`.")] = [],
+    format: Annotated[  # noqa: A002 - the name on the wire
+        Format, Field(description="Output format.")
+    ] = "markdown",
+    include: Annotated[Globs, Field(description="Only matching files, relative to path.")] = [],
+    exclude: Annotated[Globs, Field(description="No matching files: `tests/`.")] = [],
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Pack the files below a folder into one text, page by page: a table of contents, then every file.
+    """Pack the files below a folder into one text, in pages: table of contents, then every file.
 
-    Use it to read a small folder as a whole; context_bundle picks what matters for a goal. Ignored, hidden,
-    binary and generated files are left out, secret values are masked. size_bytes is the size of all files.
-    No other program packs, so there is no return code; what goes wrong is an error like any other.
+    Use it to read all of a small folder; context_bundle selects what is relevant for a goal.
+    Ignored, hidden, binary and generated files are excluded; secret values are masked. size_bytes
+    is the size of all files. There is no return code; failures are errors, as in other tools.
     """
     asked = (path, format, tuple(include), tuple(exclude))
     first = place_of(cursor, *asked)
@@ -81,17 +79,21 @@ async def repo_pack(
         "next_cursor": following,
     }
     if made.skipped:
-        data["skipped"] = [{"file": name, "reason": why} for name, why in made.skipped[:SKIPPED]]
+        data["skipped"] = [
+            {"file": name, "reason": why} for name, why in made.skipped[:MAX_SKIPPED_NAMES]
+        ]
     warnings = [listing.note] if listing.note else []
     warnings += [GENERATED.format(counted(generated, "generated file"))] if generated else []
-    warnings += [UNSHOWN.format(counted(len(made.skipped), "file"))] if made.skipped else []
-    warnings += [CUT.format(LONGEST)] if made.cut else []
+    if made.skipped:
+        count = counted(len(made.skipped), "file")
+        warnings.append(SKIPPED_FILES.format(count, MAX_SKIPPED_NAMES))
+    warnings += [LINES_CUT.format(MAX_LINE_CHARS)] if made.cut else []
     if warnings:
         data["warnings"] = warnings
     lines = [note_of(rows)] if note_of(rows) else []
     lines += [made.content, *warnings]
     if following:
-        lines.append(f"There is more: call again with cursor={following}")
+        lines.append(f"Continue with cursor={following}")
     return Answer(data, "\n".join(lines))
 
 
@@ -102,19 +104,20 @@ def _chosen(
     wanted: Sequence[Callable[[str], bool]],
     unwanted: Sequence[Callable[[str], bool]],
 ) -> tuple[dict[str, int], int]:
-    """Return the files to pack with their bytes, and how many generated ones are left out.
+    """Return the files to pack with their sizes, and the number of excluded generated files.
 
     Raises:
-        NotFoundError: There are none.
-        UsageError: There are too many.
+        NotFoundError: There is no file to pack.
+        UsageError: There are too many files.
     """
     base = base_of(context.root, path)
     chosen = [name for name in listed if _is_wanted(name.removeprefix(base), wanted, unwanted)]
     names = [name for name in chosen if not refusal(name)]
     field = "include" if wanted or unwanted else "path"
-    if len(names) > MOST_PACKED:
+    if len(names) > MAX_PACK_FILES:
         raise UsageError(
-            f"There are {counted(len(names), 'file')} below {path[:200]}; {MOST_PACKED} can be packed.",
+            f"There are {counted(len(names), 'file')} below {path[:200]}; the maximum is "
+            f"{MAX_PACK_FILES}.",
             hint="Name a smaller folder, or narrow with include and exclude.",
             details={"field": field},
         )
@@ -122,21 +125,21 @@ def _chosen(
     if not sizes:
         raise NotFoundError(
             f"There is no file to pack below {path[:200]}.",
-            hint="Widen include, or name another folder; ignored and hidden files are never packed.",
+            hint="Widen include, or name another folder. Ignored and hidden files are excluded.",
             details={"field": field},
         )
     return sizes, len(chosen) - len(names)
 
 
-class Made(NamedTuple):
-    """One page.
+class PackPage(NamedTuple):
+    """One page of a pack.
 
     Attributes:
-        content: As it is shown.
-        pieces: What it has of which file.
-        skipped: Files that cannot be shown, and why.
-        next: The file, and the lines of it before, with which the next page begins; None after the last.
-        cut: Whether a line was too long.
+        content: The formatted text.
+        pieces: The pieces of files in it.
+        skipped: Files that cannot be shown, with the reason.
+        next: File index and line offset where the next page begins; None after the last page.
+        cut: Whether a line was cut.
     """
 
     content: str
@@ -154,16 +157,18 @@ def _page(
     first: tuple[int, int],
     *,
     begins: bool,
-) -> Made:
-    """Write files from a place on until the budget is spent; at least a line where no contents are."""
+) -> PackPage:
+    """Format files from a position on until the budget is spent, and at least one line."""
     writer = WRITERS[chosen]
     at, line = first
     parts = [writer.contents(path, _contents(names))] if begins else []
-    left = BUDGET - sum(map(_cost, parts))
+    left = MAX_PAGE_TOKENS - sum(map(_cost, parts))
     pieces: list[Piece] = []
     skipped: list[tuple[str, str]] = []
     opened, cut = 0, False
-    while at < len(names) and len(pieces) < MOST_FILES and opened < MOST_OPENED and left > 0:
+    while (
+        at < len(names) and len(pieces) < FILES_PER_PAGE and opened < MAX_OPENED_FILES and left > 0
+    ):
         lines, why = _lines_of(context, names[at])
         opened += 1
         if why or (line and line >= len(lines)):
@@ -173,19 +178,19 @@ def _page(
         last = _fitting(lines, line, left, alone=not pieces)
         if last == line and lines:
             break
-        shown = [text[:LONGEST] for text in lines[line:last]]
-        cut = cut or any(len(text) > LONGEST for text in lines[line:last])
+        shown = [text[:MAX_LINE_CHARS] for text in lines[line:last]]
+        cut = cut or any(len(text) > MAX_LINE_CHARS for text in lines[line:last])
         piece = Piece(utf8_name(names[at]), line + bool(lines), last, len(lines), "\n".join(shown))
         parts.append(writer.piece(piece))
         left -= _cost(parts[-1])
         pieces.append(piece)
         at, line = (at + 1, 0) if last == len(lines) else (at, last)
     following = (at, line) if at < len(names) else None
-    return Made(writer.page(path, parts), pieces, skipped, following, cut)
+    return PackPage(writer.page(path, parts), pieces, skipped, following, cut)
 
 
 def _lines_of(context: GatewayContext, name: str) -> tuple[list[str], str]:
-    """Return the lines of a file as they are on disk, or why it is not shown."""
+    """Return the lines of a file on disk, or the reason why it cannot be shown."""
     try:
         data = read_inside(context.root, name)
     except (OSError, ValueError):
@@ -200,10 +205,10 @@ def _lines_of(context: GatewayContext, name: str) -> tuple[list[str], str]:
 
 
 def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> int:
-    """Return the line up to which lines fit; one at least if the page would be empty otherwise."""
+    """Return the end of the lines that fit, at least one line if the page is empty (`alone`)."""
     end = start
     for text in lines[start:]:
-        budget -= _cost(f"{text[:LONGEST]}\n    ")
+        budget -= _cost(f"{text[:MAX_LINE_CHARS]}\n    ")
         if budget < 0 and not (alone and end == start):
             break
         end += 1
@@ -211,21 +216,21 @@ def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> i
 
 
 def _contents(names: Sequence[str]) -> list[str]:
-    """Return the rows of a table of contents as far as they fit, and how many more there are."""
+    """Return the rows of the table of contents that fit, and a row that counts the others."""
     rows = _entries(names)
-    kept = within([{"": row} for row in rows[:ROWS]], BUDGET // 2)
+    kept = within([{"": row} for row in rows[:MAX_CONTENT_ROWS]], MAX_PAGE_TOKENS // 2)
     more = len(rows) - len(kept)
     return [*rows[: len(kept)], f"… {more} more"] if more else rows
 
 
 def _entries(names: Sequence[str]) -> list[str]:
-    """Return the files, or where they are too many the folders they are in."""
-    if len(names) <= ROWS:
+    """Return the files, or their folders if there are too many files."""
+    if len(names) <= MAX_CONTENT_ROWS:
         return list(map(utf8_name, names))
     deepest = max(name.count("/") for name in names)
     for depth in range(deepest, 0, -1):
         rows = Counter("/".join(name.split("/")[:-1][:depth]) for name in names)
-        if len(rows) <= ROWS:
+        if len(rows) <= MAX_CONTENT_ROWS:
             break
     else:
         rows = Counter(name.split("/")[0] if "/" in name else "" for name in names)

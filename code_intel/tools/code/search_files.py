@@ -1,4 +1,4 @@
-"""Tool `search_files`."""
+"""Implement the tool `search_files`."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,12 +17,10 @@ from code_intel.tools.wire.answers import BUDGET
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
-LATE = (
-    "Comparing the names was stopped after {:g} seconds; use a simpler pattern or narrow with path."
-)
-STRIDE = 1000
-"""Names that are compared between two looks at the clock."""
-LINES = 100
+TIMED_OUT = "The search was stopped after {:g} seconds. Use a simpler pattern or narrow with path."
+NAMES_PER_CHECK = 1000
+"""Names to compare between two checks of the deadline."""
+MAX_TEXT_NAMES = 100
 
 
 async def search_files(
@@ -36,11 +34,11 @@ async def search_files(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find files by their names. Ignored and hidden files are left out, large and binary ones are not.
+    """Find files by name. Excludes ignored and hidden files; includes large and binary ones.
 
-    `*.py` means any depth, `src/*.py` the files right in src, `**` any number of folders. Use it when you
-    know what a file is called; files_search finds by what is in it. Returns the paths by name; that a file
-    is listed here does not count as having looked at it.
+    `*.py` matches at any depth, `src/*.py` only directly in src; `**` matches any folders. Use it
+    if you know the name of a file; files_search searches file contents. Returns sorted paths. A
+    listed file does not count as looked at.
     """
     wanted = selector(pattern)
     start = start_of(cursor, pattern, path, file_type)
@@ -61,16 +59,16 @@ async def search_files(
         **flags_of("\n".join(files)),
     }
     lines = [NOTE] if "flags" in data else []
-    lines += [visible(name) for name in data["files"][:LINES]]
-    lines += part.left_off("files", LINES)
+    lines += [visible(name) for name in data["files"][:MAX_TEXT_NAMES]]
+    lines += part.left_off("files", MAX_TEXT_NAMES)
     lines += part.rest(len(found))
     notes = [listing.note] if listing.note else []
-    notes += [LATE.format(DEADLINE)] if late else []
+    notes += [TIMED_OUT.format(DEADLINE)] if late else []
     if notes:
         data["warnings"] = notes
     if not found:
         data["message"] = (
-            f"No file below {path} is called {pattern} (ignored and hidden ones aside)."
+            f"No file below {path} matches {pattern} (ignored and hidden files are excluded)."
         )
         lines.append(data["message"])
     return Answer(data, "\n".join([*lines, *notes]))
@@ -79,12 +77,12 @@ async def search_files(
 def _found(
     names: Sequence[str], base: str, wanted: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the names that are wanted, and whether there was no time for all of them."""
+    """Return the matching names, and whether the deadline stopped the search."""
     ends = time.monotonic() + DEADLINE
     found: list[str] = []
-    for first in range(0, len(names), STRIDE):
+    for first in range(0, len(names), NAMES_PER_CHECK):
         if time.monotonic() > ends:
             return tuple(found), True
-        some = names[first : first + STRIDE]
-        found += (name for name in some if wanted(name.removeprefix(base)))
+        batch = names[first : first + NAMES_PER_CHECK]
+        found += (name for name in batch if wanted(name.removeprefix(base)))
     return tuple(found), False

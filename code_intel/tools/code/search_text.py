@@ -1,4 +1,4 @@
-"""Tool `search_text`."""
+"""Implement the tool `search_text`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -13,10 +13,8 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-LINES = 30
-"""Matches that are shown as text, too."""
-SPANS = 20
-"""Matches of one line that are told; a minified line may have thousands."""
+MAX_LINE_MATCHES = 20
+"""Matches returned of one line; a minified line may have thousands."""
 
 
 async def search_text(
@@ -29,15 +27,16 @@ async def search_text(
     case_sensitive: bool = True,
     context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around each match.")] = 0,
     max_results: Annotated[
-        int, Field(ge=1, le=1000, description="Matches in all, over all pages.")
+        int, Field(ge=1, le=1000, description="Maximum matches, over all pages.")
     ] = 100,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the files with a regular expression, ignored and binary files left out.
+    """Search the files with a regular expression. Ignored and binary files are excluded.
 
-    Use it for exact texts such as messages, keys and calls; search_smart finds by meaning. Returns
-    file, line and content of each match, by file and line; total_matches counts them up to max_results.
+    Use it for exact text such as messages, keys and calls; search_smart searches by meaning.
+    Returns file, line and content of each match, ordered by file and line; total_matches counts
+    them up to max_results.
     """
     question = Question(
         pattern,
@@ -57,13 +56,13 @@ async def search_text(
             every = [match.file for match in result.matches]
             files = files_shown(every, every[part.start : part.end])
             await held.append(steps.called("search_text", pattern, found=total, files=files))
-    lines = part.lines(_line, "matches", total, LINES)
+    lines = part.lines(_line, "matches", total)
     if result.truncated and part.next_cursor is None:
-        lines.append("There is more: narrow with path or file_type, or raise max_results.")
+        lines.append("There are more matches. Narrow with path or file_type, or raise max_results.")
     if not total:
         lines.append(
-            f"Nothing matches {pattern} below {path} (files are read as UTF-8 or UTF-16; those over "
-            "1 MiB are not searched)."
+            f"Nothing matches {pattern} below {path}. (Files are read as UTF-8 or UTF-16; files "
+            "over 1 MiB are not searched.)"
         )
     data = {
         "pattern": pattern,
@@ -88,7 +87,9 @@ def _match_data(match: Match) -> dict[str, Any]:
         "file": match.file,
         "line_number": match.line,
         "line_content": match.content,
-        "submatches": [{"match": m, "start": s, "end": e} for m, s, e in match.spans[:SPANS]],
+        "submatches": [
+            {"match": m, "start": s, "end": e} for m, s, e in match.spans[:MAX_LINE_MATCHES]
+        ],
     }
     if match.before or match.after:
         data |= {"before": list(match.before), "after": list(match.after)}

@@ -1,4 +1,4 @@
-"""Tool `snippets_get`."""
+"""Implement the tool `snippets_get`."""
 
 from typing import Annotated, Any
 
@@ -13,42 +13,41 @@ from code_intel.records import Definition, Symbol
 from code_intel.session import steps
 from code_intel.tools.context.freshness import up_to_date
 from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import Opened, called_by_project, open_source
+from code_intel.tools.context.source_file import SourceFile, called_by_project, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET, CAP, tokens
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
-OTHERS = 10
-"""Further places of a symbol that are named."""
-MOST_LINES = 1_000_000_000
-"""Of any file."""
+MAX_OTHER_PLACES = 10
+"""Other definitions of a symbol to list."""
+MAX_LINE_NUMBER = 1_000_000_000
 
 
 async def snippets_get(
     context: GatewayContext,
     path: Annotated[
-        str, Field(max_length=1000, description="A file; not needed with a symbol defined once.")
+        str, Field(max_length=1000, description="A file; optional if the symbol is unique.")
     ] = "",
     start_line: Annotated[
-        int, Field(ge=0, le=MOST_LINES, description="First line, from 1; 0: the first.")
+        int, Field(ge=0, le=MAX_LINE_NUMBER, description="First line, from 1; 0: the first.")
     ] = 0,
     end_line: Annotated[
-        int, Field(ge=0, le=MOST_LINES, description="Last line; 0: as far as fits.")
+        int, Field(ge=0, le=MAX_LINE_NUMBER, description="Last line; 0: as far as fits.")
     ] = 0,
     symbol: Annotated[
         str, Field(max_length=300, description="Instead of lines: `AuthService.login`.")
     ] = "",
     exact_lines: Annotated[
-        bool, Field(description="Just these lines, though they cut a symbol in two.")
+        bool, Field(description="Exactly these lines, even if they cut a symbol.")
     ] = False,
-    token_budget: Annotated[int, Field(ge=50, le=CAP, description="Tokens of text.")] = BUDGET,
+    token_budget: Annotated[int, Field(ge=50, le=CAP, description="Maximum tokens.")] = BUDGET,
     session_id: SessionId = None,
 ) -> Answer:
-    """Read lines of a file, or a whole symbol, verbatim as it is on disk now.
+    """Read lines of a file, or a whole symbol, verbatim from disk.
 
-    Use it on what a search, find_definitions or deps_closure named. Lines are widened to the symbols they
-    are in where the budget allows; secret values are masked. Returns the text with its lines, and
-    next_line where there is more.
+    Use it on results of a search, find_definitions or deps_closure. Lines are extended to whole
+    symbols if the budget allows; secret values are masked. Returns the text with its line numbers,
+    and next_line if there is more.
     """
     _check(path, start_line, end_line, symbol)
     async with context.perhaps(session_id, "snippets_get") as held:
@@ -77,12 +76,12 @@ def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
     if not path.strip() and not symbol.strip():
         raise UsageError(
             "snippets_get: path or symbol is required.",
-            hint="Name a file, or a symbol that find_definitions knows.",
+            hint="Name a file, or a symbol that find_definitions finds.",
             details={"field": "path"},
         )
     if symbol.strip() and (start_line or end_line):
         raise UsageError(
-            "snippets_get: give lines or a symbol, not both.", details={"field": "symbol"}
+            "snippets_get: pass lines or a symbol, not both.", details={"field": "symbol"}
         )
     if end_line and end_line < start_line:
         raise UsageError(
@@ -93,14 +92,14 @@ def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
 
 def _opened(
     context: GatewayContext, path: str, symbol: str
-) -> tuple[Opened, Symbol | None, list[str]]:
-    """Return the file, the symbol in it that was asked for if any, and other places that define it."""
+) -> tuple[SourceFile, Symbol | None, list[str]]:
+    """Return the file, the requested symbol if any, and other places that define it."""
     if not symbol.strip():
         return open_source(context, path), None, []
     store = context.forest.store
 
     def definitions() -> list[Definition]:
-        return store.definitions(symbol, exact=True, limit=OTHERS + 1)
+        return store.definitions(symbol, exact=True, limit=MAX_OTHER_PLACES + 1)
 
     if path.strip():
         found = definitions()
@@ -117,19 +116,21 @@ def _opened(
         raise _undefined(symbol, opened.path)
     places = (f"{called_by_project(context, d.file)}:{d.line}" for d in found)
     shown = f"{opened.path}:{named.start_line}"
-    return opened, named, [place for place in places if place != shown][:OTHERS]
+    return opened, named, [place for place in places if place != shown][:MAX_OTHER_PLACES]
 
 
 def _undefined(symbol: str, where: str) -> NotFoundError:
     return NotFoundError(
         f"{symbol[:200]} is not defined in {where}.",
-        hint="Ask find_definitions for its spelling, or give path and lines.",
+        hint="Find its spelling with find_definitions, or pass path and lines.",
         details={"field": "symbol"},
     )
 
 
-def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int) -> tuple[int, int]:
-    """Return the first and last line that are wanted.
+def _lines(
+    opened: SourceFile, asked: Symbol | None, start_line: int, end_line: int
+) -> tuple[int, int]:
+    """Return the first and last requested line.
 
     Raises:
         UsageError: The file is shorter.
@@ -145,7 +146,7 @@ def _lines(opened: Opened, asked: Symbol | None, start_line: int, end_line: int)
     return max(start_line, 1), end_line or total
 
 
-def _answer(opened: Opened, found: Snippet, others: list[str]) -> Answer:
+def _answer(opened: SourceFile, found: Snippet, others: list[str]) -> Answer:
     data: dict[str, Any] = {
         "path": opened.path,
         "start_line": found.start_line,
@@ -163,7 +164,7 @@ def _answer(opened: Opened, found: Snippet, others: list[str]) -> Answer:
     lines.append(visible(found.text.rstrip("\r\n"), keep="\n\r\t"))
     if found.next_line:
         data["next_line"] = found.next_line
-        lines.append(f"There is more: start_line={found.next_line}, or a larger token_budget.")
+        lines.append(f"Continue with start_line={found.next_line}, or raise token_budget.")
     if others:
         data["also_defined"] = others
         lines.append(f"Also defined: {visible(', '.join(others))}")

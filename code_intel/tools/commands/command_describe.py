@@ -1,4 +1,4 @@
-"""Tools `describe` of the command server and `command_describe` of the gateway."""
+"""Implement the tools `describe` of the command server and `command_describe` of the gateway."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

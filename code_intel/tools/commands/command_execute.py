@@ -1,4 +1,4 @@
-"""Tools `execute` of the command server and `command_execute` of the gateway."""
+"""Implement the tools `execute` of the command server and `command_execute` of the gateway."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tools `reload` of the command server and `command_reload` of the gateway."""
+"""Implement the tools `reload` of the command server and `command_reload` of the gateway."""
 
 from typing import Annotated, Any
 

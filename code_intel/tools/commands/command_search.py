@@ -1,4 +1,4 @@
-"""Tools `search` of the command server and `command_search` of the gateway."""
+"""Implement the tools `search` of the command server and `command_search` of the gateway."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""What the tools of commands work with: a project's registries, what their commands mean, what was executed for what.
+"""Give the command tools a project's registries, their vectors and the record of executions.
 
-The same object stands behind the stand-alone server, the gateway and the terminal, so that all of them find and
-run alike (docs/decisions/0044). Opening it reads nothing and loads nothing.
+The stand-alone server, the gateway and the terminal share this class, so all of them find and run
+commands the same way (docs/decisions/0044). Opening it reads no file and loads no model.
 """
 
 from collections import deque

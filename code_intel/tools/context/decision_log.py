@@ -1,4 +1,4 @@
-"""What a call decided, as lines for the log of decisions. Pure; `GatewayContext.note` writes them."""
+"""Build the rows of the decision log for a call. Pure; `GatewayContext.note` writes them."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from code_intel.session.state import Session, Step
 
 
 def phase_changes(before: Session, after: Session, tool: str) -> Iterator[Decision]:
-    """Return the changes of phase that came between two states of one session."""
+    """Yield the phase changes between two states of one session."""
     for change in after.phase_history[len(before.phase_history) :]:
         what = f"{change.source} → {change.target}"
         lacking = f"; missing {'; '.join(after.missing)}" if after.missing else ""
@@ -19,7 +19,7 @@ def phase_changes(before: Session, after: Session, tool: str) -> Iterator[Decisi
 
 
 def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
-    """Return that a call was refused, and why."""
+    """Return the row for a refused call, with the reason."""
     listed = error.details.get("missing_requirements") or ()
     others = [item for item in map(str, listed) if item not in error.message]
     between = " " if error.message.endswith(".") else "; "
@@ -30,9 +30,9 @@ def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
 def map_decisions(
     best: Hit | None, verdict: ShortCircuitVerdict, step: Step | None, tool: str
 ) -> Iterator[Decision]:
-    """Return what became of the map's best hit; `step` is what it did to the session, if anything."""
+    """Yield how the map's best hit was used; `step` is its effect on the session, if any."""
     if best is None or best.agreement is None:
-        yield Decision("map_rejected", "no agreement", "the map knows nothing about this", tool)
+        yield Decision("map_rejected", "no agreement", "the map has no matching agreement", tool)
         return
     score = "without a score" if best.score is None else f"at {best.score:.2f}"
     hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
@@ -40,13 +40,13 @@ def map_decisions(
     if step is not None and step.event is not Event.MAP_MISSED:
         yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
     elif verdict.phase is None:
-        low = f"its score is below {VERIFICATION_SCORE:.2f}, or it is not served"
+        low = f"its score is below {VERIFICATION_SCORE:.2f}, or its status excludes it"
         yield Decision("map_rejected", hit, whys or low, tool)
         return
     elif step is None:
-        why = "not the session's own words, or not in EXPLORATION: it moves no phase"
+        why = "not the session's own words, or not in EXPLORATION: the phase stays"
         yield Decision("map_rejected", hit, why, tool)
     else:
-        yield Decision("map_rejected", hit, "this session has rejected its symbol", tool)
+        yield Decision("map_rejected", hit, "this session rejected its symbol", tool)
     if whys and verdict.band == "ready":
         yield Decision("ready_lowered", hit, whys, tool)

@@ -1,4 +1,4 @@
-"""Files that a caller names: which exist, which had changed before a session began."""
+"""Check files that a caller names: whether they exist, and whether this session changed them."""
 
 import hashlib
 import stat
@@ -21,14 +21,14 @@ from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 
 MAX_BASELINE_BYTES = 64 << 20
-"""Bytes of changed files that are read when a session starts."""
+"""Bytes of changed files to hash when a session starts."""
 _STAT = "stat:"
 """Prefix of a fingerprint that was made without reading the file."""
 Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
 
 
 def existing_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Return those of `files` that exist inside the project, links followed; `a.py:34` is `a.py`."""
+    """Return the files that exist inside the project, links followed; `a.py:34` means `a.py`."""
     found = set()
     for file in files:
         with suppress(UsageError):
@@ -38,7 +38,7 @@ def existing_files(root: Path, files: Iterable[str]) -> set[str]:
 
 
 def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
-    """Return `files` as the disk spells them, so that a session knows one file by one name."""
+    """Return `files` in the spelling of the disk, so that each file has one name in a session."""
     found = []
     for file in files:
         plain = plain_path(file)
@@ -52,9 +52,9 @@ def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
 
 
 def baseline(root: Path) -> dict[str, str]:
-    """Return a fingerprint of each file that differs from HEAD now, {} where git cannot tell.
+    """Return a fingerprint of each file that differs from HEAD; {} if git cannot tell.
 
-    A session gets no credit for a change that was there before it. Tracked files are hashed, up to
+    They show later which changes are older than the session. Tracked files are hashed, up to
     `MAX_BASELINE_BYTES` in total. Untracked files are not read.
     """
     found, left = {}, MAX_BASELINE_BYTES
@@ -66,7 +66,7 @@ def baseline(root: Path) -> dict[str, str]:
 
 
 def changed_in(root: Path, session: Session) -> bool | None:
-    """Whether an explored file is another one than when the session began; None where git cannot tell."""
+    """Whether an explored file has changed since the session began; None if git cannot tell."""
     explored = tuple(dict.fromkeys((*session.explored_files, *session.planned_files)))
     if not explored:
         return False
@@ -76,7 +76,7 @@ def changed_in(root: Path, session: Session) -> bool | None:
     before = session.baseline
     if any(not _is_unchanged(root, file, before) for file in dirty):
         return True
-    # What was changed before the session and is committed as it was then is no work of the session's.
+    # A change from before the session may have been committed unchanged since.
     moved = [
         file for file in explored if file not in dirty and not _is_unchanged(root, file, before)
     ]
@@ -84,9 +84,9 @@ def changed_in(root: Path, session: Session) -> bool | None:
 
 
 def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[str, bytes]:
-    """Return those of `files` that were written since the session began, with what the commit before had of each.
+    """Return the files written since the session began, with their content at its first commit.
 
-    {} where git cannot tell, or more had changed before than a session remembers.
+    Return {} if git cannot tell, or if more files had changed before than a session records.
     """
     if session.commit is None or len(session.baseline) >= MAX_BASELINE_FILES:
         return {}
@@ -98,16 +98,16 @@ def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[st
 
 
 def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
-    """Whether a file has the fingerprint that it had when the session began."""
+    """Whether a file has the same fingerprint as when the session began."""
     mark = before.get(file)
     return mark is not None and mark == fingerprint(root, file, hashed=not mark.startswith(_STAT))
 
 
 def fingerprint(root: Path, file: str, *, hashed: bool) -> str:
-    """Return a text that differs after a file has changed; empty if there is no such file.
+    """Return a text that changes when a file changes; empty if there is no such file.
 
-    It is the SHA-256 of a regular file of at most 1 MiB if `hashed`. Otherwise it is the size and the
-    times of the file or link, which costs no read. A link is never followed.
+    With `hashed`, it is the SHA-256 of a regular file of at most 1 MiB. Otherwise it is the size
+    and the times of the file or link, which needs no read. Links are never followed.
     """
     state = stat_inside(root, file)
     if state is None:

@@ -1,4 +1,4 @@
-"""A file of the project, opened for a tool that shows what is in it now."""
+"""Open a file of the project and parse its current content."""
 
 import hashlib
 from typing import NamedTuple
@@ -13,21 +13,21 @@ from code_intel.session.paths import plain_path
 from code_intel.tools.context.freshness import freshen
 from code_intel.tools.context.gateway import GatewayContext
 
-STALE = "The file had changed since it was indexed: line numbers from before may have moved."
-UNKNOWN = "The file is not in the index: searches do not find it."
+STALE = "The file has changed since it was indexed. Earlier line numbers may be wrong."
+NOT_INDEXED = "The file is not in the index, so searches do not find it."
 
 
-class Opened(NamedTuple):
-    """A file as it is on disk.
+class SourceFile(NamedTuple):
+    """A parsed file on disk.
 
     Attributes:
-        path: Relative to the project.
-        text: Decoded, secret values masked.
-        symbols: What it defines.
-        language: As chunking names it.
+        path: Path relative to the project.
+        text: Decoded text, secret values masked.
+        symbols: The symbols that it defines.
+        language: Name of the language in chunking.
         imports: Targets; see `chunking.imports`.
-        problem: Why a parser gave up, or empty.
-        warnings: How it differs from what the index knows.
+        problem: Why the parser failed, or empty.
+        warnings: Differences to the index.
     """
 
     path: str
@@ -41,18 +41,18 @@ class Opened(NamedTuple):
 
 def open_source(
     context: GatewayContext, path: str, field: str = "path", language_path: str = ""
-) -> Opened:
-    """Read and parse a file of the project, through no link; `a.py:34` is `a.py`; blocks.
+) -> SourceFile:
+    """Read and parse a file of the project without following links; block until done.
 
     Args:
-        context: Of the project.
-        path: As a caller names it.
-        field: What the caller's parameter is called.
-        language_path: A name whose ending says the language, where the file's own does not.
+        context: The context of the project.
+        path: The path that the caller names; `a.py:34` means `a.py`.
+        field: The name of the caller's parameter, for errors.
+        language_path: A file name to detect the language by, if the file's own does not tell it.
 
     Raises:
-        UsageError: It is outside the project, missing, a folder, larger than what is indexed, binary,
-            or it may hold secrets; names `field`.
+        UsageError: The file is outside the project, missing, a folder, too large, binary, or may
+            contain secrets; names `field`.
     """
     try:
         name = confined(context.root, path, field)
@@ -60,7 +60,7 @@ def open_source(
         name = confined(context.root, plain_path(path), field)
     why = f"{SECRET} and is never shown" if refusal(name) == SECRET else ""
     if not why and not (context.root / name).is_file():
-        why = "is no file"
+        why = "is not a file"
     try:
         data = b"" if why else read_inside(context.root, name)
     except (OSError, ValueError) as error:
@@ -73,7 +73,7 @@ def open_source(
     if why or text is None:
         raise UsageError(f"{path[:200]} {why}.", details={"field": field})
     parsed = parse_file(language_path or name, text)
-    return Opened(
+    return SourceFile(
         name,
         text,
         parsed.symbols,
@@ -85,11 +85,11 @@ def open_source(
 
 
 def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, ...]:
-    """Say how the index differs from the file, and bring it up to date."""
+    """Return warnings if the index differs from the file, and update the index."""
     document = called_by_index(context, name)
     known = context.forest.store.document(document)
     if known is None:
-        return (UNKNOWN,)
+        return (NOT_INDEXED,)
     if known.digest == hashlib.sha256(data).hexdigest():
         return ()
     freshen(context, [document])
@@ -97,13 +97,13 @@ def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, 
 
 
 def called_by_index(context: GatewayContext, name: str) -> str:
-    """Return how the index calls a file that is named relative to the project."""
+    """Return the index's name of a file whose path is relative to the project."""
     real, folder = context.root / name, context.forest.config.folder
     return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
 
 
 def called_by_project(context: GatewayContext, document: str) -> str:
-    """Return a document's name relative to the project; as it is where it lies outside."""
+    """Return a document's path relative to the project; unchanged if it is outside."""
     real = context.forest.config.folder / document
     return (
         real.relative_to(context.root).as_posix() if real.is_relative_to(context.root) else document

@@ -1,4 +1,4 @@
-"""What index, model and map say about symbols that a caller names."""
+"""Look up symbols that a caller names in index, map and git, and score them with the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,10 +18,9 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.context.project_files import written_since
 from code_intel.tools.context.source_file import called_by_index, called_by_project
 
-DEFINITIONS = 50
-"""Files that may define one name."""
-MOST_TAKEN_IN = 20
-"""Files that are indexed at once where nothing is known yet."""
+MAX_DEFINITIONS_PER_NAME = 50
+MAX_INDEXED_FIRST = 20
+"""Files to index at once while the index has no symbol yet."""
 
 
 async def definitions_of(
@@ -32,7 +31,8 @@ async def definitions_of(
     def look_up() -> dict[str, list[Definition]]:
         store = context.forest.store
         found = {
-            symbol: store.definitions(symbol, exact=True, limit=DEFINITIONS) for symbol in symbols
+            symbol: store.definitions(symbol, exact=True, limit=MAX_DEFINITIONS_PER_NAME)
+            for symbol in symbols
         }
         return {symbol: definitions for symbol, definitions in found.items() if definitions}
 
@@ -40,18 +40,18 @@ async def definitions_of(
 
 
 def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
-    """Return the definitions in `files`, or all of them where none is.
+    """Return the definitions in `files`, or all if none is.
 
-    One name may be defined in several files; what was worked on is the one that is meant.
+    Several files may define one name; the caller means the one in the files of its work.
     """
     here = set(files)
     return [d for d in definitions if d.file in here] or list(definitions)
 
 
 async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) -> str:
-    """Return the body (see `Symbol.body`) of the first definition; empty where another one has it too.
+    """Return the body (see `Symbol.body`) of the first definition, or "" if it is not unique.
 
-    A rename is proven by it later, so it must be nobody else's when it is agreed on.
+    The body later proves a rename, so no other symbol may share it.
     """
     body = definitions[0].body if definitions else ""
     if not body:
@@ -60,9 +60,9 @@ async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) 
 
 
 async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
-    """Return the symbols as the index qualifies them, each once; those it does not know as they were.
+    """Return the symbols' qualified names, each once; unknown symbols stay as they are.
 
-    `login`, `AuthService.login` and `AuthService::login()` are one symbol, and one pair.
+    `login`, `AuthService.login` and `AuthService::login()` are the same symbol.
     """
     found = await definitions_of(context, symbols)
 
@@ -74,16 +74,16 @@ async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str
 
 
 async def defined_symbols(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
-    """Return those symbols that the local index defines, as they were spelled."""
+    """Return the symbols that the local index defines, as the caller spells them."""
     return list(await definitions_of(context, symbols))
 
 
 async def looked_at(
     context: GatewayContext, session: Session, symbols: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Return those symbols that the local index defines where the session has looked, and those in opened files.
+    """Return the defined symbols that the session has seen, and those in files it has opened.
 
-    A call has found them, or has shown a file that defines them: what exists elsewhere was not understood.
+    A symbol is seen if a call has found it, or has shown a file that defines it.
     """
     found = await definitions_of(context, symbols)
     files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
@@ -95,9 +95,9 @@ async def looked_at(
 async def made_since(
     context: GatewayContext, session: Session, symbols: Sequence[str], files: Iterable[str] = ()
 ) -> frozenset[str]:
-    """Return those symbols and files that are there only since the session began, as far as git can tell.
+    """Return the symbols and files that were created since the session began, if git can tell.
 
-    Whoever writes what it then finds has understood nothing of the project.
+    They prove no understanding of the project, because the agent may have written them itself.
     """
     found = await definitions_of(context, symbols)
     places = {s: {called_by_project(context, d.file) for d in rows} for s, rows in found.items()}
@@ -120,13 +120,13 @@ async def made_since(
 
 
 def _defined_in(file: str, content: bytes) -> set[str]:
-    """Return the names that a file defines, and the bodies: what was merely renamed is there by its body."""
+    """Return the names and bodies of a file's symbols; a renamed symbol is known by its body."""
     symbols = parse_file(file, decode(content) or "").symbols
     return {part for symbol in symbols for part in (symbol.qualified, symbol.body) if part}
 
 
 def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[SymbolLocation]]:
-    """Return where each symbol is defined, by the name that a session gives it."""
+    """Return the places that define each symbol, by the symbol's name in the session."""
     return {
         fold_symbol(symbol): [SymbolLocation(d.file, d.line, d.end_line) for d in rows]
         for symbol, rows in definitions.items()
@@ -134,22 +134,22 @@ def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list
 
 
 async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bool:
-    """Whether the project defines anything in a language whose symbols the index reads; data is no code.
+    """Whether the index has a symbol in a programming language (data formats do not count).
 
-    An index that is still being built knows nothing yet: then it is asked again once it has taken in `files`.
+    If it has none, it may still be incomplete: index `files` and look again.
     """
     code = [language.name for language in LANGUAGES if language.complete]
     if await thread(context.forest.store.has_symbols, code):
         return True
     known = [called_by_index(context, file) for file in files if row_of(plain_path(file)).complete]
-    await refresh_source(context, known[:MOST_TAKEN_IN])
+    await refresh_source(context, known[:MAX_INDEXED_FIRST])
     return await thread(context.forest.store.has_symbols, code)
 
 
 async def knows_all_code(context: GatewayContext) -> bool:
-    """Whether the index has every file of the project that may define something.
+    """Whether the index has every source file of the project.
 
-    One that is still being built, or that was pointed elsewhere, cannot say that there is nothing yet.
+    An index that is being built, or that covers other folders, cannot prove that there is no code.
     """
     listing = await list_files(context.root, ".", "")
     code = [name for name in listing.names if row_of(name).complete]
@@ -159,12 +159,12 @@ async def knows_all_code(context: GatewayContext) -> bool:
 def _all_known(context: GatewayContext, names: Iterable[str]) -> bool:
     try:
         return all(context.forest.store.document(name) is not None for name in names)
-    except UnicodeEncodeError:  # a name that is no UTF-8 is in no index
+    except UnicodeEncodeError:  # names that are not UTF-8 are never indexed
         return False
 
 
 def readable(files: Iterable[str]) -> bool:
-    """Whether the index reads symbols of any of these files, as far as their names tell; True for none."""
+    """Whether the index reads symbols of one of these files, by name; True without files."""
     rows = [row_of(plain_path(file)) for file in files]
     return not rows or any(row.complete for row in rows)
 
@@ -172,9 +172,9 @@ def readable(files: Iterable[str]) -> bool:
 async def likeness(
     context: GatewayContext, feature: str, symbols: Sequence[str]
 ) -> dict[str, float]:
-    """Return how surely each symbol carries out a feature, 0 to 1: 1 for what was agreed.
+    """Return how likely each symbol implements a feature, 0 to 1; 1 if an agreement says so.
 
-    The others by `symbol_scores`, as far as there is a model.
+    The other scores are those of `symbol_scores`.
     """
     agreed = await agreed_symbols(context, feature, symbols)
     return await symbol_scores(context, feature, symbols) | dict.fromkeys(agreed, 1.0)
@@ -183,7 +183,7 @@ async def likeness(
 async def symbol_scores(
     context: GatewayContext, feature: str, symbols: Sequence[str]
 ) -> dict[str, float]:
-    """Return the calibrated similarity of a feature's name and each defined symbol; {} without a model."""
+    """Return the calibrated similarity of a feature and each defined symbol; {} without a model."""
     found = await definitions_of(context, symbols)
     if not found or not context.embedder.available()[0]:
         return {}
@@ -198,7 +198,7 @@ async def symbol_scores(
 
 
 async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterable[str]) -> set[str]:
-    """Return those symbols that a valid, confirmed agreement pairs with the feature's very words, as `fold` has them."""
+    """Return the symbols that a valid agreement pairs with exactly these words (after `fold`)."""
     wanted = fold(feature)
     agreed = {
         standing.entry.agreement.symbol

@@ -1,4 +1,4 @@
-"""Tool `add_frontmatter` of the index servers."""
+"""Implement the tool `add_frontmatter` of the index servers."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ async def add_frontmatter(
     tags: metadata.Tags = "",
     project: metadata.Project = "",
 ) -> Answer:
-    """Give a Markdown file front matter; a file that has some is refused: use update_frontmatter."""
+    """Add front matter to a Markdown file that has none; else use update_frontmatter."""
     values = metadata.fields(
         {
             "domain": domain,

@@ -1,4 +1,4 @@
-"""Tool `delete_document` of the index servers."""
+"""Implement the tool `delete_document` of the index servers."""
 
 from typing import Annotated
 
@@ -16,10 +16,10 @@ async def delete_document(
     filename: Annotated[str, Field(description=DOCUMENT)] = "",
     filepath: Annotated[str, Field(description=FILENAME)] = "",
     remove_file: Annotated[
-        bool, Field(description="Also remove the file from the disk; the map's go to the trash.")
+        bool, Field(description="Remove the file, too; files of the map go to the trash.")
     ] = False,
 ) -> Answer:
-    """Take one document out of the index; the file stays, and stays out until it is indexed by name."""
+    """Delete one document from the index. The file stays, and is not indexed until you name it."""
     path = one_of(filename=filename, filepath=filepath)
     data = await thread(operations.delete, service, path, remove_file=remove_file)
     return Answer(data, data["message"])

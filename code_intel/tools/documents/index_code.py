@@ -1,4 +1,4 @@
-"""Tool `index_code` of the index servers."""
+"""Implement the tool `index_code` of the index servers."""
 
 import threading
 from typing import Annotated, Any
@@ -18,24 +18,26 @@ async def index_code(
     filepath: Annotated[str, Field(description=FILEPATH)] = "",
     directory: Annotated[str, Field(description="Instead: every file below this folder.")] = "",
     filepaths: Annotated[str, Field(description="Instead: several paths, with commas.")] = "",
-    force: Annotated[bool, Field(description="Parse again what has not changed.")] = False,
+    force: Annotated[bool, Field(description="Parse unchanged files again.")] = False,
 ) -> Answer:
-    """Index source files now, also beyond the patterns; they stay indexed until deleted by name.
+    """Index source files now, even outside the patterns; they stay indexed until deleted by name.
 
-    Vectors of a folder or of several files follow in the background. Files that the configuration
-    means are indexed without being asked for.
+    Vectors of a folder or of several files follow in the background. Files that match the config's
+    patterns are indexed automatically.
     """
     one_of(filepath=filepath, directory=directory, filepaths=filepaths)
     stop = threading.Event()
     try:
-        data = await thread(chosen, service, filepath, directory, filepaths, stop, force=force)
+        data = await thread(
+            index_arguments, service, filepath, directory, filepaths, stop, force=force
+        )
     except anyio.get_cancelled_exc_class():
         stop.set()
         raise
     return Answer(data, data["message"])
 
 
-def chosen(
+def index_arguments(
     service: CorpusService,
     filepath: str,
     directory: str,
@@ -44,7 +46,7 @@ def chosen(
     *,
     force: bool,
 ) -> dict[str, Any]:
-    """Do the one of the three that was asked for; blocks."""
+    """Index the file, the folder or the files that the caller names; block until done."""
     if filepath:
         return operations.index(service, filepath, force=force)
     if directory:

@@ -1,4 +1,4 @@
-"""Tool `index_markdown` of the index servers."""
+"""Implement the tool `index_markdown` of the index servers."""
 
 from typing import Annotated
 
@@ -14,9 +14,9 @@ from code_intel.tools.documents.operations import FILEPATH
 async def index_markdown(
     service: CorpusService, filepath: Annotated[str, Field(min_length=1, description=FILEPATH)]
 ) -> Answer:
-    """Index one file now; it stays indexed, whatever the patterns say, until it is deleted by name.
+    """Index one file now, even outside the patterns; it stays indexed until deleted by name.
 
-    Files that the configuration means are indexed without being asked for.
+    Files that match the config's patterns are indexed automatically.
     """
     data = await thread(operations.index, service, filepath)
     return Answer(data, data["message"])

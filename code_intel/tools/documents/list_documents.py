@@ -1,4 +1,4 @@
-"""Tool `list_documents` of the index servers."""
+"""Implement the tool `list_documents` of the index servers."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -12,16 +12,16 @@ from code_intel.tools.context.gateway import thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import index_data
 
-SHOWN = 50
-"""Names in the text; `documents` has them all."""
+MAX_TEXT_NAMES = 50
+"""Names shown in the text; `documents` has all of them."""
 
 
 async def list_documents(
     service: CorpusService,
-    limit: Annotated[int, Field(ge=1, le=1000, description="Documents in one answer.")] = 500,
-    after: Annotated[str, Field(description="Continue behind this document.")] = "",
+    limit: Annotated[int, Field(ge=1, le=1000, description="Documents per page.")] = 500,
+    after: Annotated[str, Field(description="Continue after this document.")] = "",
 ) -> Answer:
-    """List the indexed documents by name, with the time each was last modified (UTC)."""
+    """List the indexed documents by name, each with its modification time (UTC)."""
     rows = await thread(service.index.store.documents)
     rest = [row for row in rows if row.path > after]
     shown = rest[:limit]
@@ -33,9 +33,9 @@ async def list_documents(
     }
     if data["truncated"]:
         data["next_after"] = shown[-1].path
-    lines = [counted(len(rows), "document"), *(visible(row.path) for row in shown[:SHOWN])]
-    if len(shown) > SHOWN:
-        lines.append(f"… {len(shown) - SHOWN} more in `documents`.")
+    lines = [counted(len(rows), "document"), *(visible(row.path) for row in shown[:MAX_TEXT_NAMES])]
+    if len(shown) > MAX_TEXT_NAMES:
+        lines.append(f"… {len(shown) - MAX_TEXT_NAMES} more in `documents`.")
     if data["truncated"]:
         lines.append(f"Continue with after={visible(shown[-1].path)!r} (next_after).")
     return Answer(data, "\n".join(lines))
@@ -45,6 +45,6 @@ DOCUMENT_FIELDS = ("filename", "modified_at")
 
 
 def document_data(row: DocumentRow) -> dict[str, str]:
-    """Return one document as devrag lists it; the time is UTC."""
+    """Return one document in devrag's format; the time is UTC."""
     time = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
     return {"filename": row.path, "modified_at": time.strftime("%Y-%m-%dT%H:%M:%SZ")}

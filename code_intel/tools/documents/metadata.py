@@ -1,7 +1,7 @@
-"""Front matter of Markdown files: devrag's five fields, written into files that people own.
+"""Write devrag's five metadata fields into the front matter of Markdown files.
 
-The file is changed in place (`chunking.front_matter`), replaced atomically, and indexed again. Fields
-that are not ours, an agreement's above all, are kept.
+The file is edited (`chunking.front_matter_in_place`), replaced atomically, and indexed again.
+Other fields, such as an agreement's, are kept.
 """
 
 import json
@@ -23,13 +23,13 @@ from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.documents.operations import locate
 
 
-def _said(value: object) -> object:
-    """Take an empty text, which clients send for what they leave out, as not given."""
+def _empty_as_none(value: object) -> object:
+    """Convert an empty text, which some clients send for an omitted argument, to None."""
     return None if value == "" else value
 
 
 def _joined(value: object) -> object:
-    """Take a list of tags, as it stands in the file, for the text it is here."""
+    """Convert a list of tags to a comma-separated text."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ",".join(value)
     return value
@@ -37,34 +37,34 @@ def _joined(value: object) -> object:
 
 Domain = Annotated[
     Literal["frontend", "backend", "mobile", "infrastructure", "other"] | None,
-    BeforeValidator(_said),
-    Field(description="What it belongs to."),
+    BeforeValidator(_empty_as_none),
+    Field(description="Part of the system."),
 ]
 DocType = Annotated[
     Literal["spec", "design", "api", "guide", "note", "other"] | None,
-    BeforeValidator(_said),
-    Field(description="What kind of text it is."),
+    BeforeValidator(_empty_as_none),
+    Field(description="Kind of document."),
 ]
 Language = Annotated[
     Literal["go", "typescript", "python", "rust", "java", "kotlin", "swift", "other"] | None,
-    BeforeValidator(_said),
-    Field(description="Of the code it is about."),
+    BeforeValidator(_empty_as_none),
+    Field(description="Language of the code it describes."),
 ]
-Tags = Annotated[str, BeforeValidator(_joined), Field(description="Words, with commas.")]
+Tags = Annotated[str, BeforeValidator(_joined), Field(description="Words, comma-separated.")]
 Project = Annotated[str, Field(description="Name of the project.")]
 FIELDS = ("domain", "docType", "language", "tags", "project")
-"""In the order in which devrag writes them."""
+"""The fields, in the order in which devrag writes them."""
 SPELLINGS = {"doc_type": "docType", "doc-type": "docType", "doctype": "docType"}
 FAILED = "frontmatter_failed"
-"""Code of the error that a file cannot be changed, as devrag calls it."""
+"""devrag's error code for a file that cannot be changed."""
 MARKDOWN = (".md", ".markdown")
 
 
 def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
-    """Return the fields to write: those that say something, tags as a list.
+    """Return the non-empty fields to write, tags as a list.
 
     Raises:
-        UsageError: Nothing is given, or something that is no text.
+        UsageError: No field is given, or a value is not a text.
     """
     found: dict[str, str | list[str]] = {}
     for name in FIELDS:
@@ -72,7 +72,7 @@ def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
         if name == "tags":
             items = value.split(",") if isinstance(value, str) else value or []
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-                raise UsageError("tags is neither a text nor texts.", details={"field": name})
+                raise UsageError("tags is not a text or a list of texts.", details={"field": name})
             value = [item.strip() for item in items if item.strip()]
         elif not isinstance(value, str | None):
             raise UsageError(f"{name} is not a text.", details={"field": name})
@@ -80,16 +80,16 @@ def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
             found[name] = value
     if not found:
         raise UsageError(
-            f"Nothing to write: give one of {', '.join(FIELDS)}.", code="missing_argument"
+            f"Nothing to write. Pass at least one of {', '.join(FIELDS)}.", code="missing_argument"
         )
     return found
 
 
 def from_json(text: str) -> dict[str, object]:
-    """Read the fields of `--params`.
+    """Parse the fields of `--params`.
 
     Raises:
-        UsageError: It is no JSON object, or has an unknown field.
+        UsageError: It is not a JSON object, or has an unknown field.
     """
     try:
         given = json.loads(text)
@@ -120,16 +120,16 @@ def write(
     """Write fields into a file's front matter, and index the file again.
 
     Args:
-        service: Whose file.
+        service: The corpus of the file.
         path: A Markdown file below a configured folder.
-        values: As `fields` returns them.
-        update: Merge them into what is there, or make it; else a file that has front matter is refused.
+        values: The result of `fields`.
+        update: Merge them into existing front matter. Otherwise refuse a file that has some.
 
     Raises:
-        UsageError: It is outside the configured folders, no Markdown, or cannot be changed safely.
+        UsageError: It is outside the configured folders, not Markdown, or not safe to change.
         StorageError: It cannot be read or written.
         NotFoundError: There is no such file.
-        BusyError: Somebody else changed it meanwhile.
+        BusyError: Another program changed it meanwhile.
     """
     name, real = locate(service, path)
     if not name.lower().endswith(MARKDOWN):
@@ -137,7 +137,7 @@ def write(
     with durable.locked(_lock(service)):
         _change(real, name, values, update=update)
     indexed = False
-    # It may be kept out of the index, or be beyond its patterns: the file is what counts.
+    # The file may be excluded from the index; writing it still succeeded.
     with suppress(CodeIntelError):
         service.index.refresh(path)
         indexed = True
@@ -151,7 +151,7 @@ def write(
 
 
 def _lock(service: CorpusService) -> Path:
-    """Return what keeps two of us from changing one file at once: of the map, what learning takes too."""
+    """Return the lock file for changes; for the map, the lock that learning takes, too."""
     config = service.index.config
     if config.corpus == "map":
         return agreements.lock_path(service.settings.agreements)
@@ -164,9 +164,9 @@ def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, upd
         text = before.decode("utf-8")
         if not update and front_matter.has_block(text):
             raise UsageError(
-                f"{name} has front matter already.",
+                f"{name} already has front matter.",
                 code=FAILED,
-                hint="update_frontmatter merges into it.",
+                hint="Use update_frontmatter to merge fields into it.",
             )
         after = front_matter.merged(text, values).encode()
     except UnicodeDecodeError:
@@ -179,7 +179,7 @@ def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, upd
         ) from None
     if after != before:
         if _read(real, name) != before:
-            raise BusyError(f"{name} was changed by somebody else meanwhile.")
+            raise BusyError(f"{name} was changed by another program meanwhile.")
         durable.replace(real, after)
 
 
@@ -188,7 +188,7 @@ def _read(real: Path, name: str) -> bytes:
         data, _ = read_resolved(os.path.realpath(real))
     except FileNotFoundError:
         raise NotFoundError(
-            f"{name} is not there.", code="read_failed", details={"field": "path"}
+            f"{name} does not exist.", code="read_failed", details={"field": "path"}
         ) from None
     except OSError as error:
         raise StorageError(

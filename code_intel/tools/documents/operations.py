@@ -1,7 +1,7 @@
-"""Documents by name: what devrag's tools and commands do to single files (docs/decisions/0017).
+"""Index, reindex and delete single documents, for devrag's tools and commands.
 
-Paths are relative to the config's folder, or absolute; links are resolved before anything is decided.
-Everything here blocks.
+Paths are relative to the config's folder, or absolute. Links are resolved first. All functions
+block. See docs/decisions/0017.
 """
 
 import stat
@@ -19,34 +19,34 @@ from code_intel.index.sync import UNFIT, sync_document
 from code_intel.learned.files import trash
 from code_intel.tools.context.corpus_service import CorpusService
 
-FILEPATH = "Path of the file, relative to the configuration or absolute."
-DOCUMENT = "Name of the document, as list_documents has it."
-FILENAME = "The same, by its other name."
+FILEPATH = "Path of the file, relative to the config or absolute."
+DOCUMENT = "Name of the document, from list_documents."
+FILENAME = "Another name for filename."
 
 
-def one_of(**given: str) -> str:
-    """Return the one argument of several that is given.
+def one_of(**arguments: str) -> str:
+    """Return the one argument that is given.
 
     Raises:
-        UsageError: None is, or more than one.
+        UsageError: None is given, or several with different values.
     """
-    said = {name: value for name, value in given.items() if value.strip()}
-    names = list(given)
-    if len(said) != 1 and len(set(said.values())) != 1:
-        what = "is required" if not said else "is enough"
+    given = {name: value for name, value in arguments.items() if value.strip()}
+    names = list(arguments)
+    if len(set(given.values())) != 1:
+        choice = f"{', '.join(names[:-1])} or {names[-1]}"
         raise UsageError(
-            f"{', '.join(names[:-1])} or {names[-1]} {what}.",
-            code=None if said else "missing_argument",
+            f"Pass only one of {choice}." if given else f"{choice} is required.",
+            code=None if given else "missing_argument",
             details={"field": names[0]},
         )
-    return next(iter(said.values()))
+    return next(iter(given.values()))
 
 
 def index(service: CorpusService, path: str, *, force: bool = False) -> dict[str, Any]:
     """Index one file now, words and vectors; it stays indexed until it is deleted by name.
 
     Raises:
-        UsageError: It is outside the configured folders, or never indexed; says why.
+        UsageError: It is outside the configured folders, or of a kind that is not indexed.
         NotFoundError: There is no such file.
     """
     name, real = locate(service, path)
@@ -56,32 +56,32 @@ def index(service: CorpusService, path: str, *, force: bool = False) -> dict[str
 
 
 def reindex(service: CorpusService, path: str) -> dict[str, Any]:
-    """Parse one file again though nothing has changed; the old document answers until then.
+    """Parse one file again even if it is unchanged. Searches use the old document until then.
 
     Raises:
-        UsageError: It is outside the configured folders, or never indexed; says why.
-        NotFoundError: There is no such file; what is indexed of it stays.
+        UsageError: It is outside the configured folders, or of a kind that is not indexed.
+        NotFoundError: There is no such file; its indexed document stays.
     """
     name, real = locate(service, path)
     _refuse_folder(name, real)
     if _kind(real) != stat.S_IFREG:
-        raise NotFoundError(f"{name} is not there.", details={"field": "path"})
+        raise NotFoundError(f"{name} does not exist.", details={"field": "path"})
     store = service.index.store
     named = store.document(name) is None or not walk.is_covered(service.index.config, real)
     report = service.index.refresh(path, named=named, force=True)
-    return _done(f"{name} is indexed anew.", filename=name) | _warnings(report)
+    return _done(f"{name} is indexed again.", filename=name) | _warnings(report)
 
 
 def delete(service: CorpusService, path: str, *, remove_file: bool) -> dict[str, Any]:
-    """Take one document out of the index, and with `remove_file` the file off the disk.
+    """Delete one document from the index and, with `remove_file`, its file from the disk.
 
-    A file that stays is kept out of the index until it is indexed by name. A removed file of the map
-    goes to the trash: agreements are what nothing can rebuild.
+    A file that stays is not indexed again until it is indexed by name. A removed file of the map
+    goes to the trash, because agreements cannot be rebuilt.
 
     Raises:
-        UsageError: It is outside the configured folders; or it is a link, and would be removed.
+        UsageError: It is outside the configured folders, or a link with `remove_file`.
         NotFoundError: There is no such document.
-        StorageError: The file cannot be removed; the index is as it was.
+        StorageError: The file cannot be removed; the index is unchanged.
     """
     store = service.index.store
     name, real = document(service, path)
@@ -89,15 +89,14 @@ def delete(service: CorpusService, path: str, *, remove_file: bool) -> dict[str,
     with store.batch():
         store.delete_document(name)
         store.choose(name, None if remove_file else False)
-    what = f"{name} is deleted from the index"
-    how = " and from the disk." if removed else "."
+    rest = " and from the disk." if removed else "."
     if _kind(real):
-        how = "; the file stays."
-    return _done(what + how, filename=name, file_deleted=removed)
+        rest = "; the file stays."
+    return _done(f"{name} is deleted from the index{rest}", filename=name, file_deleted=removed)
 
 
 def document(service: CorpusService, path: str) -> tuple[str, Path]:
-    """Return name and real path of a document that is indexed, or was deleted by name.
+    """Return the name and the real path of a document that is indexed or was deleted by name.
 
     Raises:
         UsageError: It is outside the configured folders.
@@ -108,18 +107,18 @@ def document(service: CorpusService, path: str) -> tuple[str, Path]:
     if store.document(name) is None and name not in store.choices():
         raise NotFoundError(
             f"{name} is not indexed.",
-            hint="list_documents (`devrag list`) names what is.",
+            hint="list_documents (`devrag list`) shows the indexed documents.",
             details={"field": "path"},
         )
     return name, real
 
 
 def index_files(service: CorpusService, paths: Iterable[str], *, force: bool) -> dict[str, Any]:
-    """Index the words of several files; one that cannot be indexed is named and stops nothing.
+    """Index the words of several files; report a file that cannot be indexed, and continue.
 
     Raises:
         StorageError: The index cannot be written.
-        BusyError: Another process is writing it for more than five seconds.
+        BusyError: Another process has been writing it for more than five seconds.
     """
     return _many(service, {path: path for path in paths}, lambda _: True, force=force)
 
@@ -129,18 +128,18 @@ def index_folder(
 ) -> dict[str, Any]:
     """Index the words of all files below a folder, ignore rules applied; see `index_files`.
 
-    What was deleted by name stays out.
+    Files that were deleted by name stay out.
 
     Raises:
-        UsageError: It is outside the configured folders, or no folder.
+        UsageError: It is outside the configured folders, or not a folder.
     """
     config = service.index.config
     name, real = locate(service, path)
     if _kind(real) != stat.S_IFDIR:
         raise UsageError(f"{name} is not a folder.", details={"field": "directory"})
     scan = walk.below(config, real)
-    said = service.index.store.choices()
-    wanted = {name: found.real for name, found in scan.files.items() if said.get(name, True)}
+    choices = service.index.store.choices()
+    wanted = {name: found.real for name, found in scan.files.items() if choices.get(name, True)}
 
     def beyond(real: str) -> bool:
         return not walk.is_covered(config, Path(real))
@@ -153,7 +152,7 @@ def index_folder(
 
 
 def locate(service: CorpusService, path: str) -> tuple[str, Path]:
-    """Return document name and real path of a file that need not exist; see `walk.locate`."""
+    """Return the document name and the real path of a file that may be missing."""
     if not path.strip():
         raise UsageError("path is empty.", details={"field": "path"})
     return walk.locate(service.index.config, path)
@@ -186,7 +185,9 @@ def _many(
     failed = sum(not row["success"] for row in results)
     service.index.request_scan()
     return {
-        "message": f"{counted(total.added, 'file')} added, {total.updated} updated, {failed} failed.",
+        "message": (
+            f"{counted(total.added, 'file')} added, {total.updated} updated, {failed} failed."
+        ),
         "files_indexed": total.added + total.updated,
         "files_added": total.added,
         "files_updated": total.updated,
@@ -199,7 +200,7 @@ def _many(
 
 
 def _removed(service: CorpusService, path: str, real: Path) -> bool:
-    """Take a file off the disk; False when it is gone already."""
+    """Remove a file from the disk; return False if there is none."""
     if (service.index.config.folder / path).is_symlink():
         raise UsageError(
             f"{path} is a link; nothing was removed.",
@@ -219,13 +220,13 @@ def _refuse_folder(name: str, real: Path) -> None:
         raise UsageError(
             f"{name} is a folder.",
             code=UNFIT,
-            hint="index_code (`devrag index-code`) indexes a `directory`.",
+            hint="Use index_code (`devrag index-code`) with `directory`.",
             details={"field": "path"},
         )
 
 
 def _kind(real: Path) -> int:
-    """Return what a path names, a format of `stat`; 0 when there is nothing to be seen."""
+    """Return the file type bits of a path (see `stat.S_IFMT`), or 0 if it cannot be read."""
     try:
         return stat.S_IFMT(real.lstat().st_mode)
     except OSError:

@@ -1,4 +1,4 @@
-"""Tool `reindex_document` of the index servers."""
+"""Implement the tool `reindex_document` of the index servers."""
 
 from typing import Annotated
 
@@ -16,6 +16,6 @@ async def reindex_document(
     filename: Annotated[str, Field(description=DOCUMENT)] = "",
     filepath: Annotated[str, Field(description=FILENAME)] = "",
 ) -> Answer:
-    """Parse one document again, though its file has not changed; the old one answers until then."""
+    """Parse one document again even if its file is unchanged. The old one is used until then."""
     data = await thread(operations.reindex, service, one_of(filename=filename, filepath=filepath))
     return Answer(data, data["message"])

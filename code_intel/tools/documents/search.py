@@ -1,4 +1,4 @@
-"""Tool `search` of the index servers."""
+"""Implement the tool `search` of the index servers."""
 
 from typing import Annotated
 
@@ -31,7 +31,7 @@ async def search(
     query: Query,
     top_k: Annotated[
         int | None,
-        Field(ge=1, le=100, description="Hits; default: search_top_k of the configuration."),
+        Field(ge=1, le=100, description="Maximum hits; default: search_top_k of the config."),
     ] = None,
     directory: Annotated[str, Field(description="Only below this folder, such as docs/api.")] = "",
     file_pattern: Annotated[
@@ -40,15 +40,16 @@ async def search(
 ) -> Answer:
     """Search this server's documents by words and by meaning, best first.
 
-    In the map, `score` is calibrated (0.7: probably the same thing, 0.8: almost certainly) and
-    `agreement` says how far it may be trusted. In the forest, hits are hypotheses to verify.
+    The map has agreements: facts that people can read and edit. `score` is calibrated (0.7:
+    probably the same thing, 0.8: almost certainly), and `agreement` says whether it still holds.
+    The forest has source: hits are hypotheses to verify.
     """
     limit = top_k or service.index.config.top_k
     return found(query, await reading(service.search, query, limit, directory, file_pattern))
 
 
 def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:
-    """Return what devrag answers, with our fields beside, its chunks within `budget` tokens."""
+    """Return hits with devrag's fields and our own, their chunks cut to `budget` tokens."""
     shown, cut = fit(answer.hits, budget, cut=answer.truncated)
     data = {
         "query": query,

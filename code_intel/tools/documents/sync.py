@@ -1,4 +1,4 @@
-"""Tool `sync` of the index servers."""
+"""Implement the tool `sync` of the index servers."""
 
 import threading
 from typing import Any
@@ -15,21 +15,21 @@ from code_intel.tools.wire.answers import index_data
 
 
 async def sync(service: CorpusService) -> Answer:
-    """Bring the words of this index in line with the files on disk, and say what changed.
+    """Update the words of this index from the files on disk, and report the changes.
 
-    Vectors follow in the background; `index.pending` counts what is missing. Rarely needed: servers
-    notice changes by themselves.
+    Vectors follow in the background; `index.pending` counts the missing ones. Rarely needed,
+    because servers notice changes themselves.
     """
     stop = threading.Event()
 
-    def tell(done: int, total: int) -> None:
+    def report_progress(done: int, total: int) -> None:
         from_thread.run(service.report, done, total, "files")
 
     try:
         report = await thread(
             service.index.complete,
             words_only=service.index.config.corpus == "forest",
-            progress=tell,
+            progress=report_progress,
             stop=stop.is_set,
         )
     except anyio.get_cancelled_exc_class():
@@ -41,7 +41,7 @@ async def sync(service: CorpusService) -> Answer:
 
 
 def report_data(report: SyncReport) -> dict[str, Any]:
-    """Return what a sync did, for programs."""
+    """Return the result of a sync as data."""
     return {
         "added": report.added,
         "updated": report.updated,
@@ -56,7 +56,7 @@ def report_data(report: SyncReport) -> dict[str, Any]:
 
 
 def report_text(report: SyncReport) -> str:
-    """Return what a sync did, for people."""
+    """Return the result of a sync as text."""
     counts = (
         f"{report.added} added, {report.updated} updated, {report.deleted} deleted, "
         f"{report.unchanged} unchanged, {len(report.skipped)} skipped"

@@ -1,4 +1,4 @@
-"""Tool `update_frontmatter` of the index servers."""
+"""Implement the tool `update_frontmatter` of the index servers."""
 
 from typing import Annotated
 
@@ -20,9 +20,9 @@ async def update_frontmatter(
     tags: metadata.Tags = "",
     project: metadata.Project = "",
 ) -> Answer:
-    """Merge fields into a Markdown file's front matter, or make it.
+    """Merge fields into a Markdown file's front matter, or create it.
 
-    Fields that are left out, unknown ones, their order and comments stay as they are.
+    Omitted and unknown fields, their order and comments stay as they are.
     """
     values = metadata.fields(
         {

@@ -1,4 +1,4 @@
-"""Tool `gistdex_query_plan`."""
+"""Implement the tool `gistdex_query_plan`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tool `add_agreement`."""
+"""Implement the tool `add_agreement`."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,22 +28,22 @@ async def add_agreement(
         str, Field(min_length=1, max_length=300, description="The symbol they mean.")
     ],
     code_evidence: Annotated[
-        str, Field(min_length=1, max_length=2000, description="What in the code shows it.")
+        str, Field(min_length=1, max_length=2000, description="What in the code proves it.")
     ],
     related_files: Annotated[
-        list[str], Field(description="Files it rests on, `path` or `path:line`.")
+        list[str], Field(description="Files that support it, `path` or `path:line`.")
     ] = [],
 ) -> Answer:
-    """Add an agreement by hand. It is served at once, but unconfirmed: it never leads to READY by itself.
+    """Add an agreement by hand. Searches find it at once, but unconfirmed it never leads to READY.
 
-    Use record_outcome for what a session has earned; this is for what people know already.
+    Use it for what people already know. record_outcome adds what a session has learned.
     """
     agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
     learned: Learned = await thread(learn, context.settings, agreement, confirmed=False)
     map_sync = await refresh_map(context, learned.agreement_file)
     pair = dict(zip(("nl_term", "symbol"), learned.key, strict=True))
-    said = " → ".join(pair.values())
-    message = f"{'Added' if learned.created else 'Updated'}: {said} (unconfirmed)."
+    arrow = " → ".join(pair.values())
+    message = f"{'Added' if learned.created else 'Updated'}: {arrow} (unconfirmed)."
     message += "".join(f" {note}" for note in remarks(context.root, agreement))
     message += f" {learned.note}" if learned.note else ""
     data = {
@@ -66,10 +66,10 @@ async def drafted(
     code_evidence: str,
     related_files: Sequence[str],
 ) -> Agreement:
-    """Return the agreement about a symbol as the index knows it now; nothing is written.
+    """Return a new agreement with the symbol's current digest from the index; write nothing.
 
     Raises:
-        UsageError: A related file is outside the project, or has a character that nobody sees.
+        UsageError: A related file is outside the project or has an invisible character.
     """
     files = [await thread(_reference, context.root, text) for text in related_files]
     found = await definitions_of(context, [symbol])
@@ -87,24 +87,28 @@ async def drafted(
 
 
 def remarks(root: Path, agreement: Agreement) -> Iterator[str]:
-    """Yield what whoever adds an agreement should know of it, as sentences."""
+    """Yield warnings about an added agreement, one sentence each."""
     if not agreement.digest:
         yield (
             f"{agreement.symbol} is not defined in the index; "
             "the agreement is listed as broken until it is."
         )
     if missing := missing_files(root, agreement):
-        yield f"Not there: {', '.join(map(visible, missing))}. Check the spelling, relative to the project."
+        yield (
+            f"Files not found: {', '.join(map(visible, missing))}. "
+            "Check the paths; they are relative to the project."
+        )
     if strange := lookalike(agreement):
         yield strange
 
 
 def missing_files(root: Path, agreement: Agreement) -> list[str]:
-    """Return the files of an agreement that are not in the project, which another branch may have."""
+    """Return the files of an agreement that do not exist here; another branch may have them."""
     return [
         file.path
         for file in agreement.files
-        if not os.path.isfile(root / file.path)  # noqa: PTH113 - unlike Path.is_file it takes a name too long
+        # Path.is_file raises if the name is too long.
+        if not os.path.isfile(root / file.path)  # noqa: PTH113
     ]
 
 
@@ -115,15 +119,15 @@ def file_reference(text: str) -> FileReference:
 
 
 def _reference(root: Path, text: str) -> FileReference:
-    """Read one related file, which may be missing yet but never lies outside the project.
+    """Parse a related file. It may be missing, but must be inside the project.
 
     Raises:
-        UsageError: It is elsewhere, or has a character that nobody sees.
+        UsageError: It is outside the project or has an invisible character.
     """
     if hidden := hidden_character(text):
         raise UsageError(
-            f"related_files has a character that cannot be seen, {code_point(hidden)}.",
-            hint="Name files without control, bidirectional and zero-width characters.",
+            f"related_files has an invisible character, {code_point(hidden)}.",
+            hint="Remove control, bidirectional and zero-width characters from the paths.",
             details={"field": "related_files"},
         )
     file = file_reference(text)

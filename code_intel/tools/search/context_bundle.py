@@ -1,4 +1,4 @@
-"""Tool `context_bundle`."""
+"""Implement the tool `context_bundle`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from code_intel.config.reading import unknown_key_warnings
-from code_intel.forest.bundles import artifacts as at_hand
+from code_intel.forest.bundles import artifacts as task
 from code_intel.forest.bundles.boosts import BoostProfile
 from code_intel.forest.bundles.bundle import Bundle, Request, gather_bundle
 from code_intel.forest.bundles.profiles import Chosen, choose
@@ -24,9 +24,9 @@ from code_intel.tools.wire.answers import BUDGET, CAP, NONE_YET, index_data, ind
 from code_intel.tools.wire.packing import Packed, pack
 from code_intel.tools.wire.suspicion import note_of
 
-VERIFY = "Check what you build on with find_definitions or find_references."
-FURTHER = 20
-"""Files that may be named in one line, beside those of which lines are shown."""
+CHECK_FIRST = "Check what you rely on with find_definitions or find_references."
+MAX_FURTHER_FILES = 20
+"""Files named in one line each, in addition to those with fragments."""
 
 Words = Annotated[
     list[Annotated[str, Field(max_length=2000)]],
@@ -35,24 +35,24 @@ Words = Annotated[
 ]
 
 
-class Artifacts(BaseModel):
-    """What is at hand."""
+class TaskArtifacts(BaseModel):
+    """Artifacts of the task: failing tests, a diff, files being edited, hints."""
 
-    model_config = ConfigDict(extra="allow")  # so that a key nobody reads can be told
+    model_config = ConfigDict(extra="allow")  # unknown keys are reported as warnings
 
     failing_tests: Annotated[Words, Field(description="Names or files of tests that fail.")] = []
     last_diff: Annotated[
-        str, Field(max_length=200_000, description="A unified diff of what was changed last.")
+        str, Field(max_length=200_000, description="A unified diff of the last change.")
     ] = ""
     editing_path: Annotated[
         str | list[str], Field(max_length=2000, description="The file (or files) being edited.")
     ] = ""
-    hints: Annotated[Words, Field(description="Symbols, words or files to look for as well.")] = []
+    hints: Annotated[Words, Field(description="Other symbols, words or files to look for.")] = []
 
     @model_validator(mode="before")
     @classmethod
     def _given(cls, values: Any) -> Any:
-        """Take what is null as not given, as at the top of a call."""
+        """Drop null values, as for top-level arguments."""
         if not isinstance(values, Mapping):
             return values
         return {key: value for key, value in values.items() if value is not None}
@@ -62,10 +62,10 @@ async def context_bundle(
     context: GatewayContext,
     goal: Annotated[
         str,
-        Field(min_length=1, max_length=4000, description="What you want to do, in any language."),
+        Field(min_length=1, max_length=4000, description="What you want to do; any language."),
     ],
     artifacts: Annotated[
-        Artifacts | None,
+        TaskArtifacts | None,
         Field(description="failing_tests, last_diff, editing_path, hints; all optional."),
     ] = None,
     profile: Annotated[
@@ -77,29 +77,29 @@ async def context_bundle(
     boost_profile: Annotated[
         BoostProfile, Field(description="default: source; docs: documents; none: any kind of file.")
     ] = "default",
-    limit: Annotated[int, Field(ge=1, le=20, description="Files of which lines are shown.")] = 7,
+    limit: Annotated[int, Field(ge=1, le=20, description="Files with fragments.")] = 7,
     token_budget: Annotated[
-        int, Field(ge=200, le=CAP, description="Tokens that files may take.")
+        int, Field(ge=200, le=CAP, description="Maximum tokens for files.")
     ] = BUDGET,
-    compact: Annotated[bool, Field(description="Leave the text out: only where to look.")] = False,
+    compact: Annotated[bool, Field(description="Omit the text: only where to look.")] = False,
     session_id: SessionId = None,
 ) -> Answer:
-    """Gather what to read for a goal: short fragments of the files that matter, best first.
+    """Collect what to read for a goal: short fragments of the relevant files, best first.
 
-    Use it at the start of a task, with what is at hand: a failing test, a diff, the file you are in.
-    Fragments are cut at symbols; files that do not fit are named in one line (`further`). Tests, docs and
-    built files are left out unless you name them; boost_profile none brings them back. snippets_get
-    shows more of a file. Returns files with why and fragments, and tokens_estimate.
+    Use it at the start of a task, with what you have: a failing test, a diff, the file being
+    edited. Fragments end at symbols; files that do not fit get one line each (`further`). Tests,
+    docs and built files are excluded unless you name them or set boost_profile none. snippets_get
+    shows more of a file. Returns files with reasons (why) and fragments, and tokens_estimate.
     """
     check_query(goal, "goal")
-    artifacts = artifacts or Artifacts()
+    artifacts = artifacts or TaskArtifacts()
     given = _artifacts(context, artifacts)
     chosen = await thread(choose, profile, context.settings.state)
     request = Request(
         goal, given, chosen.weights, boost_profile, context.settings.tokenization_strategy
     )
     async with context.perhaps(session_id, "context_bundle") as held:
-        bundle, index = await thread(_gathered, context, request, limit + FURTHER)
+        bundle, index = await thread(_gathered, context, request, limit + MAX_FURTHER_FILES)
         packed = await thread(pack, bundle, limit, token_budget, compact=compact)
         if held is not None:
             symbols = (part.get("symbol") for file in packed.files for part in file["fragments"])
@@ -112,28 +112,28 @@ async def context_bundle(
             )
             await held.append(step)
     ignored = unknown_key_warnings(
-        "artifacts", artifacts.model_extra or (), list(Artifacts.model_fields)
+        "artifacts", artifacts.model_extra or (), list(TaskArtifacts.model_fields)
     )
     warnings = [*chosen.warnings, *ignored, *await thread(_unknown, context, given)]
     return _answer(goal, chosen, bundle, packed, index, warnings)
 
 
-def _artifacts(context: GatewayContext, given: Artifacts) -> at_hand.Artifacts:
-    """Return artifacts with files as the index names them.
+def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.Artifacts:
+    """Return the artifacts with the index's names of the edited files.
 
     Raises:
-        UsageError: What is edited is outside the project.
+        UsageError: An edited file is outside the project.
     """
     paths = [given.editing_path] if isinstance(given.editing_path, str) else given.editing_path
     field = "artifacts.editing_path"
     editing = [document_name(context, plain_path(path), field) for path in paths if path.strip()]
-    return at_hand.Artifacts(
+    return task.Artifacts(
         tuple(given.failing_tests), given.last_diff, tuple(editing), tuple(given.hints)
     )
 
 
 def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bundle, Freshness]:
-    """Return what the index has, brought up to date where files of it have changed on disk."""
+    """Gather the bundle; index changed files of it again first."""
     service = forest_service(context)
     context.forest.request_scan()
     asked = service.question(request.goal)
@@ -153,8 +153,8 @@ def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bun
     return bundle, service.freshness(degraded)
 
 
-def _unknown(context: GatewayContext, given: at_hand.Artifacts) -> list[str]:
-    """Say which files being edited the index does not know."""
+def _unknown(context: GatewayContext, given: task.Artifacts) -> list[str]:
+    """Return a warning for each edited file that is not in the index."""
     store = context.forest.store
     return [
         f"artifacts.editing_path: {visible(path)[:200]} is not in the index."
@@ -172,7 +172,7 @@ def _answer(
     warnings: Sequence[str],
 ) -> Answer:
     lifting = ", or boost_profile none" if bundle.left_out else ""
-    nothing = NONE_YET if index.state == "building" else f"Nothing found; try other words{lifting}."
+    nothing = NONE_YET if index.state == "building" else f"Nothing found. Try other words{lifting}."
     data: dict[str, Any] = {
         "goal": goal,
         "profile": chosen.name,
@@ -181,7 +181,7 @@ def _answer(
         "tokens_estimate": packed.tokens,
         "truncated": packed.truncated,
         "left_out": dict(bundle.left_out),
-        "message": VERIFY if packed.files else nothing,
+        "message": CHECK_FIRST if packed.files else nothing,
         "index": index_data(index),
     }
     if warnings:
@@ -191,12 +191,12 @@ def _answer(
     if packed.further:
         parts.append("Further:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
     if packed.truncated:
-        parts.append("More did not fit: raise token_budget, or narrow the goal.")
+        parts.append("Some files did not fit. Raise token_budget, or narrow the goal.")
     if bundle.left_out:
         folders = ", ".join(
             f"{visible(name)}/ ({count})" for name, count in bundle.left_out.items()
         )
-        parts.append(f"Left out: {folders}; boost_profile none brings them back.")
+        parts.append(f"Excluded: {folders}. boost_profile none includes them.")
     parts += [*warnings, data["message"]]
     return Answer(data, "\n".join(parts) + index_text(index))
 

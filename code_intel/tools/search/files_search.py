@@ -1,4 +1,4 @@
-"""Tool `files_search`."""
+"""Implement the tool `files_search`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
 from collections.abc import Sequence
@@ -25,38 +25,39 @@ from code_intel.tools.wire.answers import BUDGET, NONE_YET, index_data, index_te
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
-PREVIEW = 240
-"""Characters of the line that is shown of a file."""
+MAX_PREVIEW_CHARS = 240
 
 
 async def files_search(
     context: GatewayContext,
     query: Annotated[
-        str, Field(min_length=1, max_length=4000, description="Words; quote what belongs together.")
+        str, Field(min_length=1, max_length=4000, description="Words; quote phrases.")
     ],
-    top_k: Annotated[int, Field(ge=1, le=50, description="Files of one answer.")] = 20,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Files per page.")] = 20,
     boost_profile: Annotated[
-        BoostProfile, Field(description="default: source; docs: documents; none: words alone.")
+        BoostProfile, Field(description="default: source; docs: documents; none: only words.")
     ] = "default",
-    directory: Annotated[str, Field(description="Only below this folder.")] = "",
+    directory: Annotated[str, Field(description="FileFilter below this folder.")] = "",
     file_pattern: Annotated[
-        str, Field(description="Only files whose name matches this glob.")
+        str, Field(description="FileFilter files whose name matches this glob.")
     ] = "",
-    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    language: Annotated[
+        str, Field(description="FileFilter in this language, such as python.")
+    ] = "",
     cursor: Cursor = "",
     planId: PlanId = "",
     expectedKeywords: ExpectedKeywords = [],
     evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Find files by the words in them: BM25, times a factor for the kind of file that is wanted.
+    """Find files by the words in them: BM25, weighted by kind of file.
 
-    Use it when you know the words; search_smart finds by meaning, search_text exact text. Japanese words
-    find what code calls it in English, too. Returns file, score, language and the line that fits best;
-    total counts the files with any of the words.
+    Use it if you know the words; search_smart searches by meaning, search_text for exact text.
+    Japanese words also match their English names in code. Returns file, score, language and the
+    best line; total counts the files with any of the words.
     """
     check_query(query)
-    only = Only(directory, file_pattern, language.lower())
+    only = FileFilter(directory, file_pattern, language.lower())
     async with judging(context, planId, expectedKeywords, evaluateResult) as judge:
         found, answer = await _page(context, query, boost_profile, only, top_k, cursor, session_id)
         if judge is None:
@@ -68,12 +69,12 @@ async def _page(
     context: GatewayContext,
     query: str,
     boost_profile: BoostProfile,
-    only: "Only",
+    only: "FileFilter",
     top_k: int,
     cursor: str,
     session_id: str | None,
 ) -> tuple[list[FileHit], Answer]:
-    """Return the hits of a page, and what to say of them."""
+    """Return the hits of a page, and the answer."""
     asked = (query, boost_profile, *only)
     start = start_of(cursor, *asked)
     terms = frozenset(read(query).terms)
@@ -112,7 +113,7 @@ async def _page(
 
 
 def _results(query: str, hits: Sequence[FileHit]) -> Found:
-    """Return hits as plans compare them."""
+    """Convert hits to the results that query plans compare."""
     best = max((hit.score for hit in hits), default=0.0)
     return Found(
         tuple(
@@ -132,20 +133,22 @@ def _results(query: str, hits: Sequence[FileHit]) -> Found:
     )
 
 
-class Only(NamedTuple):
-    """Which files are looked at."""
+class FileFilter(NamedTuple):
+    """A filter for documents."""
 
     directory: str
     file_pattern: str
     language: str
 
     def has(self, path: str, language: str) -> bool:
-        """Whether a document is one of them."""
+        """Whether a document passes the filter."""
         in_language = self.language in {"", language}
         return in_language and within(path, self.directory, self.file_pattern)
 
 
-def _found(context: GatewayContext, query: str, boost: BoostProfile, only: Only) -> list[FileHit]:
+def _found(
+    context: GatewayContext, query: str, boost: BoostProfile, only: FileFilter
+) -> list[FileHit]:
     context.forest.request_scan()
     return search_files(
         context.forest.store,
@@ -158,21 +161,21 @@ def _found(context: GatewayContext, query: str, boost: BoostProfile, only: Only)
     )
 
 
-def _missed(context: GatewayContext, only: Only) -> str:
-    """Say so when the filters leave no document at all: then the query is not to blame."""
+def _missed(context: GatewayContext, only: FileFilter) -> str:
+    """Return a message if no document passes the filter, else an empty text."""
     documents = context.forest.store.documents() if any(only) else []
     if not documents or any(only.has(each.path, each.language) for each in documents):
         return ""
     wanted = ", ".join(
         f"{name} {visible(value)[:80]}" for name, value in only._asdict().items() if value
     )
-    return f"None of {counted(len(documents), 'document')} fits {wanted}."
+    return f"None of {counted(len(documents), 'document')} matches {wanted}."
 
 
 def _row(hit: FileHit, terms: frozenset[str]) -> dict[str, Any]:
     source = source_of([hit.chunk], ())
     line = best_place(source, hit.chunk, terms).line
-    preview = source.lines.get(line, "").strip()[:PREVIEW]
+    preview = source.lines.get(line, "").strip()[:MAX_PREVIEW_CHARS]
     return {
         "file": hit.path,
         "score": round(hit.score, 4),

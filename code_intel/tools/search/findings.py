@@ -1,7 +1,7 @@
-"""What the calls of a plan have found, as one list: each place once, with how sure it is.
+"""Merge the results of a plan's calls to one list of places, each with a confidence.
 
-How sure follows from how a place was found, by the table `SURE`; a place that several calls found is as sure
-as the best of them (docs/decisions/0031).
+The table `CONFIDENCE_RULES` derives the confidence from how a place was found. A place that several
+calls found has the highest of their confidences (docs/decisions/0031).
 """
 
 from collections import Counter
@@ -18,16 +18,16 @@ from code_intel.tools.wire.suspicion import flags_of
 FOREST = "search_forest"
 _OF_FILES = ("find_definitions", "find_references", "search_text", "get_symbols")
 _NO_RANKS: Mapping[str, int] = MappingProxyType({})
-SNIPPET = 60
-"""Tokens of a result's text; snippets_get has the rest."""
+MAX_SNIPPET_TOKENS = 60
+"""Tokens of a result's text; snippets_get shows the rest."""
 
 
 class Output(NamedTuple):
-    """What one call of a plan came to.
+    """The result of one call of a plan.
 
     Attributes:
         step: The call.
-        data: Its answer; empty when it failed.
+        data: Its answer; empty if it failed.
         error: Why it failed, or empty.
     """
 
@@ -38,20 +38,22 @@ class Output(NamedTuple):
     @property
     def rows(self) -> list[Mapping[str, Any]]:
         """The rows of the answer that are places in files."""
-        reading = READINGS[self.step.tool]
+        reading = ROW_FIELDS[self.step.tool]
         return [row for field in reading.fields for row in self.data.get(field, ())]
 
     @property
     def vague(self) -> bool:
-        """Whether it found so much that nobody has looked at each, or merely lists what is there."""
+        """Whether it found too many places to count as looked at, or only lists what exists."""
         rows, tool = self.rows, self.step.tool
         files = len({row["file"] for row in rows}) if tool in _OF_FILES else 0
-        most = {"find_definitions": MAX_SHOWN_SYMBOLS, "get_symbols": 1}.get(tool, MAX_OPENED_FILES)
-        many = len(rows) if tool == "find_definitions" else files
-        return many > most or bool(tool in _OF_FILES and self.data.get("truncated"))
+        limit = {"find_definitions": MAX_SHOWN_SYMBOLS, "get_symbols": 1}.get(
+            tool, MAX_OPENED_FILES
+        )
+        count = len(rows) if tool == "find_definitions" else files
+        return count > limit or bool(tool in _OF_FILES and self.data.get("truncated"))
 
     def looked_at(self, shown: Sequence["Finding"]) -> list["Finding"]:
-        """Return those of its places that count: when it is vague, definitions of exactly that name."""
+        """Return the places that count as looked at; if vague, only definitions of that name."""
         if not self.vague:
             return list(shown)
         if self.step.tool != "find_definitions":
@@ -61,7 +63,7 @@ class Output(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A place in a file; `found_by` are the places in the plan of the calls that found it."""
+    """A place in a file; `found_by` has the plan positions of the calls that found it."""
 
     file_path: str
     symbol_name: str
@@ -74,19 +76,19 @@ class Finding(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The finding in an answer."""
-        told = {name: value for name, value in self._asdict().items() if name != "found_by"}
-        return told | flags_of(self.file_path, self.symbol_name, self.content_snippet)
+        """The finding on the wire."""
+        data = {name: value for name, value in self._asdict().items() if name != "found_by"}
+        return data | flags_of(self.file_path, self.symbol_name, self.content_snippet)
 
-    def meets(self, other: "Finding") -> bool:
-        """Whether one of the two lies within the other."""
+    def overlaps(self, other: "Finding") -> bool:
+        """Whether one of the two contains the other."""
         outer, inner = sorted((self, other), key=lambda one: one.start_line - one.end_line)
         inside = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
         return self.file_path == other.file_path and inside
 
 
-class _Reading(NamedTuple):
-    """Where the places of a tool's answer are: its lists, and the names of a row's fields."""
+class _RowFields(NamedTuple):
+    """The fields of a tool's answer: the lists of rows, and the names within a row."""
 
     fields: tuple[str, ...]
     file: str = "file"
@@ -96,26 +98,26 @@ class _Reading(NamedTuple):
     text: str = ""
 
 
-READINGS: Mapping[str, _Reading] = MappingProxyType(
+ROW_FIELDS: Mapping[str, _RowFields] = MappingProxyType(
     {
-        "find_definitions": _Reading(("definitions",), end="end_line", text="signature"),
-        "find_references": _Reading(("references",), symbol="", text="content"),
-        "search_text": _Reading(
+        "find_definitions": _RowFields(("definitions",), end="end_line", text="signature"),
+        "find_references": _RowFields(("references",), symbol="", text="content"),
+        "search_text": _RowFields(
             ("matches",), line="line_number", end="line_number", symbol="", text="line_content"
         ),
-        "get_symbols": _Reading(("symbols",), text="kind"),
-        "analyze_structure": _Reading(
+        "get_symbols": _RowFields(("symbols",), text="kind"),
+        "analyze_structure": _RowFields(
             ("functions", "classes"), line="start_line", end="end_line", text="signature"
         ),
-        FOREST: _Reading(
+        FOREST: _RowFields(
             ("results",), "document", "start_line", "end_line", symbol="symbol", text="chunk"
         ),
     }
 )
 
 
-class _Sure(NamedTuple):
-    """A row of `SURE`."""
+class _ConfidenceRule(NamedTuple):
+    """A row of `CONFIDENCE_RULES`."""
 
     tool: str
     holds: Callable[[Output, Mapping[str, Any]], bool]
@@ -127,32 +129,31 @@ def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
     return found[-len(asked) :] == asked
 
 
-SURE: tuple[_Sure, ...] = (
-    _Sure("find_definitions", _is_exact, 0.95),
-    _Sure("find_definitions", lambda *_: True, 0.8),
-    _Sure("find_references", lambda *_: True, 0.7),
-    _Sure("search_text", lambda output, _: not output.vague, 0.6),
-    _Sure("get_symbols", lambda *_: True, 0.5),
-    _Sure("analyze_structure", lambda *_: True, 0.5),
-    _Sure("search_text", lambda *_: True, 0.4),
-    _Sure(FOREST, lambda *_: True, 0.3),
+CONFIDENCE_RULES: tuple[_ConfidenceRule, ...] = (
+    _ConfidenceRule("find_definitions", _is_exact, 0.95),
+    _ConfidenceRule("find_definitions", lambda *_: True, 0.8),
+    _ConfidenceRule("find_references", lambda *_: True, 0.7),
+    _ConfidenceRule("search_text", lambda output, _: not output.vague, 0.6),
+    _ConfidenceRule("get_symbols", lambda *_: True, 0.5),
+    _ConfidenceRule("analyze_structure", lambda *_: True, 0.5),
+    _ConfidenceRule("search_text", lambda *_: True, 0.4),
+    _ConfidenceRule(FOREST, lambda *_: True, 0.3),
 )
-"""How sure a place is, by how it was found; the first row of its tool that holds decides. What is merely
-defined in the file that was named need not be about the question."""
+"""The first row of a tool that holds gives the confidence. Symbols of a named file get less,
+because they may have nothing to do with the question."""
 
 
 def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[Finding]:
-    """Return the places that calls have found, each once.
+    """Merge the places that calls have found, each once.
 
-    Of one call the surest come first, then those of the files that fit the question best (`ranks`, 0 the
-    best), and of no file a second place before all have had their first. Every call has its first place
-    before any has its second, so that no tool crowds out another; of two places one of which lies within
-    the other, the surer stands for both.
+    The places of one call are ordered by confidence, then one per file, then by the rank of the
+    file (`ranks`; 0 is best). Calls take turns, so that no tool crowds out another. If one place
+    contains another, the one with the higher confidence represents both.
     """
     kept: list[Finding] = []
     queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]
     for finding in _in_turn(queues):
-        at = next((at for at, other in enumerate(kept) if other.meets(finding)), None)
+        at = next((at for at, other in enumerate(kept) if other.overlaps(finding)), None)
         if at is None:
             kept.append(finding)
         else:
@@ -163,7 +164,7 @@ def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> l
 
 
 def _queue(found: Iterable[Finding], ranks: Mapping[str, int]) -> list[Finding]:
-    """Return what one call has found in the order in which it is shown."""
+    """Return the places of one call in the order of the answer."""
     before: Counter[str] = Counter()
     placed: list[tuple[float, int, int, Finding]] = []
     for finding in found:
@@ -181,9 +182,11 @@ def _in_turn(queues: Sequence[Sequence[Finding]]) -> Iterator[Finding]:
 
 def _read(place: int, output: Output) -> Iterator[Finding]:
     tool = output.step.tool
-    reading = READINGS[tool]
+    reading = ROW_FIELDS[tool]
     for row in output.rows:
-        sure = next(rule for rule in SURE if rule.tool == tool and rule.holds(output, row))
+        sure = next(
+            rule for rule in CONFIDENCE_RULES if rule.tool == tool and rule.holds(output, row)
+        )
         line = int(row[reading.line] or 0)
         yield Finding(
             str(row.get(reading.file) or output.step.params.get("file_path", "")),
@@ -198,8 +201,8 @@ def _read(place: int, output: Output) -> Iterator[Finding]:
 
 
 def _snippet(text: str) -> str:
-    """Return the first line of a text that says something, within `SNIPPET` tokens."""
+    """Return the first non-blank line of a text, cut to `MAX_SNIPPET_TOKENS`."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    while tokens(line) > SNIPPET:
+    while tokens(line) > MAX_SNIPPET_TOKENS:
         line = f"{line[: len(line) * 3 // 4]}…"
     return line

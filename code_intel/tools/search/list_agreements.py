@@ -1,4 +1,4 @@
-"""Tool `list_agreements`."""
+"""Implement the tool `list_agreements`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -15,24 +15,24 @@ from code_intel.tools.wire.answers import files_data
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-NONE_YET = "No agreements yet; record_outcome and add_agreement write them."
-NO_SUCH = "No agreement is like that; ask for fewer of term, symbol and status."
+NO_AGREEMENTS = "No agreements yet; record_outcome and add_agreement write them."
+NO_MATCH = "No agreement matches. Use fewer of the filters nl_term, symbol and status."
 
 
 async def list_agreements(
     context: GatewayContext,
-    nl_term: Annotated[
-        str, Field(description="Only those whose term or alias contains this.")
+    nl_term: Annotated[str, Field(description="Only those with this text in term or alias.")] = "",
+    symbol: Annotated[str, Field(description="Only those with this text in the symbol.")] = "",
+    status: Annotated[
+        Validity | Literal[""], Field(description="Only those with this status.")
     ] = "",
-    symbol: Annotated[str, Field(description="Only those whose symbol contains this.")] = "",
-    status: Annotated[Validity | Literal[""], Field(description="Only those of this status.")] = "",
     limit: Annotated[int, Field(ge=1, le=500, description="Agreements in one answer.")] = 50,
     cursor: Cursor = "",
 ) -> Answer:
-    """List what this project has agreed, with the status of each and why it has it.
+    """List the project's agreements, each with its status and the reasons for it.
 
-    Shows also what is not served: files with merge conflicts, unreadable ones, and agreements whose
-    symbol is gone.
+    Includes those that searches do not return: files with merge conflicts, unreadable files, and
+    agreements whose symbol no longer exists.
     """
     question = (nl_term, symbol, status)
     start = start_of(cursor, *question)
@@ -43,11 +43,11 @@ async def list_agreements(
     shown = page(wanted, start, standing_data, *question, most=limit)
     data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
     lines = shown.lines(standing_line, "agreements", len(wanted), limit)
-    return Answer(data, "\n".join(lines) or (NO_SUCH if everything else NONE_YET))
+    return Answer(data, "\n".join(lines) or (NO_MATCH if everything else NO_AGREEMENTS))
 
 
 def standing_data(standing: Standing) -> dict[str, Any]:
-    """Return one agreement as programs see it."""
+    """Return one agreement as data."""
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
         "file": encodable(standing.entry.path.name),
@@ -65,13 +65,13 @@ def standing_data(standing: Standing) -> dict[str, Any]:
             "learned_at": agreement.learned_at,
             **({"renamed_to": standing.heir.qualified} if standing.heir else {}),
         }
-        said = (agreement.nl_term, agreement.symbol, *agreement.evidence, *agreement.aliases)
-        data |= flags_of(*said, *standing.reasons)
+        texts = (agreement.nl_term, agreement.symbol, *agreement.evidence, *agreement.aliases)
+        data |= flags_of(*texts, *standing.reasons)
     return data
 
 
 def standing_line(row: Mapping[str, Any]) -> str:
-    """Return a row of `standing_data` on one line, whatever its texts contain."""
+    """Return a row of `standing_data` as one line of visible characters."""
     name = f"{row['nl_term']} → {row['symbol']}" if "nl_term" in row else row["file"]
     reasons = " ".join(f"{reason.rstrip('.')}." for reason in row["reasons"])
     return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))

@@ -1,4 +1,4 @@
-"""What the map offered a session, and what the session made of it (docs/decisions/0027)."""
+"""Read the map's last answer in a session, and record feedback on it (docs/decisions/0027)."""
 
 from contextlib import suppress
 from functools import partial
@@ -14,10 +14,15 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 
 
 class MapAnswer(NamedTuple):
-    """The agreement that answered a session, the words it answered to, and the band of its score.
+    """The agreement with which the map answered a session.
 
-    `symbol` is what the agreement calls its symbol, `now` what the code calls it; `files` are those of
-    its files that held what was agreed on.
+    Attributes:
+        nl_term: The agreement's term.
+        symbol: The symbol as the agreement names it.
+        now: The symbol as the code names it now, after renames.
+        words: The query.
+        band: Band of the score.
+        files: The agreement's files that were unchanged at the time.
     """
 
     nl_term: str
@@ -29,7 +34,7 @@ class MapAnswer(NamedTuple):
 
 
 def last_map_answer(session: Session) -> MapAnswer | None:
-    """Return what the map has answered this session with and still stands; None after a miss."""
+    """Return the map's answer that the session relies on; None after a miss or a rejection."""
     answered = session.short_circuit
     if not answered.get("nl_term"):
         return None
@@ -43,29 +48,35 @@ def last_map_answer(session: Session) -> MapAnswer | None:
     )
 
 
-def with_current_name(context: GatewayContext, offer: MapAnswer | None) -> MapAnswer | None:
-    """Return an offer with what the code calls its symbol at this moment, as far as the index proves it."""
-    if offer is None:
+def with_current_name(context: GatewayContext, answer: MapAnswer | None) -> MapAnswer | None:
+    """Return the answer with the symbol's current name, if the index proves a rename."""
+    if answer is None:
         return None
-    found = standings_of(context.settings, context.forest, [make_key(offer.nl_term, offer.symbol)])
+    found = standings_of(
+        context.settings, context.forest, [make_key(answer.nl_term, answer.symbol)]
+    )
     heirs = [standing.heir for standing in found.values() if standing.heir]
-    return offer._replace(now=heirs[0].qualified) if heirs else offer
+    return answer._replace(now=heirs[0].qualified) if heirs else answer
 
 
 async def record_feedback(
-    context: GatewayContext, session: Session, kind: Kind, offer: MapAnswer | None, detail: str = ""
+    context: GatewayContext,
+    session: Session,
+    kind: Kind,
+    answer: MapAnswer | None,
+    detail: str = "",
 ) -> None:
-    """Remember what came of an offer; what the disk refuses to remember fails no call."""
-    if offer is None:
+    """Record feedback on the map's answer. If it cannot be stored, the call still succeeds."""
+    if answer is None:
         return
     work = partial(
         note,
         context.settings,
-        (offer.nl_term, offer.symbol),
+        (answer.nl_term, answer.symbol),
         kind,
-        words=offer.words,
+        words=answer.words,
         session_id=session.name,
-        detail=detail or offer.band,
+        detail=detail or answer.band,
     )
     with suppress(CodeIntelError):
         await thread(work)

@@ -1,4 +1,4 @@
-"""Tool `query`."""
+"""Implement the tool `query`."""
 
 import json
 from collections.abc import Container, Iterable, Sequence
@@ -30,17 +30,17 @@ from code_intel.tools.wire.answers import BUDGET, index_data, index_text, logged
 from code_intel.tools.wire.paging import Cursor, Page, page, start_of
 from code_intel.tools.wire.suspicion import note_of
 
-MOST_SHOWN = 12
-"""Places of one answer; a session has looked at these and at no others."""
-LEAST = 700
-"""Tokens that places may take however long the plan is."""
-LONGEST = 200
-"""Characters of the question that are told again."""
-MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
+MAX_PLACES = 12
+"""Places of one answer. The session counts only these as looked at."""
+MIN_PLACE_TOKENS = 700
+"""Tokens reserved for places, even if the plan is long."""
+MAX_QUESTION_CHARS = 200
+"""Characters of the question to repeat in the answer."""
+MOVED = "The session changed while this ran, so nothing was recorded in it. Call again."
 
 
-class _Asked(NamedTuple):
-    """What is asked, in which session, and what is to be done."""
+class _QueryCall(NamedTuple):
+    """A call of `query`: the question, its session and the plan of calls."""
 
     question: str
     session: Session | None
@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
 
 
 class _Fallback(NamedTuple):
-    """Whether the forest was asked, why or why not, and what it said."""
+    """Whether the forest was searched, the reason, and its result."""
 
     triggered: bool = False
     reason: str = ""
@@ -63,21 +63,21 @@ async def query(
     ],
     intent: Annotated[
         Literal["", "IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
-        Field(description="What for; default: the session's intent."),
+        Field(description="Purpose; default: the session's intent."),
     ] = "",
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
     symbol: Annotated[str, Field(max_length=300, description="A symbol it is about.")] = "",
-    file_path: Annotated[str, Field(description="The file it is about.")] = "",
-    show_plan: Annotated[bool, Field(description="Also say which calls were made.")] = True,
+    file_path: Annotated[str, Field(description="A file it is about.")] = "",
+    show_plan: Annotated[bool, Field(description="Also list the calls made.")] = True,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Answer a question by the calls it takes: definitions, references and text, in one list of places.
+    """Answer a question by several calls (definitions, references, text), in one list of places.
 
-    Names in the question are looked up as symbols, its words as text, Japanese ones in the English of code;
-    slots of the query frame without evidence are asked with their own words. Each call counts in the session
-    as if you had made it, for the places shown. When nothing is found, the forest is asked (after a map miss):
-    its hits are hypotheses.
+    Searches for the question's names as symbols and for its words as text (Japanese in the English
+    of code), and for slots of the query frame that lack evidence. Each call counts in the session
+    as if you had made it, for the places shown. If nothing is found, the forest is searched (after
+    a map miss); its hits are hypotheses.
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")
@@ -85,7 +85,7 @@ async def query(
     intent_name = intent or (session.intent.value if session else "QUESTION")
     made = await thread(_plan, context, question, symbol, intent_name, place, session)
     key = (question, intent, path, symbol, file_path)
-    asked = _Asked(question, session, made, key)
+    asked = _QueryCall(question, session, made, key)
     start = start_of(cursor, *key)
     outputs = await run(made.steps, calls_of(context), context.report)
     best = await thread(ranks, context.forest.store, question, bases(context.forest.config))
@@ -96,15 +96,15 @@ async def query(
     index = await thread(context.forest.freshness)
     decided = _decisions(asked, outputs, fallback)
     head = _head(asked, outputs, fallback, decided, index, show_plan=show_plan)
-    budget = max(LEAST, BUDGET - tokens(json.dumps(head, ensure_ascii=False)))
-    shown = page(found, start, lambda one: one.data, *key, most=MOST_SHOWN, budget=budget)
+    budget = max(MIN_PLACE_TOKENS, BUDGET - tokens(json.dumps(head, ensure_ascii=False)))
+    shown = page(found, start, lambda one: one.data, *key, most=MAX_PLACES, budget=budget)
     notes = await _noted(context, handle, asked, outputs, found[shown.start : shown.end])
     await context.note(session, *decided)
     return _answer(head, shown, len(found), fallback, index, notes)
 
 
 def _place(context: GatewayContext, path: str, file_path: str) -> SearchScope:
-    """Return where to look, both confined to the project."""
+    """Return the search scope, confined to the project."""
     below = confined(context.root, path)
     file = confined(context.root, file_path, "file_path") if file_path.strip() else ""
     return SearchScope(below, file, (context.root / below).is_file())
@@ -142,17 +142,17 @@ def _plan(
 async def _fallback(
     context: GatewayContext, question: str, place: SearchScope, session: Session | None
 ) -> _Fallback:
-    """Ask the forest where the phase lets a session ask it."""
+    """Search the forest if the session's phase allows it."""
     if session and FOREST not in phases.allowed_tools(session):
         why = (
-            "the map has not been asked in this session: search_smart asks it, then the forest"
+            "the map was not asked in this session yet: search_smart asks it, then the forest"
             if (session.phase, FOREST) in phases.AFTER_MAP_MISS
             else f"{FOREST} is not allowed in {session.phase}"
         )
         return _Fallback(reason=f"Nothing was found, and {why}.")
     folder, _, file = place.path.rpartition("/") if place.is_file else (place.path, "", "")
     below = "" if folder == "." else folder
-    work = context.searcher.search_forest(question, MOST_SHOWN // 2, below, file)
+    work = context.searcher.search_forest(question, MAX_PLACES // 2, below, file)
     answer, missing = await try_search(context.searcher, "forest", work)
     if answer is None:
         return _Fallback(reason=f"Nothing was found, and {unavailable_lines(missing)[0]}")
@@ -167,13 +167,13 @@ async def _fallback(
         for hit in answer.hits
     ]
     step = PlannedCall(FOREST, "what may be meant", 1, {"query": question})
-    reason = f"No definition, reference or text was found: the forest was asked. {VERIFY}"
-    told = {"results": rows, "returned": logged_hits(answer.hits)}
-    return _Fallback(True, reason, Output(step, told))  # noqa: FBT003 - a NamedTuple
+    reason = f"No definition, reference or text was found, so the forest was searched. {VERIFY}"
+    data = {"results": rows, "returned": logged_hits(answer.hits)}
+    return _Fallback(True, reason, Output(step, data))  # noqa: FBT003 - a NamedTuple
 
 
-def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
-    """Return what was decided, in the order in which it was."""
+def _decisions(asked: _QueryCall, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
+    """Return the rows of the decision log, in order."""
     names = ", ".join(f"{step.tool} {_target(step)}" for step in asked.plan.steps)
     made = [Decision("plan_made", names or "no call", asked.plan.reasoning, "query")]
     for skipped in asked.plan.skipped:
@@ -184,7 +184,7 @@ def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) ->
         if output.error:
             made.append(Decision("step_failed", what, output.error, "query"))
         elif output.vague:
-            why = "found so much that only what has exactly that name counts as looked at"
+            why = "too many results: only those with exactly this name count as looked at"
             made.append(Decision("step_discounted", what, why, "query"))
     if fallback.reason:
         kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
@@ -193,7 +193,7 @@ def _decisions(asked: _Asked, outputs: Sequence[Output], fallback: _Fallback) ->
 
 
 def _target(step: PlannedCall) -> str:
-    """Return what a call asks for, as the journal names it."""
+    """Return the target of a call for the journal."""
     names = ("symbol", "pattern", "query", "file_path", "path")
     return str(next(step.params[name] for name in names if name in step.params))
 
@@ -201,11 +201,11 @@ def _target(step: PlannedCall) -> str:
 async def _noted(
     context: GatewayContext,
     handle: str | None,
-    asked: _Asked,
+    asked: _QueryCall,
     outputs: Sequence[Output],
     shown: Sequence[Finding],
 ) -> list[str]:
-    """Note the calls in the session, as far as their places were shown; return what went wrong with that."""
+    """Record the calls whose places are shown in the session; return warnings."""
     if asked.session is None:
         return []
     before = asked.session
@@ -213,7 +213,7 @@ async def _noted(
     defined = frozenset(await defined_symbols(context, sought))
 
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
-        # What was found for another phase or another frame is evidence for neither.
+        # Results for an earlier phase or query frame are no evidence now.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
             return [MOVED], []
         return [], list(_calls(asked, outputs, shown, defined))
@@ -223,13 +223,12 @@ async def _noted(
 
 
 def _calls(
-    asked: _Asked, outputs: Sequence[Output], shown: Sequence[Finding], defined: Container[str]
+    asked: _QueryCall, outputs: Sequence[Output], shown: Sequence[Finding], defined: Container[str]
 ) -> Iterable[Step]:
-    """Yield the calls of a plan as the session is told of them, and the question itself last.
+    """Yield the steps to record in the session: the calls of the plan, then `query` itself.
 
-    A place that is not shown was not looked at; a call none of whose places are shown is not told, unless it
-    found nothing. Of what is found everywhere, or merely listed, nothing was looked at, and it is no more an
-    answer than the forest's hypotheses.
+    Only places that are shown count as looked at. A call is omitted if it found places but none is
+    shown. Vague results (see `Output.vague`) and hits of the forest are no facts.
     """
     facts: dict[Finding, None] = {}
     for place, output in enumerate(outputs):
@@ -258,14 +257,14 @@ def _calls(
 
 
 def _symbols(output: Output, seen: Sequence[Finding], defined: Container[str]) -> list[str]:
-    """Return the symbols that a call has found: those it names, or, if it is defined, whose uses it found."""
+    """Return the symbols that a call found; for references, the target if it is defined."""
     if output.step.tool == "find_references":
         return [target for target in (_target(output.step),) if seen and target in defined]
     return [finding.symbol_name for finding in seen if finding.symbol_name]
 
 
 def _head(
-    asked: _Asked,
+    asked: _QueryCall,
     outputs: Sequence[Output],
     fallback: _Fallback,
     decided: Sequence[Decision],
@@ -273,10 +272,12 @@ def _head(
     *,
     show_plan: bool,
 ) -> dict[str, Any]:
-    """Return the answer without its places."""
+    """Return the fields of the answer except its places."""
     session, question = asked.session, asked.question
     return {
-        "question": question if len(question) <= LONGEST else f"{question[:LONGEST]}…",
+        "question": question
+        if len(question) <= MAX_QUESTION_CHARS
+        else f"{question[:MAX_QUESTION_CHARS]}…",
         "reasoning": asked.plan.reasoning,
         "needs_bootstrap": index.state in {"missing", "building"},
         "plan": [_planned(step) for step in asked.plan.steps] if show_plan else [],
@@ -292,18 +293,18 @@ def _head(
 
 def _planned(step: PlannedCall) -> dict[str, Any]:
     params = {name: value for name, value in step.params.items() if value not in (".", False)}
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "tool": step.tool,
         "purpose": step.purpose,
         "priority": step.priority,
         "params": params,
     }
-    return told | ({"slot": step.slot} if step.slot else {})
+    return data | ({"slot": step.slot} if step.slot else {})
 
 
 def _output(output: Output) -> dict[str, Any]:
-    told: dict[str, Any] = {"tool": output.step.tool, "found": len(output.rows)}
-    return told | ({"error": output.error} if output.error else {})
+    data: dict[str, Any] = {"tool": output.step.tool, "found": len(output.rows)}
+    return data | ({"error": output.error} if output.error else {})
 
 
 def _answer(
@@ -323,9 +324,9 @@ def _answer(
         for row in rows
     ]
     if not rows:
-        lines.append("Nothing found; try other words, a symbol, or search_text.")
+        lines.append("Nothing found. Try other words, a symbol, or search_text.")
     lines += [fallback.reason] if fallback.reason else []
     lines += shown.rest(total)
     if head["needs_bootstrap"]:
-        lines.append("The index is not complete: ask again in some seconds.")
+        lines.append("The index is not complete. Call again in a few seconds.")
     return Answer(data, "\n".join(lines) + index_text(index)).noting(*notes)

@@ -1,7 +1,8 @@
-"""What a text asks of the code, in any language: the symbols it names, and its words, the most telling first.
+"""Extract search terms from a question in any language: symbols, and words, rarest first.
 
-How much a word says is asked of the index: the fewer chunks have it, the more. Words it does not have come last.
-Japanese is read in the English of code, and stays as it is where code has none of that English but was named in Japanese.
+A word is rarer the fewer chunks of the index contain it; words that no chunk contains come last.
+Japanese words are translated to the English of code. They stay Japanese if the index has no chunk
+with the English word but some with the Japanese one.
 """
 
 import re
@@ -16,40 +17,41 @@ from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.session.router import SearchTerms
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_SHORTEST = 3
-"""Letters of a word; what is shorter is found everywhere. Of Japanese that no dictionary knows, two."""
-LONGEST_ENDING = 2
-"""Letters of an inflection: -s, -es, -ed, -e."""
-COMMON = 500
-"""Chunks from which on a word is as common as any."""
+MIN_WORD_CHARS = 3
+"""Shorter words are too frequent. Untranslated Japanese needs only two characters."""
+MAX_ENDING_CHARS = 2
+"""Characters of an inflection: -s, -es, -ed, -e."""
+MAX_CHUNKS = 500
+"""Chunks to count; more frequent words are equally common."""
 
 
 def asked_of(store: Store, text: str, *, symbol: str = "", slot: str = "") -> SearchTerms:
-    """Return what a text asks for.
+    """Return the search terms of a text.
 
     Args:
-        store: The index of the code that it is about.
-        text: In any language.
-        symbol: One that is named beside it.
-        slot: Whose words these are.
+        store: The source index.
+        text: A text in any language.
+        symbol: A symbol that the caller names in addition.
+        slot: The slot of the query frame that the text comes from, or empty.
     """
-    said = read_words(text, symbol)
-    asked = {words: term for term, words in terms(text)}
+    read_terms = read_words(text, symbol)
+    japanese = {words: term for term, words in terms(text)}
     words = [
-        row if row not in asked or _says(store, row) <= COMMON else (asked[row],)
-        for row in said.words
+        row if row not in japanese or _chunk_count(store, row) <= MAX_CHUNKS else (japanese[row],)
+        for row in read_terms.words
     ]
-    return SearchTerms(said.names, tuple(sorted(words, key=lambda row: _says(store, row))), slot)
+    words.sort(key=lambda row: _chunk_count(store, row))
+    return SearchTerms(read_terms.names, tuple(words), slot)
 
 
 def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:
-    """Return the place of each file with words of the question, best first, as files_search has them.
+    """Return the rank of each file with words of the question, by the ranking of files_search.
 
-    Files that say a Japanese question in the code's own words come before those that say it in Japanese:
-    code does before what is written about it.
+    For a Japanese question, files with its English words precede those with its Japanese words,
+    so code precedes documents.
     """
-    said = read_words(question)
-    spelled = " ".join((*said.names, *(word for row in said.words for word in row)))
+    terms_read = read_words(question)
+    spelled = " ".join((*terms_read.names, *(word for row in terms_read.words for word in row)))
     found = (
         hit.path
         for words in (spelled, question)
@@ -58,13 +60,14 @@ def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int
     return {path: place for place, path in enumerate(dict.fromkeys(found))}
 
 
-def _says(store: Store, spellings: tuple[str, ...]) -> int:
-    """Return in how many chunks a word is; more than in all, when it is in none."""
-    return len(store.word_hits(query_words(" ".join(spellings)), "body", COMMON)) or COMMON + 1
+def _chunk_count(store: Store, spellings: tuple[str, ...]) -> int:
+    """Count the chunks with a word, up to MAX_CHUNKS; return MAX_CHUNKS + 1 if there are none."""
+    hits = store.word_hits(query_words(" ".join(spellings)), "body", MAX_CHUNKS)
+    return len(hits) or MAX_CHUNKS + 1
 
 
 def read_words(text: str, symbol: str = "") -> SearchTerms:
-    """Return what a text asks for, its words in the order in which they stand."""
+    """Return the search terms of a text, with the words in the order of the text."""
     rows = english(text)
     named = [
         name.spelled
@@ -73,25 +76,26 @@ def read_words(text: str, symbol: str = "") -> SearchTerms:
     ]
     files = {name for name in named if language_of(name) != "text"}
     names = dict.fromkeys(name for name in (symbol.strip(), *named) if name and name not in files)
-    said = {part.casefold() for name in (*names, *files) for part in _WORD.findall(name)}
+    in_names = {part.casefold() for name in (*names, *files) for part in _WORD.findall(name)}
     words = dict.fromkeys(
         tuple(map(_stemmed, row)) if not rows else row
         for row in rows or [(word,) for word in _WORD.findall(text)]
-        if said.isdisjoint(part.casefold() for word in row for part in _WORD.findall(word))
+        if in_names.isdisjoint(part.casefold() for word in row for part in _WORD.findall(word))
         and all(
-            _SHORTEST <= len(word) <= LONGEST and word.casefold() not in STOP_WORDS for word in row
+            MIN_WORD_CHARS <= len(word) <= LONGEST and word.casefold() not in STOP_WORDS
+            for word in row
         )
     )
-    strange = [(run,) for run in unread(text) if 1 < len(run) <= LONGEST] if rows else []
-    return SearchTerms(tuple(names), (*words, *strange))
+    untranslated = [(run,) for run in unread(text) if 1 < len(run) <= LONGEST] if rows else []
+    return SearchTerms(tuple(names), (*words, *untranslated))
 
 
 def _stemmed(word: str) -> str:
-    """Return what the forms of an English word begin with: `passwords` is also `password`.
+    """Return the common start of an English word's inflections: `password` for `passwords`.
 
-    Other words made of it are other words: `session` is no `sess`.
+    Longer derivations stay as they are: `session` does not become `sess`.
     """
     root = stem(word.casefold())
     ending = word.casefold().removeprefix(root)
-    inflected = len(ending) <= LONGEST_ENDING or ending == "ing"
-    return root if inflected and len(root) >= _SHORTEST else word
+    inflected = len(ending) <= MAX_ENDING_CHARS or ending == "ing"
+    return root if inflected and len(root) >= MIN_WORD_CHARS else word

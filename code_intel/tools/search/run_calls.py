@@ -1,4 +1,4 @@
-"""Carry out a plan: one call after the other, each with its time, none at the cost of the others."""
+"""Run the calls of a plan one after the other, with a time limit for each and for all."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 Call = Callable[[PlannedCall], Awaitable[Answer]]
 
 STEP_SECONDS = 5.0
-"""Time of one call."""
+"""Time limit of one call."""
 PLAN_SECONDS = 20.0
-"""Time of all of them: a client waits for one answer."""
+"""Time limit of the plan, because a client is waiting for the answer."""
 
 RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
     {
@@ -36,11 +36,11 @@ RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
         "analyze_structure": analyze_structure,
     }
 )
-"""The tools that a plan may call: the very ones that are offered."""
+"""The tools that a plan may call."""
 
 
 def calls_of(context: GatewayContext) -> Call:
-    """Return what makes the calls of a plan; the session is told of them once they are shown."""
+    """Return a function that makes a call without recording it in the session."""
     apart = context.for_call(None, context.report)
 
     async def call(step: PlannedCall) -> Answer:
@@ -57,10 +57,10 @@ async def run(
     step_seconds: float = STEP_SECONDS,
     seconds: float = PLAN_SECONDS,
 ) -> list[Output]:
-    """Make the calls of a plan in order, and return what each came to.
+    """Make the calls of a plan in order, and return their outputs.
 
-    What fails or takes longer than `step_seconds` is noted, and the next is made; once `seconds` are over,
-    the rest is not begun.
+    A call that fails or takes longer than `step_seconds` gets an error, and the next one follows.
+    After `seconds`, no further call begins.
     """
     outputs: list[Output] = []
     end = anyio.current_time() + seconds
@@ -68,7 +68,7 @@ async def run(
         await report(len(outputs), len(steps), step.tool)
         left = end - anyio.current_time()
         if left <= 0:
-            outputs.append(Output(step, error=f"not begun: the plan took {seconds:g} s"))
+            outputs.append(Output(step, error=f"not started: the plan took {seconds:g} s"))
         else:
             outputs.append(await _one(step, call, min(step_seconds, left)))
     await report(len(steps), len(steps), "done")

@@ -1,4 +1,4 @@
-"""Tool `semantic_rerank`."""
+"""Implement the tool `semantic_rerank`."""
 
 import re
 from typing import Annotated, Any
@@ -17,17 +17,17 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import index_data, index_text
 from code_intel.tools.wire.suspicion import flags_of
 
-MOST = 50
-AS_GIVEN = "There are no vectors to compare: the order is the one that was given."
+MAX_CANDIDATES = 50
+NOT_RERANKED = "There are no vectors to compare. The order is unchanged."
 _LINES = re.compile(r"^(.*?):(\d{1,9})(?:-(\d{1,9}))?$")
 
 
-class Hit(BaseModel):
+class CandidateHit(BaseModel):
     """A hit of an earlier answer."""
 
-    document: Annotated[
-        str, Field(max_length=1000, description="Its file; `file` is taken too.")
-    ] = ""
+    document: Annotated[str, Field(max_length=1000, description="Its file; `file` works, too.")] = (
+        ""
+    )
     file: Annotated[str, Field(max_length=1000)] = ""
     start_line: Annotated[int, Field(ge=0)] = 0
     end_line: Annotated[int, Field(ge=0)] = 0
@@ -36,21 +36,23 @@ class Hit(BaseModel):
 async def semantic_rerank(
     context: GatewayContext,
     query: Annotated[
-        str, Field(min_length=1, max_length=4000, description="What they should be about.")
+        str, Field(min_length=1, max_length=4000, description="Their expected subject.")
     ],
     candidates: Annotated[
-        list[Annotated[str, Field(max_length=1000)] | Hit],
+        list[Annotated[str, Field(max_length=1000)] | CandidateHit],
         Field(
-            min_length=1, max_length=MOST, description="`path`, `path:12-40`, or hits as they came."
+            min_length=1,
+            max_length=MAX_CANDIDATES,
+            description="`path`, `path:12-40`, or hits of another tool.",
         ),
     ],
-    top_k: Annotated[int, Field(ge=1, le=MOST, description="Candidates to return.")] = 10,
+    top_k: Annotated[int, Field(ge=1, le=MAX_CANDIDATES, description="Candidates to return.")] = 10,
     session_id: SessionId = None,
 ) -> Answer:
-    """Put files or hits into the order of their meaning, as the vectors of their best places have it.
+    """Order files or hits by meaning: by the similarity of their best chunk's vector.
 
-    Use it in SEMANTIC to choose among what several searches found. Without vectors the given order stays,
-    and the answer says so. Returns file, lines, symbol, similarity and the place it was given in.
+    Use it in SEMANTIC to choose among the results of several searches. Without vectors the order
+    stays, and the answer says so. Returns file, lines, symbol, similarity and original position.
     """
     check_query(query)
     places = [_place(context, each) for each in candidates]
@@ -77,18 +79,18 @@ async def semantic_rerank(
         "index": index_data(index),
     }
     lines = [_text(place, row) for place, row in enumerate(rows, 1)]
-    lines += [] if compared else [AS_GIVEN]
+    lines += [] if compared else [NOT_RERANKED]
     lines += [f"Not in the index: {visible(', '.join(unknown))[:1000]}"] if unknown else []
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
-def _place(context: GatewayContext, given: str | Hit) -> Place:
-    """Return a candidate as the index names it.
+def _place(context: GatewayContext, given: str | CandidateHit) -> Place:
+    """Return a candidate with the index's name of its file.
 
     Raises:
         UsageError: It names no file, or one outside the project.
     """
-    if isinstance(given, Hit):
+    if isinstance(given, CandidateHit):
         path, lines = given.document or given.file, (given.start_line, given.end_line)
     elif found := _LINES.match(given):
         path, lines = found[1], (int(found[2]), int(found[3] or found[2]))
@@ -97,7 +99,7 @@ def _place(context: GatewayContext, given: str | Hit) -> Place:
     if not path.strip():
         raise UsageError(
             "A candidate names no file.",
-            hint="Give each as `path`, `path:12-40`, or a hit with `document` or `file`.",
+            hint="Pass each as `path`, `path:12-40`, or a hit with `document` or `file`.",
             details={"field": "candidates"},
         )
     return Place(document_name(context, path, "candidates"), lines[0], max(lines))
@@ -108,11 +110,11 @@ def _reranked(
 ) -> tuple[list[Reranked], Freshness]:
     service = forest_service(context)
     context.forest.request_scan()
-    asked = service.question(query)
+    question = service.question(query)
     with context.forest.store.snapshot():  # the vectors in use may be swapped at any moment
-        asked = service.comparable(asked)
-        ordered = rerank(context.forest.store, places, asked.vector)
-    return ordered, service.freshness(asked.degraded)
+        question = service.comparable(question)
+        ordered = rerank(context.forest.store, places, question.vector)
+    return ordered, service.freshness(question.degraded)
 
 
 def _row(each: Reranked) -> dict[str, Any]:

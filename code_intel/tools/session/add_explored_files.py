@@ -1,4 +1,4 @@
-"""Tool `add_explored_files`."""
+"""Implement the tool `add_explored_files`."""
 
 from typing import Annotated
 
@@ -20,10 +20,10 @@ async def add_explored_files(
     ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Widen what may be written in READY: files that a search of this session has returned.
+    """Add files that may be written in READY. A search of this session must have returned them.
 
-    Look first: find_definitions, find_references, or search_text with path. Then add the file, and
-    check_write_target allows it.
+    First use find_definitions, find_references, or search_text with path. Then add the file;
+    check_write_target allows it from then on.
     """
     files = await thread(spelled_files, context.root, files)
     existing = await thread(existing_files, context.root, files)

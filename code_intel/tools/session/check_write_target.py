@@ -1,4 +1,4 @@
-"""Tool `check_write_target`."""
+"""Implement the tool `check_write_target`."""
 
 from typing import Annotated
 
@@ -17,9 +17,9 @@ async def check_write_target(
     allow_new_files: Annotated[bool, Field(description="Whether the file may be created.")] = True,
     session_id: SessionId = None,
 ) -> Answer:
-    """Ask whether this session may write to a file; call it before every edit.
+    """Check whether this session may write to a file. Call it before every edit.
 
-    Allowed only in READY, for files that were explored, or new files below an explored folder.
+    Writing is allowed only in READY: explored files, and new files below an explored folder.
     """
     async with context.session(session_id, "check_write_target") as held:
         verdict = await thread(

@@ -1,4 +1,4 @@
-"""Tool `confirm_symbol_relevance`."""
+"""Implement the tool `confirm_symbol_relevance`."""
 
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ async def confirm_symbol_relevance(
     relevant_symbols: Annotated[
         list[str],
         Field(
-            min_length=1, max_length=50, description="Symbols that carry out the target feature."
+            min_length=1, max_length=50, description="Symbols that implement the target feature."
         ),
     ],
     code_evidence: Annotated[
@@ -27,17 +27,17 @@ async def confirm_symbol_relevance(
         Field(
             min_length=1,
             max_length=2000,
-            description="What in the code shows it, naming each symbol, or its file and line.",
+            description="What in the code proves it; name each symbol, or its file and line.",
         ),
     ],
-    reasoning: Annotated[str, Field(description="Why the others do not matter.")] = "",
+    reasoning: Annotated[str, Field(description="Why the others are not relevant.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Confirm which symbols carry out the target feature, with evidence from the code.
+    """Confirm which symbols implement the target feature, with evidence from the code.
 
-    Only confirmed symbols are learned by record_outcome. A symbol must be defined in the index. The less
-    its name is like the feature's, the more must be shown: below 0.6 code_evidence names it and the risk
-    rises by a step, below 0.3 a call of this session has looked it up.
+    record_outcome learns only confirmed symbols. A symbol must be defined in the index. A name
+    that differs from the feature's needs more evidence: below a similarity of 0.6 code_evidence
+    must name it and the risk rises by a step; below 0.3 this session must also have looked it up.
     """
     async with context.session(session_id, "confirm_symbol_relevance") as held:
         touched = (*held.session.explored_files, *held.session.planned_files)
@@ -60,7 +60,7 @@ async def confirm_symbol_relevance(
 
         verdict = await held.decide(judgement)
         session = held.session
-    message = " ".join(_said(session, verdict, before))
+    message = " ".join(_sentences(session, verdict, before))
     data = {
         "success": True,
         "session_id": held.handle,
@@ -87,19 +87,19 @@ async def confirm_symbol_relevance(
     return Answer(data, message)
 
 
-def _said(session: Session, verdict: ConfirmationVerdict, before: Risk) -> list[str]:
-    """Return what happened, a sentence each."""
-    said = [f"Confirmed: {', '.join(verdict.bands)}."]
+def _sentences(session: Session, verdict: ConfirmationVerdict, before: Risk) -> list[str]:
+    """Return one sentence for each result."""
+    sentences = [f"Confirmed: {', '.join(verdict.bands)}."]
     if verdict.not_found:
-        said.append(f"Not defined: {', '.join(verdict.not_found)}.")
-    said += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.unproven]
+        sentences.append(f"Not defined: {', '.join(verdict.not_found)}.")
+    sentences += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.unproven]
     unsure = [name for name, band in verdict.bands.items() if band.raises]
     if unsure and session.risk is not before:
-        said.append(
-            f"The risk is {session.risk} now: what {', '.join(unsure)} is called does not say that it "
-            "is the feature."
+        sentences.append(
+            f"The risk is now {session.risk}, because the name of {', '.join(unsure)} is not "
+            "similar to the feature's."
         )
-    return said
+    return sentences
 
 
 def _band(verdict: ConfirmationVerdict, name: str) -> dict[str, Any]:
@@ -111,5 +111,5 @@ def _hint(verdict: ConfirmationVerdict) -> str:
     if verdict.unproven:
         return f"{verdict.unproven[0].then}, then call confirm_symbol_relevance again."
     if verdict.not_found:
-        return "Use find_definitions to see how the missing ones are spelled."
+        return "Use find_definitions to find the spelling of the missing symbols."
     return ""

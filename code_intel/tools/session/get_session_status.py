@@ -1,4 +1,4 @@
-"""Tool `get_session_status`."""
+"""Implement the tool `get_session_status`."""
 
 import json
 from collections import Counter
@@ -15,18 +15,17 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET, bounded, tokens
 
-LONGEST = 100
-"""Characters of a text that is told; the session's owner has said it."""
-MOST = 12
-"""Items of a list that are told; of each list that may be longer, a count tells how many there are."""
+MAX_TEXT_CHARS = 100
+MAX_LIST_ITEMS = 12
+"""Items shown of each list; a list that may be longer has a count beside it."""
 
 
 async def get_session_status(context: GatewayContext, session_id: SessionId = None) -> Answer:
-    """Say where a session stands: phase, allowed tools, risk, what it has explored, what comes next.
+    """Show the state of a session: phase, allowed tools, risk, explored files, next step.
 
-    requirements has what calls have found so far and what understanding needs; slot_evidence the same for each
-    slot; map_results and forest_results what the last searches returned; recovery_options what may be called
-    from here. upstreams says how map and forest are doing: idle until asked, ready, or what is wrong since when.
+    requirements: what was found and what understanding needs; slot_evidence: the same by slot;
+    map_results, forest_results: what the last searches returned; recovery_options: calls that are
+    possible now; upstreams: state of map and forest (idle until first asked, ready, or the error).
     """
     async with context.session(session_id, "get_session_status") as held:
         session = held.session
@@ -51,13 +50,13 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
         ],
         "next_step": _next(session, rows),
     }
-    told = _short(_record(session)) | {"guards": guards, "upstreams": states}
+    record = _short(_record(session)) | {"guards": guards, "upstreams": states}
     left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
-    return _answer(session, rows, fixed | bounded(told, left), states, guards)
+    return _answer(session, rows, fixed | bounded(record, left), states, guards)
 
 
 def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:
-    """Return what comes next; who has found everything is not sent to look again."""
+    """Return the next step. A session that has found everything need not search again."""
     exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
     return FOUND if exploring and is_found(rows) else next_step(session)
 
@@ -69,11 +68,11 @@ def _failed(session: Session) -> list[str]:
 
 
 def _record(session: Session) -> dict[str, Any]:
-    """Return what has happened in a session, of long lists the end that matters now."""
+    """Return what has happened in a session, with long lists cut to the relevant end."""
     return {
         "query": session.query,
         "exploration": {
-            "explored_files": session.explored_files[:MOST],
+            "explored_files": session.explored_files[:MAX_LIST_ITEMS],
             "explored_files_count": len(session.explored_files),
             "mapped_symbols": [
                 {
@@ -82,12 +81,12 @@ def _record(session: Session) -> dict[str, Any]:
                     "confidence": s.confidence,
                     "confirmed": s.confirmed,
                 }
-                for s in session.symbols[-MOST:]
+                for s in session.symbols[-MAX_LIST_ITEMS:]
             ],
             "mapped_symbols_count": len(session.symbols),
-            "missing_requirements": session.missing[:MOST],
+            "missing_requirements": session.missing[:MAX_LIST_ITEMS],
         },
-        "semantic": {"hypotheses": [h.text for h in session.hypotheses[:MOST]]},
+        "semantic": {"hypotheses": [h.text for h in session.hypotheses[:MAX_LIST_ITEMS]]},
         "verification": {"pending": len(session.hypotheses)},
         "slot_evidence": slots_so_far(session),
         "map_results": session.map_results,
@@ -101,20 +100,20 @@ def _record(session: Session) -> dict[str, Any]:
                 "to": change.target.value,
                 "event": change.event.value,
             }
-            for change in session.phase_history[-MOST:]
+            for change in session.phase_history[-MAX_LIST_ITEMS:]
         ],
         "warnings": session.warnings,
     }
 
 
 def _short(node: Any) -> Any:
-    """Return a value as JSON has it, no text in it longer than `LONGEST`."""
+    """Return a JSON value with every text cut to `MAX_TEXT_CHARS`."""
     if isinstance(node, Mapping):
         return {key: _short(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
         return [_short(item) for item in node]
-    if isinstance(node, str) and len(node) > LONGEST:
-        return f"{node[:LONGEST]}…"
+    if isinstance(node, str) and len(node) > MAX_TEXT_CHARS:
+        return f"{node[:MAX_TEXT_CHARS]}…"
     return node
 
 
@@ -133,5 +132,5 @@ def _answer(
     lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
     lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
     if data.get("truncated"):
-        lines.append(f"Shortened: `code-intel session show {session.name}` tells all of it.")
+        lines.append(f"Shortened. `code-intel session show {session.name}` shows everything.")
     return Answer({"truncated": False} | data, "\n".join(lines))

@@ -1,4 +1,4 @@
-"""Tool `revert_to_exploration`."""
+"""Implement the tool `revert_to_exploration`."""
 
 from typing import Annotated
 
@@ -16,10 +16,10 @@ async def revert_to_exploration(
     reason: Annotated[str, Field(max_length=1000, description="What was misunderstood.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Go back to EXPLORATION, when a hypothesis or an agreement turned out to be about something else.
+    """Return to EXPLORATION if a hypothesis or an agreement turned out to mean something else.
 
-    After an answer of the map it says that the agreement is not what these words mean: they will not lead
-    there again until a success shows otherwise.
+    If the map had answered, the agreement counts as wrong for these words: they no longer find it
+    until a success confirms it.
     """
     async with context.session(session_id, "revert_to_exploration") as held:
         offer = last_map_answer(held.session)

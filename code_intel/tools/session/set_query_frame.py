@@ -1,4 +1,4 @@
-"""Tool `set_query_frame`."""
+"""Implement the tool `set_query_frame`."""
 
 from typing import Annotated
 
@@ -13,13 +13,13 @@ from code_intel.tools.declaration import Answer, SessionId
 
 
 class SlotValue(BaseModel):
-    """One slot of the frame."""
+    """One slot of the query frame."""
 
-    value: Annotated[str, Field(description="What it means, in the words of the quote.")]
+    value: Annotated[str, Field(description="Its meaning, in the words of the quote.")]
     quote: Annotated[str, Field(description="Copied from the query, word for word.")]
 
 
-Slot = Annotated[SlotValue | None, Field(description="Leave out what the query does not say.")]
+Slot = Annotated[SlotValue | None, Field(description="Omit it if the query does not say it.")]
 
 
 async def set_query_frame(
@@ -30,10 +30,11 @@ async def set_query_frame(
     desired_action: Slot = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Say what the query is about, each slot with a quote from it; the quotes are checked.
+    """Set the query frame: what the query is about, in slots, each with a quote from the query.
 
-    Call it once, after start_session. One wrong slot refuses the whole frame and says why. The frame
-    decides how much exploration is needed before writing; target_feature is what the map is asked for.
+    Call it once, after start_session. The quotes are checked; if one is wrong, the whole frame is
+    refused with the reason. The frame decides how much exploration is needed before writing. The
+    map is searched for target_feature.
     """
     given = {
         "target_feature": target_feature,
@@ -50,7 +51,10 @@ async def set_query_frame(
     allowed = allowed_tools(session, context.offered or None)
     guidance = investigation_guidance(session.frame, session.intent, allowed)
     takes = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
-    message = f"Risk {session.risk}.{takes} Next: search_smart, which asks the map for “{session.own_words}”."
+    message = (
+        f"Risk {session.risk}.{takes} "
+        f"Next: search_smart, which asks the map for “{session.own_words}”."
+    )
     data = {
         "success": True,
         "session_id": held.handle,

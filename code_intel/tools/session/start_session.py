@@ -1,4 +1,4 @@
-"""Tool `start_session`."""
+"""Implement the tool `start_session`."""
 
 import os
 from pathlib import Path
@@ -15,10 +15,10 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import Answer
 
-EXTRACTION = (
+EXTRACTION_PROMPT = (
     "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
-    "desired_action: each {value, quote}, where quote is copied from the query word for word; "
-    "leave out what the query does not say."
+    "desired_action. Each is {value, quote}; copy the quote from the query word for word. "
+    "Leave out slots that the query does not mention."
 )
 
 
@@ -26,23 +26,21 @@ async def start_session(
     context: GatewayContext,
     intent: Annotated[
         Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
-        Field(
-            description="What the work is for; MODIFY when in doubt. Only the first three may write."
-        ),
+        Field(description="Purpose of the work; MODIFY if unsure. Only the first three may write."),
     ],
     query: Annotated[
         str,
-        Field(min_length=1, max_length=4000, description="The user's request, in their own words."),
+        Field(min_length=1, max_length=4000, description="The user's request, word for word."),
     ],
     repo_path: Annotated[
-        str, Field(description="The project; must be the one this server was started for.")
+        str, Field(description="The project folder; it must be the project of this server.")
     ] = ".",
 ) -> Answer:
-    """Start a session: call this first, before exploring or changing code.
+    """Start a session. Call this first, before exploring or changing code.
 
-    Returns a session_id to pass to the other tools, the phase, and the tools that phase allows.
-    Next, call set_query_frame with the slots of the query. Sessions survive restarts and expire a day
-    after their last use.
+    Returns the session_id for the other tools, the phase, and the tools that the phase allows.
+    Next, call set_query_frame with the slots of the query. A session survives restarts and
+    expires a day after its last use.
     """
     await thread(_check_project, context.root, repo_path)
     before = await thread(baseline, context.root)
@@ -68,7 +66,7 @@ async def start_session(
         "query_frame": {
             "status": "pending",
             "slots": list(SLOTS),
-            "extraction_prompt": EXTRACTION,
+            "extraction_prompt": EXTRACTION_PROMPT,
             "next_step": "set_query_frame",
         },
         "v38_features": {
@@ -78,21 +76,25 @@ async def start_session(
             if context.settings.agreements.is_relative_to(context.root)
             else str(context.settings.agreements),
         },
-        "exploration_hint": "search_smart asks the map of agreements first, then the source.",
+        "exploration_hint": (
+            "search_smart asks the map first (agreements on which term means which symbol: facts), "
+            "then the forest (the index of source chunks: hypotheses)."
+        ),
     }
-    # Clients that show a model the text alone have nowhere else to read the handle.
-    return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION}")
+    # Some clients show the model only the text, so the text has the handle, too.
+    return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION_PROMPT}")
 
 
 def _check_project(root: Path, repo_path: str) -> None:
     asked = os.path.realpath(root / repo_path)
-    if not os.path.isdir(asked):  # noqa: PTH112 - unlike Path.is_dir it takes a name too long
+    if not os.path.isdir(asked):  # noqa: PTH112 - Path.is_dir raises if the name is too long
         raise UsageError(
             f"repo_path {repo_path[:200]} is not a folder.", details={"field": "repo_path"}
         )
     if asked != os.path.realpath(root):
         raise UsageError(
             f"repo_path {repo_path[:200]} is not the project of this server.",
-            hint=f"Leave repo_path out: this server is for {root}. Other projects have their own.",
+            hint=f"Omit repo_path: this server serves {root}. Start another server for another "
+            "project.",
             details={"field": "repo_path"},
         )

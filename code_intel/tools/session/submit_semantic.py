@@ -1,4 +1,4 @@
-"""Tool `submit_semantic`."""
+"""Implement the tool `submit_semantic`."""
 
 from typing import Annotated, Literal
 
@@ -11,26 +11,26 @@ from code_intel.tools.context.symbol_facts import defines_code, readable
 from code_intel.tools.declaration import Answer, SessionId, from_json
 
 HINT = (
-    "A confirmation counts when its evidence was asked for something that the hypothesis names, by a call "
-    "made from now on."
+    "A confirmation counts if a call made from now on searched for a symbol, file or word that the "
+    "hypothesis names."
 )
 
 
-class Supposition(BaseModel):
+class HypothesisItem(BaseModel):
     """One hypothesis."""
 
     text: Annotated[
         str,
         Field(
             min_length=1,
-            description="What you suppose, in one sentence that names the symbol, file or word to check.",
+            description="One sentence that names the symbol, file or word to check.",
         ),
     ]
     confidence: Literal["high", "medium", "low"] = "medium"
 
 
 def _bare(value: object) -> object:
-    """Take a bare string as a hypothesis of medium confidence."""
+    """Convert a bare string to a hypothesis of medium confidence."""
     value = from_json(value)
     return {"text": value} if isinstance(value, str) else value
 
@@ -38,16 +38,16 @@ def _bare(value: object) -> object:
 async def submit_semantic(
     context: GatewayContext,
     hypotheses: Annotated[
-        list[Annotated[Supposition, BeforeValidator(_bare)]],
-        Field(description="What the forest suggests and the code must still show."),
+        list[Annotated[HypothesisItem, BeforeValidator(_bare)]],
+        Field(description="What the forest suggests and the code must still prove."),
     ],
     devrag_reason: Annotated[
-        str, Field(description="Why exploration was not enough; a wrong one lists the valid ones.")
+        str, Field(description="Why exploration was not enough; the error lists valid reasons.")
     ],
-    search_queries: Annotated[list[str], Field(description="What you searched for.")] = [],
+    search_queries: Annotated[list[str], Field(description="Your searches.")] = [],
     session_id: SessionId = None,
 ) -> Answer:
-    """Say what you suppose after searching the forest, and why that was needed (phase SEMANTIC).
+    """Submit hypotheses from the forest, and why you needed to search it (phase SEMANTIC).
 
     Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
     """

@@ -1,4 +1,4 @@
-"""Tool `submit_understanding`."""
+"""Implement the tool `submit_understanding`."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,7 +32,7 @@ async def submit_understanding(
         Names, Field(description="Symbols that matter, as the code spells them.")
     ],
     entry_points: Annotated[
-        Names, Field(description="Functions or methods the flow starts from.")
+        Names, Field(description="Functions or methods where the flow starts.")
     ] = [],
     files_analyzed: Annotated[
         Files, Field(description="Files you have looked at, as this session's tools returned them.")
@@ -41,10 +41,10 @@ async def submit_understanding(
     notes: str = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Say what you have understood (phase EXPLORATION); the server checks it against index and disk.
+    """Submit what you have understood (phase EXPLORATION). It is checked against index and disk.
 
-    When everything the risk asks for is there, leads to READY. What is short or still a hypothesis
-    leads to SEMANTIC; formal slips and unused tools are refused and nothing moves.
+    Leads to READY if it meets everything the risk requires, and to SEMANTIC if something is missing
+    or still a hypothesis. Formal errors and unused tools are refused; the phase stays.
     """
     symbols = await canonical(context, symbols_identified)
     files_analyzed = await thread(spelled_files, context.root, files_analyzed)
@@ -69,7 +69,7 @@ async def submit_understanding(
 async def _facts(
     context: GatewayContext, session: Session, symbols: Sequence[str], files: Sequence[str]
 ) -> UnderstandingFacts:
-    """Return what index, map, model and disk say about what was submitted."""
+    """Return the facts to check a submission against, from index, map, model and disk."""
     defined, opened = await looked_at(context, session, symbols)
     feature = session.own_words
     defines = await defines_code(context, [*files, *session.seen_files])

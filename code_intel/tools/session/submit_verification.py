@@ -1,4 +1,4 @@
-"""Tool `submit_verification`."""
+"""Implement the tool `submit_verification`."""
 
 from typing import Annotated, Literal
 
@@ -25,16 +25,16 @@ from code_intel.tools.search.map_answers import (
     with_current_name,
 )
 
-MOST = 50
-"""Symbols that are compared with the target feature."""
+MAX_COMPARED_SYMBOLS = 50
+"""Symbols to compare with the target feature."""
 
 
 class EvidenceItem(BaseModel):
-    """What an answer rests on."""
+    """The evidence for one answer."""
 
     tool: Annotated[str, Field(description="The tool you called in this phase.")]
     target: Annotated[str, Field(description="What you called it with: the symbol or pattern.")]
-    result: Annotated[str, Field(description="What it showed, in one sentence.")]
+    result: Annotated[str, Field(description="Its result, in one sentence.")]
     files: Annotated[list[str], BeforeValidator(from_json)] = []
 
 
@@ -54,11 +54,11 @@ async def submit_verification(
     ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Confirm or reject every hypothesis with evidence from calls made in this phase (VERIFICATION).
+    """Confirm or reject every hypothesis, with evidence from calls in this phase (VERIFICATION).
 
-    A confirmation counts only if the session's own log shows that call, with a result. At least one
-    confirmed leads to READY; all rejected leads back to EXPLORATION, and words whose answer from the map
-    was rejected no longer lead there until a success shows otherwise.
+    A confirmation counts only if the session's log has that call, with a result. One confirmed
+    hypothesis leads to READY. If all are rejected, the session returns to EXPLORATION, and a
+    rejected agreement is no longer found by these words until a success confirms it.
     """
     answers = [
         evidence.HypothesisAnswer(
@@ -84,14 +84,14 @@ async def submit_verification(
 
         verdict, offer = await held.decide(judgement)
         session = held.session
-        # A symbol that was renamed meanwhile cannot be verified: that says nothing about the words.
+        # If the symbol was renamed meanwhile, the rejection does not concern the agreement.
         if (
             verdict.next_phase is Phase.EXPLORATION
             and await thread(with_current_name, context, offer) == offer
         ):
             await record_feedback(context, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
-    warning = "" if verdict.confirmed else "Every hypothesis was rejected: explore anew."
+    warning = "" if verdict.confirmed else "Every hypothesis was rejected. Explore again."
     data = {
         "success": True,
         "session_id": held.handle,
@@ -107,13 +107,15 @@ async def submit_verification(
 
 
 async def _facts(context: GatewayContext, session: Session) -> evidence.VerificationFacts:
-    """Return what is known about the symbols that this session has mapped or just looked up."""
+    """Return the facts about the symbols that this session has mapped or just looked up."""
     looked = [
         call.target
         for call in evidence.calls_since_phase(session)
         if call.tool in CORROBORATING and call.counts
     ]
-    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[:MOST]
+    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[
+        :MAX_COMPARED_SYMBOLS
+    ]
     feature = session.own_words
     return evidence.VerificationFacts(
         await defines_code(context, session.seen_files) and readable(session.seen_files),

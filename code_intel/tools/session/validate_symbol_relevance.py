@@ -1,4 +1,4 @@
-"""Tool `validate_symbol_relevance`."""
+"""Implement the tool `validate_symbol_relevance`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -13,26 +13,26 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.symbol_facts import agreed_symbols, defined_symbols, symbol_scores
 from code_intel.tools.declaration import Answer, SessionId
 
-RESPONSE = {
+RESPONSE_SCHEMA = {
     "tool": "confirm_symbol_relevance",
-    "relevant_symbols": ["names that carry out the feature"],
-    "code_evidence": "what in the code shows it, naming each symbol, or its file and line",
+    "relevant_symbols": ["names that implement the feature"],
+    "code_evidence": "what in the code proves it; names each symbol, or its file and line",
 }
 
-ASKS: Mapping[str, str] = {
-    "high": "confirm it with what in the code shows it",
+EVIDENCE_NEEDED: Mapping[str, str] = {
+    "high": "confirm it with evidence from the code",
     "gray": "code_evidence must name it, or its file and line; the risk rises by a step",
     "low": "look it up with find_definitions first; code_evidence must name it, or its "
     "file and line; the risk rises by a step",
-    "": "nothing was measured: code_evidence must name it, or its file and line; the risk rises by a step",
+    "": "not measured: code_evidence must name it, or its file and line; the risk rises by a step",
 }
-"""What each band asks of whoever confirms a symbol."""
+"""What confirming a symbol takes, by the band of its similarity."""
 
-NOTE = (
-    "Likeness of names on the scale of the map's score. High speaks for a symbol; low does not speak "
-    "against it, above all between two languages: read the code."
+SIMILARITY_NOTE = (
+    "Similarity of names, on the scale of the map's score. A high value supports a symbol. A low "
+    "value does not rule it out, especially across languages: read the code."
 )
-NO_MODEL = "No likeness: words only. Every symbol counts as gray."
+NO_MODEL = "No similarity without an embedding model. Every symbol counts as gray."
 
 
 async def validate_symbol_relevance(
@@ -48,10 +48,10 @@ async def validate_symbol_relevance(
     ] = [],
     session_id: SessionId = None,
 ) -> Answer:
-    """Compare a feature's name with symbols by meaning, and show pairs already agreed.
+    """Compare a feature's name with symbols by meaning, and show pairs that are already agreed.
 
-    A proposal, not a decision: read the code, then call confirm_symbol_relevance. Says for each symbol in
-    which band it is (high, gray or low) and what confirming it takes.
+    The result is a suggestion: read the code, then call confirm_symbol_relevance. Returns for each
+    symbol its band (high, gray or low) and what confirming it takes.
     """
     asked = list(dict.fromkeys([*symbols_identified, *symbols]))
     if not asked:
@@ -63,20 +63,23 @@ async def validate_symbol_relevance(
     agreed = await agreed_symbols(context, target_feature, asked)
     usable, reason = context.embedder.available()
     undefined = [s for s in asked if s not in defined]
-    message = "Read these symbols, then call confirm_symbol_relevance with those that carry out the feature."
+    message = (
+        "Read these symbols, then call confirm_symbol_relevance with those that implement the "
+        "feature."
+    )
     rows = _rows(session, scores | dict.fromkeys(agreed, 1.0), defined)
     data = {
         "session_id": handle,
         "target_feature": target_feature,
         "symbols_count": len(asked),
-        "validation_prompt": f"Which of these carry out “{target_feature}”? Decide from the code.",
+        "validation_prompt": f"Which of these implement “{target_feature}”? Decide from the code.",
         "action_required": message,
-        "response_schema": RESPONSE,
+        "response_schema": RESPONSE_SCHEMA,
         "cached_matches": sorted(agreed),
         "cache_note": _cache_note(agreed),
         "cache_status": "hit" if agreed else "miss",
         "embedding_suggestions": [row for row in rows if row["similarity"] is not None],
-        "embedding_note": NOTE if usable else NO_MODEL,
+        "embedding_note": SIMILARITY_NOTE if usable else NO_MODEL,
         "embedding_status": "ok" if usable else reason,
         "unmeasured_symbols": [row for row in rows if row["similarity"] is None],
         "undefined_symbols": undefined,
@@ -90,7 +93,7 @@ async def validate_symbol_relevance(
 def _rows(
     session: Session, scores: Mapping[str, float], defined: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the defined symbols with what confirming each takes, the likest first."""
+    """Return the defined symbols with what confirming each takes, the most similar first."""
     order = sorted(defined, key=lambda name: (-scores.get(name, -1.0), name))
     rows = []
     for rank, name in enumerate(order, 1):
@@ -103,14 +106,14 @@ def _rows(
                 "rank": rank,
                 "band": band.name or None,
                 "risk_adjustment": _adjusted(session, band),
-                "asks": ASKS[band.name],
+                "asks": EVIDENCE_NEEDED[band.name],
             }
         )
     return rows
 
 
 def _adjusted(session: Session, band: LikenessBand) -> str | None:
-    """Return the risk that confirming a symbol of this band would lead to; None when it stays."""
+    """Return the risk after confirming a symbol of this band; None if it stays the same."""
     unsure = session.unsure or band.raises
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
     return risk.value if risk is not session.risk else None
@@ -118,8 +121,8 @@ def _adjusted(session: Session, band: LikenessBand) -> str | None:
 
 def _cache_note(agreed: set[str]) -> str:
     if not agreed:
-        return "No agreement pairs these words with one of them."
-    return f"Agreed before, and valid now: {', '.join(sorted(agreed))}."
+        return "No agreement pairs this feature with one of these symbols."
+    return f"Already agreed, and valid now: {', '.join(sorted(agreed))}."
 
 
 def _figure(row: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""How answers look: hits as data and as short text, cut to a token budget.
+"""Format hits as data and as short text, and cut answers to a token budget.
 
-A search answer fits 2,000 tokens by default; what was cut says so, and how to get the rest
-(docs/decisions/0014). Tokens are estimated, not counted: four ASCII characters or one other
-character a token, which overestimates for the models in use.
+A search answer fits 2,000 tokens by default. A cut answer says so, and how to get the rest
+(docs/decisions/0014). Tokens are estimated: four ASCII characters, or one other character, per
+token. That is more than the models in use count.
 """
 
 import json
@@ -14,16 +14,16 @@ from code_intel.records import Definition, FileReference, Freshness, Hit
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
 BUDGET = 2000
-"""Tokens a search answer may take."""
+"""Tokens of a search answer."""
 CAP = 8000
-"""Tokens the rows of any answer may take, so that all of it stays below 10,000."""
-NONE_YET = "Nothing found in what is indexed so far; ask again in some seconds."
+"""Tokens of the rows of any answer, so that the whole answer stays below `HARD_CAP`."""
+NONE_YET = "Nothing found in what is indexed so far. Try again in a few seconds."
 HARD_CAP = 10_000
-"""Tokens no answer of any tool exceeds."""
-NAMING = 6
-"""Tokens of a hit's place and lines."""
-LEAST = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
-"""From how many tokens on at least how many lines of a chunk are shown, of at most how many characters."""
+"""Tokens of any answer of any tool."""
+NAME_TOKENS = 6
+"""Tokens of a hit's number and line range."""
+MIN_LINES = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
+"""Rows of (tokens left, minimum lines, characters per line); the first that applies is used."""
 
 
 def tokens(text: str) -> int:
@@ -35,13 +35,13 @@ def tokens(text: str) -> int:
 def fit(
     hits: Sequence[Hit], budget: int = BUDGET, *, cut: bool = False
 ) -> tuple[list[tuple[Hit, str]], bool]:
-    """Cut the chunks of `hits` to whole lines so that all together fit `budget`.
+    """Cut the chunks of `hits` to whole lines so that they fit `budget` together.
 
-    Every hit keeps its place, and the line that names it is paid for first; better hits keep more text, since
-    each takes at most half of what is left beyond its fair share.
+    The budget pays for every hit's name first. Then each hit in order may use half of what is left,
+    or its even share if that is more, so better hits show more text.
 
     Returns:
-        (hit, text to show) pairs, and whether anything was cut, here or, as `cut` says, before.
+        (hit, text to show) pairs, and whether a text was cut, now or before (`cut`).
     """
     shown: list[tuple[Hit, str]] = []
     left = max(0, budget - sum(_named(hit) for hit in hits))
@@ -56,7 +56,7 @@ def fit(
 
 def _named(hit: Hit) -> int:
     """Return the tokens of the line that names a hit."""
-    return tokens(f"{hit.document} {hit.symbol}") + NAMING
+    return tokens(f"{hit.document} {hit.symbol}") + NAME_TOKENS
 
 
 def _line_cost(line: str) -> int:
@@ -64,15 +64,15 @@ def _line_cost(line: str) -> int:
 
 
 def _head(text: str, budget: int) -> str:
-    """Return the first lines of `text` within `budget` tokens, at least a few while there is some."""
-    fewest, longest = next(row[1:] for row in LEAST if budget >= row[0])
+    """Return the first lines of `text` within `budget` tokens; see `MIN_LINES`."""
+    min_lines, max_chars = next(row[1:] for row in MIN_LINES if budget >= row[0])
     kept: list[str] = []
     spent = 0
     for line in text.splitlines(keepends=True):
         spent += _line_cost(line)
-        if spent > budget and len(kept) >= fewest:
+        if spent > budget and len(kept) >= min_lines:
             break
-        kept.append(line[:longest])
+        kept.append(line[:max_chars])
     return "".join(kept)
 
 
@@ -88,9 +88,9 @@ def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping
 
 
 def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
-    """Return `data` within `cap` tokens, and say that it was cut.
+    """Return `data` cut to `cap` tokens; cut data gets `truncated`.
 
-    The longest list is halved until it fits; where no list is left, texts are.
+    Halve the longest list until it fits; if no list is left, halve the texts.
     """
     if tokens(json.dumps(data, ensure_ascii=False)) <= cap:
         return dict(data)
@@ -107,21 +107,21 @@ def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
 
 
 def bounded_text(text: str, cap: int = HARD_CAP) -> str:
-    """Return `text` within about `cap` tokens; what is missing is named."""
-    return text if tokens(text) <= cap else text[:cap] + "\n… (cut: ask for less at once)"
+    """Return `text` cut to about `cap` tokens, with a note if it was cut."""
+    return text if tokens(text) <= cap else text[:cap] + "\n… (cut: request less per call)"
 
 
-def _shortened(node: Any, most: int) -> Any:
-    """Return a JSON value with no text, and no key, longer than `most` characters."""
+def _shortened(node: Any, max_chars: int) -> Any:
+    """Return a JSON value with texts and keys cut to `max_chars`."""
     if isinstance(node, dict):
-        return {key[:most]: _shortened(value, most) for key, value in node.items()}
+        return {key[:max_chars]: _shortened(value, max_chars) for key, value in node.items()}
     if isinstance(node, list):
-        return [_shortened(item, most) for item in node]
-    return node[:most] if isinstance(node, str) else node
+        return [_shortened(item, max_chars) for item in node]
+    return node[:max_chars] if isinstance(node, str) else node
 
 
 def _lists(node: object) -> Iterator[list[Any]]:
-    """Yield every list of two items or more within a JSON value."""
+    """Yield every list with at least two items within a JSON value."""
     if isinstance(node, dict):
         for value in node.values():
             yield from _lists(value)
@@ -138,7 +138,7 @@ HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:
-    """Return a hit's fields on the wire (devrag's names first, then ours)."""
+    """Return a hit's fields on the wire: devrag's, then our own."""
     data: dict[str, Any] = {
         "document": hit.document,
         "chunk": text,
@@ -162,7 +162,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
 
 
 def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
-    """Return hits as a session's journal keeps them: `document`, `symbol`, `score`, `status`."""
+    """Return hits as the session's journal stores them."""
     return [
         {
             "document": hit.document,
@@ -175,14 +175,14 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
 
 
 def _words_of(hit: Hit, text: str) -> tuple[str, ...]:
-    """Return every text of a hit that somebody wrote."""
+    """Return all texts of a hit that come from files."""
     found = hit.agreement
     agreed = (found.nl_term, found.symbol, *found.reasons) if found else ()
     return (text, hit.document, hit.symbol, *agreed)
 
 
 def files_data(files: Iterable[FileReference]) -> list[str]:
-    """Return file references as `path:line`, or `path` where the line is not known."""
+    """Return file references as `path:line`, or `path` if the line is unknown."""
     return [f"{file.path}:{file.line}" if file.line else file.path for file in files]
 
 
@@ -202,7 +202,7 @@ def definition_data(definition: Definition) -> dict[str, Any]:
 
 
 def definition_line(row: Mapping[str, Any]) -> str:
-    """Return a row that says where something is defined as one line."""
+    """Format a row of `definition_data` as one line."""
     return f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
 
 
@@ -217,24 +217,24 @@ def index_data(index: Freshness) -> dict[str, Any]:
 
 
 def cut_text(*, cut: bool) -> str:
-    """Return how to see more of what was cut, or nothing."""
-    return "\nTexts are cut: a smaller top_k shows more of each." if cut else ""
+    """Return a note on cut texts, or an empty text."""
+    return "\nTexts are cut. A smaller top_k shows more of each." if cut else ""
 
 
 def index_text(index: Freshness) -> str:
-    """Return what a reader must know of the index's state, or nothing when all is well."""
+    """Return a note on the index's state, or an empty text if the index is complete."""
     notes = [note.rstrip(".") for note in index.degraded]
     if index.state != "fresh":
         notes.append(f"the index is {index.state}")
     if index.pending:
-        notes.append(f"{counted(index.pending, 'chunk')} still without a vector")
+        notes.append(f"{counted(index.pending, 'chunk')} without vectors so far")
     return f"\nNote: {'; '.join(notes)}." if notes else ""
 
 
 def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
-    """Return hits as a person would list them, each with the start of its text.
+    """Format hits as a numbered list, each with the start of its text.
 
-    Only the map's scores are shown: those of the forest are relative, its best hit always has 1.
+    Only the map's scores are shown. Scores of the forest are relative; its best hit always has 1.
     """
     lines = [_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1)]
     flagged = any(flags_of(*_words_of(hit, text)) for hit, text in shown)
@@ -256,6 +256,6 @@ def _hit_text(place: int, hit: Hit, text: str) -> str:
 
 
 def _indent(text: str) -> str:
-    # Not by splitlines: U+2028 begins a line for a terminal, and none of the file's.
+    # splitlines would also split at U+2028, which is not a line end in the file.
     lines = visible(text.rstrip(), keep="\n\r\t").replace("\r\n", "\n").split("\n")
     return "\n".join(f"   {line}" for line in lines)

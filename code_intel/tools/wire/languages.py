@@ -1,18 +1,18 @@
-"""A language as a caller names it: `python`, `py` or `.py`."""
+"""Resolve a language that a caller names: `python`, `py` or `.py`."""
 
 from code_intel.chunking.languages import LANGUAGES, PLAIN, Language, row_of
 from code_intel.errors import UsageError
 
 _NAMES = {row.name: row for row in LANGUAGES}
 READ = tuple(row.name for row in LANGUAGES if row.grammar or row.reader)
-"""Languages whose symbols are read."""
+"""Languages whose symbols are recognized."""
 
 
 def language_named(language: str, field: str = "language") -> str:
-    """Return how the index calls a language; empty for the empty string.
+    """Return the index's name of a language; empty for an empty text.
 
     Raises:
-        UsageError: There is no such language; names those whose symbols are read.
+        UsageError: The language is unknown; lists those whose symbols are recognized.
     """
     return row_named(language, field).name if language.strip() else ""
 
@@ -22,7 +22,7 @@ def row_named(language: str, field: str = "language") -> Language:
     row = _row(language)
     if row is PLAIN:
         raise UsageError(
-            f"{field}: no language is called {language[:80]!r}.",
+            f"{field}: unknown language {language[:80]!r}.",
             hint=f"Use one of {', '.join(READ)}, or an extension such as py.",
             details={"field": field, "languages": list(READ)},
         )
@@ -30,7 +30,7 @@ def row_named(language: str, field: str = "language") -> Language:
 
 
 def type_named(language: str) -> str:
-    """Return what ripgrep calls a language; a name that is none of ours stays: ripgrep knows more of them."""
+    """Return ripgrep's name of a language; unknown names stay, since ripgrep may know them."""
     row = _row(language)
     return row.name if row.name in READ else language
 

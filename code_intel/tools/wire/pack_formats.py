@@ -1,7 +1,7 @@
-"""How a pack of files is written: Markdown, XML or plain text, each in a way that no file can break out of.
+"""Format a pack of files as Markdown, XML or plain text, so that no file can break the format.
 
-Every page is whole by itself: a fence or an element that it opens, it closes. Characters that nobody can
-see are escapes, since a pack is for reading and not for writing back.
+Every page closes the fences and elements that it opens. Invisible characters are shown as escapes,
+because a pack is for reading, not for writing back.
 """
 
 import re
@@ -14,21 +14,21 @@ from code_intel.chunking import language_of
 from code_intel.foundation.text import visible
 
 Format = Literal["markdown", "xml", "plain"]
-FENCE = 3
-"""Fewest backticks of a fence."""
+MIN_FENCE_CHARS = 3
+"""Backticks of a fence."""
 _TICKS = re.compile(r"`+")
 _NO_XML = re.compile("[\ufffe\uffff\U0001fffe-\U0001ffff]")
 
 
 class Piece(NamedTuple):
-    """Lines of one file; `first` is 0 where it has none.
+    """A range of lines of one file.
 
     Attributes:
-        name: Of the file.
-        first: Number of the first line.
-        last: Number of the last one.
-        lines: How many the file has.
-        text: Those lines, with one line feed between two of them.
+        name: Name of the file.
+        first: Number of the first line; 0 if the file is empty.
+        last: Number of the last line.
+        lines: Number of lines in the file.
+        text: The lines, joined by line feeds.
     """
 
     name: str
@@ -39,17 +39,17 @@ class Piece(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of the file."""
+        """Whether it is the complete file."""
         return self.first <= 1 and self.last == self.lines
 
 
 class Writer(NamedTuple):
-    """What a format does.
+    """The functions of a format.
 
     Attributes:
-        contents: (title, rows) -> the table of contents.
-        piece: Lines of a file.
-        page: (title, parts) -> the parts joined.
+        contents: Formats the table of contents from (title, rows).
+        piece: Formats a range of lines.
+        page: Joins (title, parts) to a page.
     """
 
     contents: Callable[[str, Sequence[str]], str]
@@ -63,10 +63,10 @@ def _markdown_contents(title: str, rows: Sequence[str]) -> str:
 
 
 def _markdown_piece(piece: Piece) -> str:
-    """Return a heading, and the lines in a fence longer than any row of backticks in them."""
+    """Return a heading, and the lines in a fence longer than any run of backticks in them."""
     text = visible(piece.text, keep="\n\t")
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    fence = "`" * max(longest + 1, FENCE)
+    fence = "`" * max(longest + 1, MIN_FENCE_CHARS)
     language = language_of(piece.name)
     head = f"## {_code(piece.name)}{_lines(piece)}"
     return f"{head}\n\n{fence}{'' if language == 'text' else language}\n{text}\n{fence}\n"
@@ -89,7 +89,7 @@ def _plain_contents(title: str, rows: Sequence[str]) -> str:
 
 
 def _plain_piece(piece: Piece) -> str:
-    """Return a line of ours and those of the file, indented, so that none of them looks like one."""
+    """Return a header line and the indented lines of the file, so that none looks like a header."""
     text = "\n".join(f"    {line}" for line in visible(piece.text, keep="\n\t").split("\n"))
     return f"==== {visible(piece.name)}{_lines(piece)} ====\n{text}\n"
 
@@ -116,7 +116,7 @@ def _lines(piece: Piece) -> str:
 
 
 def _code(name: str) -> str:
-    """Return a name as Markdown's inline code, whatever backticks it has."""
+    """Return a name as inline code of Markdown; it may contain backticks."""
     shown = visible(name)
     ticks = "`" * (max((len(run) for run in _TICKS.findall(shown)), default=0) + 1)
     gap = " " if shown[:1] == "`" or shown[-1:] == "`" else ""

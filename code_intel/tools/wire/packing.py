@@ -1,9 +1,9 @@
-"""How the files of a bundle are laid out within a token budget.
+"""Fit the files of a bundle into a token budget.
 
-The order decides how soon a reader meets the file that matters, so what comes first is short: each file
-gets a signature and a few lines, those for which nothing is left become one line, and only then do files
-grow, best first, as far as `PACE` and the budget allow. Tokens are estimated as `answers.tokens` does, over
-the JSON of `files` and `further` (docs/decisions/0023).
+First each file gets a signature and a few lines; files that no longer fit get one line each. Then
+files grow, best first, within the budget and `GROWTH_LIMITS`, so that readers reach the following
+files soon. Tokens are those of `answers.tokens` for the JSON of `files` and `further`
+(docs/decisions/0023).
 """
 
 import json
@@ -15,20 +15,19 @@ from code_intel.forest.bundles.fragments import Fragment, Size, fragments, outli
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of, is_instruction
 
-PACE = ((3, 0.25), (6, 0.6))
-"""How many files the first part of a budget must hold when files grow, if there are more."""
-MOST_OF_ONE = 1.25
-"""Even shares of the budget up to which a file grows: what is left over is not all for the last one."""
-LINE = 120
-"""Characters of a file that is one line."""
-FRAGMENT_LINE = 240
-"""Characters of a line that is shown."""
-RESERVED = 0.15
-"""Share of a budget that is kept for files of one line."""
+GROWTH_LIMITS = ((3, 0.25), (6, 0.6))
+"""Rows of (n, share): the first n files take at most this share of the budget when files grow."""
+MAX_FILE_SHARE = 1.25
+"""Size of a grown file, in even shares of the budget."""
+MAX_OUTLINE_CHARS = 120
+"""Characters of text for a file with one line."""
+MAX_LINE_CHARS = 240
+FURTHER_SHARE = 0.15
+"""Share of the budget reserved for files with one line."""
 
 
 class Packed(NamedTuple):
-    """The wire form of a bundle: files with fragments, files of one line, tokens, whether all fitted."""
+    """A packed bundle: files with fragments, files in one line, tokens, whether files are left."""
 
     files: list[dict[str, Any]]
     further: list[str]
@@ -37,15 +36,15 @@ class Packed(NamedTuple):
 
 
 def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> Packed:
-    """Lay a bundle out.
+    """Pack a bundle.
 
     Args:
-        bundle: Files, best first.
-        limit: Most files of which lines are shown.
-        budget: Most tokens; a first file that is larger is shown all the same.
-        compact: Leave the text out: where to look, and why.
+        bundle: The files, best first.
+        limit: Maximum files with fragments.
+        budget: Maximum tokens; the first file is always shown.
+        compact: Omit the text.
     """
-    shown = _start(bundle, limit, int(budget * (1 - RESERVED)), compact=compact)
+    shown = _start(bundle, limit, int(budget * (1 - FURTHER_SHARE)), compact=compact)
     left = budget - sum(map(_cost, shown))
     further: list[str] = []
     for candidate in bundle.files[len(shown) :]:
@@ -72,20 +71,22 @@ def _start(bundle: Bundle, limit: int, budget: int, *, compact: bool) -> list[di
 
 
 def _grow(bundle: Bundle, shown: list[dict[str, Any]], budget: int) -> None:
-    """Show more of files, the best first, where what comes after them stays near enough."""
+    """Show more of the files, best first, within `GROWTH_LIMITS`."""
     costs = [_cost(item) for item in shown]
-    most = MOST_OF_ONE * budget / max(len(shown), 1)
+    max_cost = MAX_FILE_SHARE * budget / max(len(shown), 1)
     for size in (Size.SYMBOL, Size.SYMBOLS):
         for place, candidate in enumerate(bundle.files[: len(shown)]):
             item = _item(candidate, bundle.terms, size)
             tried = [*costs[:place], _cost(item), *costs[place + 1 :]]
-            fits = tried[place] <= most and sum(tried) <= budget
-            if fits and _keeps_pace(tried, budget):
+            fits = tried[place] <= max_cost and sum(tried) <= budget
+            if fits and _within_limits(tried, budget):
                 shown[place], costs = item, tried
 
 
-def _keeps_pace(costs: Sequence[int], budget: int) -> bool:
-    return all(sum(costs[:files]) <= share * budget for files, share in PACE if len(costs) > files)
+def _within_limits(costs: Sequence[int], budget: int) -> bool:
+    return all(
+        sum(costs[:files]) <= share * budget for files, share in GROWTH_LIMITS if len(costs) > files
+    )
 
 
 def _item(
@@ -107,19 +108,19 @@ def _fragment(fragment: Fragment, *, compact: bool) -> dict[str, Any]:
     if fragment.symbol:
         data["symbol"] = fragment.symbol
     if not compact:
-        data["text"] = "\n".join(line[:FRAGMENT_LINE] for line in fragment.text.split("\n"))
+        data["text"] = "\n".join(line[:MAX_LINE_CHARS] for line in fragment.text.split("\n"))
     return data
 
 
 def _line(candidate: Candidate, terms: Sequence[str]) -> str:
-    """Return a file in one line; text that gives orders has no place where nothing marks it as data."""
+    """Return a file in one line, without text that looks like an instruction."""
     line, text = outline(candidate.source, candidate.chunks, terms)
     if not line:
         return candidate.path
-    shown = "" if is_instruction(text) else f"  {text[:LINE]}"
+    shown = "" if is_instruction(text) else f"  {text[:MAX_OUTLINE_CHARS]}"
     return f"{candidate.path}:{line}{shown}".rstrip()
 
 
 def _cost(item: object) -> int:
-    """Estimate the tokens of one item, the separator after it included."""
+    """Estimate the tokens of one item with the separator after it."""
     return tokens(json.dumps(item, ensure_ascii=False) + ", ")
