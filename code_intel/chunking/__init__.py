@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from code_intel.chunking import markdown, script, sections, sql, syntax
+from code_intel.chunking import markdown, script, sections, splitting, sql
 from code_intel.chunking.card import code_card, text_card
 from code_intel.chunking.decode import decode, decode_counting
 from code_intel.chunking.languages import MARKDOWN, Language, language_of, row_of_text
@@ -52,7 +52,9 @@ def parse_file(path: str, text: str, *, chunk_size: int = 500) -> ParsedFile:
         return ParsedFile(language.name, _markdown(text, chunk_size))
     lines = Lines(text)
     known, problem = _outline(text, lines, language)
-    spans = syntax.split(lines, known.blocks()) if known.units else syntax.windows(text, lines)
+    spans = (
+        splitting.split(lines, known.blocks()) if known.units else splitting.windows(text, lines)
+    )
     symbols = tuple(unit.symbol for unit in known.units)
     chunks = _chunks(path, text, lines, spans, known)
     return ParsedFile(language.name, chunks, symbols, known.imports, problem)

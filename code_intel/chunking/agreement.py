@@ -30,7 +30,7 @@ NO_BLOCK = (
     "It does not start with a closed front matter block. Begin it with a line `---`, then nl_term: "
     "and symbol:, each with its text in quotes, and a line `---`."
 )
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 """Lines of a file; agreements have a few dozen, and a megabyte of empty lines takes seconds."""
 _UNSAFE_IN_NAMES = re.compile(r'[<>:"/\\|?*\s]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.IGNORECASE)
@@ -108,8 +108,8 @@ def read(text: str) -> Agreement:
         AgreementProblem: It has merge markers outside the aliases, or is not an agreement.
     """
     raw = md.lines_of(text)
-    if len(raw) > MOST_LINES:
-        raise AgreementProblem("invalid", f"It has more than {MOST_LINES} lines.")
+    if len(raw) > MAX_LINES:
+        raise AgreementProblem("invalid", f"It has more than {MAX_LINES} lines.")
     lines = md.resolve_alias_conflicts(raw)
     if lines is None:
         raise AgreementProblem("conflict", "It has merge conflict markers.")

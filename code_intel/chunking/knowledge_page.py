@@ -17,14 +17,14 @@ from code_intel.chunking import front_matter
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 
-MOST_BYTES = 8000
+MAX_PAGE_BYTES = 8000
 MAX_GOAL_CHARS = 500
 MAX_SLUG_BYTES = 80
 MAX_EXCERPT_LINES, MAX_EXCERPT_CHARS = 8, 480
 DIGITS = 16
 """Hex digits of a file's SHA-256 in a page."""
 
-NAME = re.compile(r"[^/\\\x00-\x1f]{1,90}-[0-9a-f]{8}(?:[0-9a-f]{8})?\.md")
+PAGE_NAME = re.compile(r"[^/\\\x00-\x1f]{1,90}-[0-9a-f]{8}(?:[0-9a-f]{8})?\.md")
 """The file name of a page."""
 _NO_LETTER = re.compile(r"[\W_]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z", re.IGNORECASE)
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"(.+)@([0-9a-f]{16})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PageFinding:
     """A place that a plan found, with the reason in one line; `text` is shown in part."""
 
     path: str
@@ -45,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class PageFrontMatter:
     """The front matter of a page; `files` are (path, first digits of its SHA-256 or empty)."""
 
     goal: str
@@ -58,8 +58,8 @@ class Front:
     unmatched: tuple[str, ...] = ()
 
 
-def render(front: Front, findings: Sequence[Finding], words: Sequence[str]) -> str:
-    """Return a page of at most `MOST_BYTES`, with secrets masked; the result is deterministic.
+def render(front: PageFrontMatter, findings: Sequence[PageFinding], words: Sequence[str]) -> str:
+    """Return a page of at most `MAX_PAGE_BYTES`, with secrets masked; the result is deterministic.
 
     Args:
         front: Its front matter, without the files of findings that do not fit.
@@ -71,14 +71,14 @@ def render(front: Front, findings: Sequence[Finding], words: Sequence[str]) -> s
     for count, finding in enumerate(findings, 1):
         section = _section(finding, words)
         longer = _page(front, findings[:count], [*sections, section])
-        if len(longer.encode("utf-8", "replace")) > MOST_BYTES:
+        if len(longer.encode("utf-8", "replace")) > MAX_PAGE_BYTES:
             break
         sections.append(section)
         text = longer
     return text
 
 
-def read(text: str) -> Front | None:
+def read(text: str) -> PageFrontMatter | None:
     """Return the front matter of a page, None for another text."""
     try:
         parts = front_matter.parse(text, front_matter.load)
@@ -94,7 +94,7 @@ def read(text: str) -> Front | None:
     if not 0 <= confidence <= 1:
         return None
     places = (_PLACE.match(item) for item in _items(values.get("files")))
-    return Front(
+    return PageFrontMatter(
         goal=_word(values.get("goal")),
         plan_id=_word(values.get("plan_id")),
         status=_word(values.get("status")),
@@ -126,7 +126,7 @@ def shown(goal: str) -> str:
     return visible(same(goal))[:MAX_GOAL_CHARS]
 
 
-def _page(front: Front, findings: Iterable[Finding], sections: Sequence[str]) -> str:
+def _page(front: PageFrontMatter, findings: Iterable[PageFinding], sections: Sequence[str]) -> str:
     paths = {finding.path for finding in findings}
     goal = shown(front.goal)
     values: dict[str, object] = {
@@ -144,7 +144,7 @@ def _page(front: Front, findings: Iterable[Finding], sections: Sequence[str]) ->
     return front_matter.dumps(values, "\n".join([f"# {goal}\n", *sections]))
 
 
-def _section(finding: Finding, words: Sequence[str]) -> str:
+def _section(finding: PageFinding, words: Sequence[str]) -> str:
     path = finding.path if finding.path.isprintable() else visible(finding.path)
     lines = f":{finding.start_line}-{finding.end_line}" if finding.start_line else ""
     symbol = f" {_code(finding.symbol)}" if finding.symbol else ""

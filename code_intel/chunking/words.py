@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-LONGEST = 64
+MAX_WORD_CHARS = 64
 """Characters of a word; longer ones are hashes, encoded data or minified code."""
 
 _CJK = (
@@ -128,14 +128,14 @@ def _identifier_tokens(run: str) -> dict[str, str]:
     found: dict[str, str] = {}
     pieces = _PIECE.findall(run)
     whole = _fold(run.strip("_"))
-    if len(pieces) != 1 and 1 < len(whole) <= LONGEST:
+    if len(pieces) != 1 and 1 < len(whole) <= MAX_WORD_CHARS:
         found[whole] = whole
     for piece in pieces:
         folded = _fold(piece)
         parts = [_fold(part) for part in _camel(piece)]
         for word in dict.fromkeys([folded, *parts]):
             # Single letters and digits in an identifier have no meaning: `v4`, `OAuth`.
-            if 0 < len(word) <= LONGEST and (len(word) > 1 or word == whole):
+            if 0 < len(word) <= MAX_WORD_CHARS and (len(word) > 1 or word == whole):
                 found.setdefault(stem(word) if word.isascii() else word, word)
     return found
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_QUERY = 1_000
+MAX_QUERY_CHARS = 1_000
 """Characters of a query that are used; at most about 0.5 s of work."""
 
-MAX_PASSAGE = 2_000
+MAX_PASSAGE_CHARS = 2_000
 """Characters of a passage that are used; more than one window of 510 tokens blurs a vector."""
 
 SPACES = (("multilingual-e5-small/q4/", "multilingual-e5-small/int8/"),)
@@ -73,10 +73,10 @@ def same_space(one: str, other: str) -> bool:
 
 def embeddable(text: str) -> bool:
     """Return whether a text has a visible character to embed."""
-    return any(unicodedata.category(char)[0] not in "CZ" for char in text[:MAX_PASSAGE])
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text[:MAX_PASSAGE_CHARS])
 
 
-def prepared(texts: Sequence[str], limit: int) -> list[str]:
+def prepare_texts(texts: Sequence[str], limit: int) -> list[str]:
     """Return texts that all engines read as plain text, each cut to `limit` characters.
 
     A NUL would end a text early in C, a lone surrogate cannot be encoded as UTF-8, and a literal
@@ -91,7 +91,9 @@ def prepared(texts: Sequence[str], limit: int) -> list[str]:
     return [_prepared(text, place, limit) for place, text in enumerate(texts)]
 
 
-def checked(vectors: "NDArray[np.float32]", count: int, dimensions: int) -> "NDArray[np.float32]":
+def check_vectors(
+    vectors: "NDArray[np.float32]", count: int, dimensions: int
+) -> "NDArray[np.float32]":
     """Return the result of an engine if it is `count` unit vectors.
 
     Raises:

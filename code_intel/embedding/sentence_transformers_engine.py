@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding.background import thread_count, workers
-from code_intel.embedding.engine import MAX_PASSAGE, MAX_QUERY, checked, prepared
+from code_intel.embedding.engine import (
+    MAX_PASSAGE_CHARS,
+    MAX_QUERY_CHARS,
+    check_vectors,
+    prepare_texts,
+)
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -78,7 +83,7 @@ class SentenceTransformersEngine:
         self.identity = identity(model) if make is None else f"{model}/f32/given"
         self._model = model
         self._threads = thread_count(threads)
-        self._make = make or loaded
+        self._make = make or load_encoder
         self._start()
         self.dimensions = _dimensions(self._encoder)
         tokenizer = getattr(self._encoder, "tokenizer", None)
@@ -91,11 +96,11 @@ class SentenceTransformersEngine:
 
     def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed queries."""
-        return self._embed("query", prepared(texts, MAX_QUERY))
+        return self._embed("query", prepare_texts(texts, MAX_QUERY_CHARS))
 
     def passages(self, texts: Sequence[str]) -> "Floats":
         """Embed passages."""
-        return self._embed("document", prepared(texts, MAX_PASSAGE))
+        return self._embed("document", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
     def _start(self) -> None:
         self._process = os.getpid()
@@ -112,7 +117,7 @@ class SentenceTransformersEngine:
             return np.empty((0, self.dimensions), dtype=np.float32)
         job = self._pool.submit(self._encoded, kind, texts, BATCH_TEXTS)
         answer = np.asarray(job.result(), dtype=np.float32)
-        return checked(answer, len(texts), self.dimensions)
+        return check_vectors(answer, len(texts), self.dimensions)
 
     def _encoded(self, kind: str, texts: list[str], batch: int) -> Any:
         """Return vectors, with the model's own prompts or the prefixes of its family."""
@@ -146,7 +151,7 @@ def _dimensions(encoder: Any) -> int:
     return ask()
 
 
-def loaded(model: str, threads: int) -> Any:
+def load_encoder(model: str, threads: int) -> Any:
     """Return the encoder of a model, preferring a local copy.
 
     Raises:

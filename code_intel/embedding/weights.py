@@ -68,7 +68,7 @@ class Weights:
 
     def matrix(self, name: str, rows: int, columns: int) -> "NDArray[np.float32]":
         """Return a 4-bit matrix as floats of shape (rows, columns)."""
-        return unpacked(self.blocks(name, rows, columns)).reshape(rows, columns)
+        return dequantize(self.blocks(name, rows, columns)).reshape(rows, columns)
 
     def blocks(self, name: str, rows: int, columns: int) -> "NDArray[np.uint8]":
         """Return the blocks of a 4-bit matrix, memory-mapped; `unpacked` converts them."""
@@ -99,7 +99,7 @@ def check(path: Path) -> None:
         )
 
 
-def unpacked(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
+def dequantize(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
     """Return the floats of 4-bit blocks: shape (..., blocks, 18) gives (..., blocks, 32)."""
     import numpy as np
 

@@ -120,7 +120,7 @@ def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=READ)
-def _front(text: str) -> knowledge_page.Front | None:
+def _front(text: str) -> knowledge_page.PageFrontMatter | None:
     return knowledge_page.read(text)
 
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from fnmatch import translate
 
-from code_intel.chunking.knowledge_page import NAME as PAGE
+from code_intel.chunking.knowledge_page import PAGE_NAME as PAGE
 from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
 from code_intel.records import Corpus
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from code_intel import __version__
 from code_intel.chunking import decode_counting, parse_file
-from code_intel.chunking.knowledge_page import MOST_BYTES
+from code_intel.chunking.knowledge_page import MAX_PAGE_BYTES
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import forgetting, walk
@@ -288,7 +288,7 @@ def _parsed(
         raise _Skipped("binary, or not in a known encoding")
     text, masked = decoded
     report.masked += masked
-    size = MOST_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk
+    size = MAX_PAGE_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk
     parsed = parse_file(row.path, text, chunk_size=size)
     lines = parsed.chunks[-1].end_line if parsed.chunks else 0
     return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed

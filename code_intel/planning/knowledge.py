@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.chunking import knowledge_page as page
-from code_intel.chunking.knowledge_page import Finding, Front
+from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
 from code_intel.index.reading import read_inside
 from code_intel.planning import outcome, place
@@ -51,12 +51,12 @@ def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
     return PAGES.put(root, name, text.encode("utf-8", "replace"))
 
 
-def changed(front: Front, digest: Callable[[str], str]) -> tuple[str, ...]:
+def changed(front: PageFrontMatter, digest: Callable[[str], str]) -> tuple[str, ...]:
     """Return the files a page speaks of that are not what they were; `digest` is empty for one that is gone."""
     return tuple(path for path, before in front.files if digest(path) != before)
 
 
-def _stands(known: Front, project: Path, digests: Mapping[str, str]) -> bool:
+def _stands(known: PageFrontMatter, project: Path, digests: Mapping[str, str]) -> bool:
     """Whether a page speaks of files, and all of them are as they were.
 
     Outside the project only those are read that a search of ours has found: what the page names anybody may
@@ -90,9 +90,9 @@ def _best(plan: Plan) -> Iterator[Result]:
             yield result
 
 
-def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front:
+def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> PageFrontMatter:
     matched, unmatched = outcome.met(plan)
-    return Front(
+    return PageFrontMatter(
         goal=plan.goal,
         plan_id=plan.id,
         status=status,
@@ -104,12 +104,12 @@ def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> Front
     )
 
 
-def _finding(result: Result, plan: Plan) -> Finding:
+def _finding(result: Result, plan: Plan) -> PageFinding:
     folded = result.text.casefold()
     has = [word for word in plan.expected.keywords if word.casefold() in folded]
     why = ", ".join(tag for tag in result.why if not tag.startswith("-"))
     parts = (f"has {', '.join(has)}" if has else "", f"found by {why}" if why else "")
-    return Finding(
+    return PageFinding(
         path=result.document,
         start_line=result.start_line,
         end_line=result.end_line,
@@ -119,7 +119,7 @@ def _finding(result: Result, plan: Plan) -> Finding:
     )
 
 
-def _slot(root: Path, goal: str) -> tuple[str, Front | None]:
+def _slot(root: Path, goal: str) -> tuple[str, PageFrontMatter | None]:
     """Return the name of a goal's page and what it says; eight digits that another goal has are sixteen."""
     name = page.name_of(goal)
     known = _read(root, name)
@@ -129,14 +129,14 @@ def _slot(root: Path, goal: str) -> tuple[str, Front | None]:
     return name, known
 
 
-def _read(root: Path, name: str) -> Front | None:
+def _read(root: Path, name: str) -> PageFrontMatter | None:
     try:
         return page.read(PAGES.read(root, name).decode("utf-8", "replace"))
     except (FileNotFoundError, StorageError):
         return None
 
 
-def _is_better(old: Front, new: Front) -> bool:
+def _is_better(old: PageFrontMatter, new: PageFrontMatter) -> bool:
     rank = {status: at for at, status in enumerate(_RANKS)}
     return (rank.get(old.status, -1), old.confidence) > (rank[new.status], round(new.confidence, 3))
 
@@ -158,7 +158,7 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
 PAGES = Catalog(
     "knowledge",
     place.KNOWLEDGE,
-    page.NAME,
+    page.PAGE_NAME,
     _described,
     {
         "goal": str,

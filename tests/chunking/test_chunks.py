@@ -9,7 +9,7 @@ from code_intel.chunking import language_of, parse_file
 from code_intel.chunking.card import MAX_CARD_TOKENS
 from code_intel.chunking.languages import LANGUAGES
 from code_intel.chunking.spans import MAX_CHARS
-from code_intel.chunking.syntax import MAX_CHUNK_LINES, WINDOW_LINES
+from code_intel.chunking.splitting import MAX_CHUNK_LINES, WINDOW_LINES
 
 PATHS = st.sampled_from(
     ["a.py", "b.ts", "c.tsx", "d.jsx", "e.go", "f.rs", "h.zig", "g.unknown", "Makefile"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import query_words, split_identifier, words
-from code_intel.chunking.words import LONGEST, STOP_WORDS, stem
+from code_intel.chunking.words import MAX_WORD_CHARS, STOP_WORDS, stem
 
 TOKEN = re.compile(r"\w+")
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
@@ -45,7 +45,7 @@ def test_an_identifier_splits_where_a_reader_would(name: str, parts: str) -> Non
         ("設", ["設"]),
         ("ﾛｸﾞ Ａ１", ["ログ", "a1"]),
         ("AuthServiceのログ", ["authservic", "auth", "servic", "のロ", "ログ"]),
-        ("x" * (LONGEST + 1), []),
+        ("x" * (MAX_WORD_CHARS + 1), []),
         ("", []),
     ],
 )
@@ -90,7 +90,7 @@ def test_tokens_are_letters_digits_and_underscores_in_folded_form(text: str) -> 
     for token in [*words(text), *query_words(text)]:
         assert TOKEN.fullmatch(token)
         assert token == token.casefold()
-        assert len(token) <= LONGEST
+        assert len(token) <= MAX_WORD_CHARS
 
 
 @given(st.text())

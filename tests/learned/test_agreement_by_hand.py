@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import (
-    MOST_LINES,
+    MAX_LINES,
     AgreementProblem,
     canonical,
     card_of,
@@ -160,7 +160,7 @@ def test_a_page_without_a_block_is_told_how_to_begin(text: str) -> None:
 
 
 def test_more_lines_than_anybody_reads_are_refused_at_once() -> None:
-    assert str(MOST_LINES) in reason(page(body="\n" * MOST_LINES))
+    assert str(MAX_LINES) in reason(page(body="\n" * MAX_LINES))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from code_intel.config import Settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import Engine, LazyEmbedder
+from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.learned.learn import learn
@@ -85,7 +85,7 @@ def terms(answer: SearchAnswer) -> list[str]:
 def with_model(
     settings: Settings, load: Callable[[], Embedder] = HashEmbedder, identity: str = "hashed-words"
 ) -> LazyEmbedder:
-    engine = Engine(
+    engine = EngineSpec(
         "a double", lambda: True, lambda _model: identity, lambda _model, _threads: load()
     )
     return LazyEmbedder(replace(settings, embedding="auto"), [engine])

@@ -122,7 +122,7 @@ def test_a_page_is_bounded_whatever_was_found(project: Path) -> None:
     many = tuple(result(f"src/{'x' * 100}{n}.py", "`" * 400 + "\n" + "é" * 5000) for n in range(50))
     path = written(project, plan("g" * 5000, final=many))
     data = path.read_bytes()
-    assert 1000 < len(data) <= page.MOST_BYTES
+    assert 1000 < len(data) <= page.MAX_PAGE_BYTES
     assert page.read(data.decode()) is not None
 
 
@@ -167,7 +167,7 @@ GOALS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
 @pytest.mark.covers("rule.knowledge.name")
 def test_a_name_is_legal_on_every_system_and_in_every_script(goal: str) -> None:
     name = page.name_of(goal)
-    assert page.NAME.fullmatch(name)
+    assert page.PAGE_NAME.fullmatch(name)
     assert len(name.encode()) <= 120
     assert not re.search(r'[<>:"/\\|?*\x00-\x1f\s]', name)
     assert unicodedata.is_normalized("NFC", name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import Settings
-from code_intel.embedding.lazy import Engine, LazyEmbedder
+from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_pending
 from code_intel.records import SearchAnswer
@@ -56,7 +56,7 @@ def embed(settings: Settings, corpus: str, embedder: HashEmbedder, steps: int = 
 
 
 def ask(settings: Settings, corpus: str, embedder: HashEmbedder) -> SearchAnswer:
-    engine = Engine(
+    engine = EngineSpec(
         "a double",
         lambda: True,
         lambda _model: embedder.identity,

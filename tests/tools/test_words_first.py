@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import Settings
-from code_intel.embedding.lazy import Engine, LazyEmbedder
+from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_chunks
 from code_intel.records import SearchAnswer
@@ -45,7 +45,7 @@ def _priority(index: Index, chunk: int) -> int:
 
 
 def ask(settings: Settings, query: str) -> SearchAnswer:
-    engine = Engine("a double", lambda: True, lambda _: MODEL.identity, lambda *_: MODEL)
+    engine = EngineSpec("a double", lambda: True, lambda _: MODEL.identity, lambda *_: MODEL)
     with Index(settings.forest) as forest:
         return CorpusService(settings, forest, forest, LazyEmbedder(settings, [engine])).search(
             query, 5

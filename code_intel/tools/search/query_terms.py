@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from code_intel.chunking.languages import language_of
 from code_intel.chunking.lexicon import english, terms, unread
-from code_intel.chunking.words import LONGEST, STOP_WORDS, query_words, stem
+from code_intel.chunking.words import MAX_WORD_CHARS, STOP_WORDS, query_words, stem
 from code_intel.forest.files import search_files
 from code_intel.forest.ranking.question import read
 from code_intel.index.store import NEIGHBOURS, Store
@@ -72,7 +72,7 @@ def read_words(text: str, symbol: str = "") -> SearchTerms:
     named = [
         name.spelled
         for name in read(text).names
-        if len(name.spelled) <= LONGEST and (not rows or name.spelled.isascii())
+        if len(name.spelled) <= MAX_WORD_CHARS and (not rows or name.spelled.isascii())
     ]
     files = {name for name in named if language_of(name) != "text"}
     names = dict.fromkeys(name for name in (symbol.strip(), *named) if name and name not in files)
@@ -82,11 +82,13 @@ def read_words(text: str, symbol: str = "") -> SearchTerms:
         for row in rows or [(word,) for word in _WORD.findall(text)]
         if in_names.isdisjoint(part.casefold() for word in row for part in _WORD.findall(word))
         and all(
-            MIN_WORD_CHARS <= len(word) <= LONGEST and word.casefold() not in STOP_WORDS
+            MIN_WORD_CHARS <= len(word) <= MAX_WORD_CHARS and word.casefold() not in STOP_WORDS
             for word in row
         )
     )
-    untranslated = [(run,) for run in unread(text) if 1 < len(run) <= LONGEST] if rows else []
+    untranslated = (
+        [(run,) for run in unread(text) if 1 < len(run) <= MAX_WORD_CHARS] if rows else []
+    )
     return SearchTerms(tuple(names), (*words, *untranslated))
 
 
