@@ -60,7 +60,7 @@ from code_intel.learned.history.state import open_state
 
 folder = Path(sys.argv[1])
 if sys.argv[2] == "far":
-    mounts.NETWORK_FILE_SYSTEMS = frozenset({mounts.kind_of(folder)})
+    mounts.NETWORK_FILE_SYSTEMS = frozenset({mounts.file_system_of(folder)})
 with Store.open(folder / "index.db", dimensions=2) as store:
     store.set_meta("key", "value")
     print(*sorted(path.name for path in folder.glob("index.db-*")))
