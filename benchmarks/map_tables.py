@@ -76,7 +76,9 @@ def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> No
         sets: Questions that are about an agreement, asked of it alone.
         unrelated: Share of the pairs of an unrelated question and a map that it is taken by.
     """
-    print(f"\nmaps of one agreement  {'hit at 0.7':>12}{'0.8':>8}{'near 0.7':>10}{'0.8':>8}{'unrelated 0.7':>15}")  # fmt: skip
+    low, high = THRESHOLDS
+    head = f"{f'hit at {low}':>12}{high:>8}{f'near {low}':>10}{high:>8}{f'unrelated {low}':>15}"
+    print(f"\nmaps of one agreement  {head}")
     for name, questions in sets.items():
         near = questions.kinds == "near_miss"
         row = [mean(hit(questions, each)[questions.answerable]) for each in THRESHOLDS]
@@ -91,7 +93,7 @@ def mean(found: NDArray[np.bool_]) -> float:
 
 
 def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:
-    """Print the same questions asked of maps of several sizes; return the shares at 0.7 and 0.8."""
+    """Print the same questions asked of maps of several sizes; return the shares at `THRESHOLDS`."""
     print("\nquestions that no added agreement answers; `by others`: taken by one\nfilled up to  agreements  at " + "".join(f"{name:>23}" for name in MEASURES) + "  by others")  # fmt: skip
     tables: dict[int, Table] = {}
     for size, sets in found.items():

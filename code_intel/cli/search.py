@@ -14,11 +14,9 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, is_set_up, project_of, setting_up
 from code_intel.cli.setup.question import first_question
 from code_intel.errors import CodeIntelError, NotFoundError
-from code_intel.records import SearchAnswer
+from code_intel.records import VERIFICATION_SCORE, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.wire.answers import fit, hit_data, hits_text, index_data, index_text
-
-SURE = 0.7
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +73,7 @@ def ask(
     if not args.forest:
         answer = map_service.search(query, args.top_k)
         best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
-        if args.map or best >= SURE:
+        if args.map or best >= VERIFICATION_SCORE:
             return "map", answer
     return "forest", forest_service.search(query, args.top_k)
 

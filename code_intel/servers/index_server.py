@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from code_intel.records import Corpus, Freshness
+from code_intel.records import VERIFICATION_SCORE, Corpus, Freshness
 from code_intel.servers.protocol import Call, Offer, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # opened after the handshake, imported no earlier
 
 INSTRUCTIONS = {
     "map": "The map: what this project has agreed, «this term means that symbol». Search it first, with the "
-    "user's own words; score >= 0.7 with status valid is knowledge, not a guess. Work on code goes "
+    f"user's own words; score >= {VERIFICATION_SCORE:g} with status valid is knowledge, not a guess. Work on code goes "
     "through the server code-intel, which asks this one for you.",
     "forest": "The forest: the project's whole source and documents, searched by words and meaning, in any "
     "language. Hits are hypotheses: verify them before you rely on them. Work on code goes through the "

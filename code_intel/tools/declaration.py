@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -23,7 +24,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import visible, without_hidden
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE
+from code_intel.session.relevance import GRAY, HIGH
 
+THRESHOLDS: Mapping[str, float] = MappingProxyType(
+    {
+        "ready": READY_SCORE,
+        "verification": VERIFICATION_SCORE,
+        "high_likeness": HIGH.least,
+        "gray_likeness": GRAY.least,
+    }
+)
+"""Numbers that tool descriptions name, as `{ready}`."""
 MAX_ITEMS = 1000
 LONGEST_KEY = 60
 """Characters of a caller's key that a message repeats."""
@@ -96,8 +108,11 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """The docstring without its indentation."""
-        return inspect.getdoc(self.run) or ""
+        """The docstring without its indentation, `THRESHOLDS` filled in."""
+        text = inspect.getdoc(self.run) or ""
+        for name, value in THRESHOLDS.items():
+            text = text.replace(f"{{{name}}}", f"{value:g}")
+        return text
 
     @functools.cached_property
     def model(self) -> type[BaseModel]:

@@ -27,7 +27,7 @@ from code_intel.learned.status.validity import (
     judge,
     lookup_name,
 )
-from code_intel.records import Agreement, Definition, FileReference, Validity
+from code_intel.records import READY_SCORE, Agreement, Definition, FileReference, Validity
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LOGIN = Agreement(
@@ -203,7 +203,7 @@ def test_the_tables_cover_every_validity() -> None:
     assert set(SCORE_CAP) == every
     assert every - SERVED == {"broken", "conflict", "invalid"}
     assert {"valid"} == READY_ALLOWED
-    assert SCORE_CAP["changed"] < 0.8
+    assert SCORE_CAP["changed"] < READY_SCORE
     assert all(SCORE_CAP[validity] == 0 for validity in every - SERVED)
 
 

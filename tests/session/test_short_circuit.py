@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import GUARDS, judge, map_step
@@ -19,10 +20,10 @@ GOOD = map_facts(low_risk(), 0.9)
     ("score", "band", "phase"),
     [
         (1.0, "ready", Phase.READY),
-        (0.8, "ready", Phase.READY),
-        (0.7999, "verification", Phase.VERIFICATION),
-        (0.7, "verification", Phase.VERIFICATION),
-        (0.6999, "forest", None),
+        (READY_SCORE, "ready", Phase.READY),
+        (READY_SCORE - 0.0001, "verification", Phase.VERIFICATION),
+        (VERIFICATION_SCORE, "verification", Phase.VERIFICATION),
+        (VERIFICATION_SCORE - 0.0001, "forest", None),
         (0.0, "forest", None),
         (-1.0, "forest", None),
         (1.01, "forest", None),
@@ -66,7 +67,7 @@ def test_every_guard_has_a_name_of_its_own_and_says_why() -> None:
     assert all(guard.why for guard in GUARDS)
 
 
-@pytest.mark.parametrize("score", [0.7, 0.75, 0.7999])
+@pytest.mark.parametrize("score", [VERIFICATION_SCORE, READY_SCORE - 0.0001])
 def test_below_ready_a_hit_that_another_symbol_fits_nearly_as_well_leaves_the_forest_to_tell(
     score: float,
 ) -> None:
@@ -97,7 +98,7 @@ def test_guards_never_raise_a_band(
     verdict = judge(facts)
     if verdict.phase is Phase.READY:
         assert score is not None
-        assert score >= 0.8
+        assert score >= READY_SCORE
         assert confirmed
         assert defined
         assert risk is not Risk.HIGH

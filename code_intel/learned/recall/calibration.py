@@ -1,4 +1,4 @@
-"""From evidence to a score that means what it says: 0.7 and 0.8 are the same under any model.
+"""Map evidence to a calibrated score, whose thresholds are the same under any model.
 
 The constants of one embedding model live in `constants/`, in a file named after its identity
 (weights, precision, engine), fitted by `benchmarks/fit_score.py`. They are worth nothing for any

@@ -69,7 +69,7 @@ def search(
         index: The map.
         forest: The project's source, for validity; an incomplete one proves nothing.
         query: The session's own words, or any other.
-        vector: The query's embedding; None: words only, and no score reaches 0.7.
+        vector: The query's embedding; None: words only, and no score reaches VERIFICATION_SCORE.
         identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
         since: How old what is known of the agreements may be; see `ledger`.

@@ -26,37 +26,39 @@ from code_intel.learned.recall.contrast import (
 from code_intel.learned.recall.evidence import Wording, measure, shared, wording
 from code_intel.learned.recall.glossary import read
 from code_intel.learned.recall.short_forms import shortened
-from code_intel.records import Agreement, Definition
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, Definition
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 EXACT = 1.0
-ENDING = 0.79
+_BELOW_READY = round(READY_SCORE - 0.01, 2)
+_BELOW_VERIFICATION = round(VERIFICATION_SCORE - 0.01, 2)
+ENDING = _BELOW_READY
 """Least score of a term with another generic ending (「ログイン処理」 for 「ログイン機能」) or a request
 around it: enough to be verified, never to skip a search."""
 
-SYNONYM = 0.78
+SYNONYM = round(READY_SCORE - 0.02, 2)
 """Least score of a term in other, synonymous words, 「サインイン機能」: enough to be verified."""
 
-ALIAS_ONCE = 0.75
+ALIAS_ONCE = round((READY_SCORE + VERIFICATION_SCORE) / 2, 3)
 """Least score of an alias that one session used: enough to be verified, never to skip a search."""
 
-OPPOSITE = 0.69
+OPPOSITE = _BELOW_VERIFICATION
 """Most that an agreement can score whose opposite the question names: a miss."""
 
-DIFFERENT = 0.79
+DIFFERENT = _BELOW_READY
 """Most that an agreement can score whose term the question repeats but for a word: to be verified."""
 
-OTHER_SYMBOL = 0.69
+OTHER_SYMBOL = _BELOW_VERIFICATION
 """Most that an agreement can score when the question names another symbol: a miss, since the forest knows
 every symbol by name."""
 
-REJECTED = 0.69
+REJECTED = _BELOW_VERIFICATION
 """Most that an agreement can score in words in which it was rejected, be they its own term: a miss."""
 
-WORDS_ONLY = 0.69
+WORDS_ONLY = _BELOW_VERIFICATION
 """Most that words alone can reach: without vectors nothing short-circuits."""
 
 _BETWEEN_NOUNS = re.compile(r"(?<=[一-鿿ァ-ヶー])の(?=[一-鿿ァ-ヶ])")

@@ -19,7 +19,7 @@ from code_intel.learned.files.agreements import Entry
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.trunk import is_carried, merged_paths
 from code_intel.learned.history.state import State
-from code_intel.records import Agreement, Definition, Validity
+from code_intel.records import READY_SCORE, Agreement, Definition, Validity
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
 """What a search may answer; the others are only listed."""
@@ -30,7 +30,7 @@ READY_ALLOWED: frozenset[Validity] = frozenset({"valid"})
 SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
     {
         "valid": 1.0,
-        "changed": 0.799,
+        "changed": READY_SCORE - 0.001,
         "unchecked": 1.0,
         "expired": 1.0,
         "unconfirmed": 1.0,

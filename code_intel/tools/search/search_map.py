@@ -35,7 +35,7 @@ async def search_map(
 ) -> Answer:
     """Ask the map alone: what has this project agreed about these words? Moves no phase by a hit.
 
-    Returns agreements with a calibrated score (0.7: probably the same thing, 0.8: almost certainly)
+    Returns agreements with a calibrated score ({verification}: probably the same thing, {ready}: almost certainly)
     and their status. A miss opens search_forest for the session. While the map does not answer
     (unavailable says why), hypotheses of the forest come instead, and nothing opens.
     """

@@ -51,7 +51,7 @@ async def search_smart(
     """Ask the map first and, when it does not know, the forest: the first search of every session.
 
     Without query it asks with the session's own words (the target feature), and only then may a hit
-    move the phase: score >= 0.8 and every guard to READY, 0.7 to VERIFICATION. Otherwise hits come from
+    move the phase: score >= {ready} and every guard to READY, {verification} to VERIFICATION. Otherwise hits come from
     the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
     does not answer, the other does; unavailable says which, why, and when it is tried again.
     """

@@ -36,8 +36,9 @@ async def confirm_symbol_relevance(
     """Confirm which symbols implement the target feature, with evidence from the code.
 
     record_outcome learns only confirmed symbols. A symbol must be defined in the index. A name
-    that differs from the feature's needs more evidence: below a similarity of 0.6 code_evidence
-    must name it and the risk rises by a step; below 0.3 this session must also have looked it up.
+    that differs from the feature's needs more evidence: below a similarity of {high_likeness}
+    code_evidence must name it and the risk rises by a step; below {gray_likeness} this session must
+    also have looked it up.
     """
     async with context.session(session_id, "confirm_symbol_relevance") as held:
         touched = (*held.session.explored_files, *held.session.planned_files)

@@ -1,0 +1,64 @@
+"""The thresholds that pages and descriptions state are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from code_intel.learned.experience import ONE_VOICE
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE
+from code_intel.session.relevance import BANDS
+from code_intel.tools.answers import BUDGET, CAP, HARD_CAP
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (
+    "README.md",
+    "README.ja.md",
+    *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md") if path.name != "plans.md"),
+)
+"""Scores in docs/plans.md are those of query plans."""
+DECISIONS = {path.name[:4]: path for path in ROOT.glob("docs/decisions/0*.md")}
+
+SCORES = {READY_SCORE, VERIFICATION_SCORE, *(band.least for band in BANDS)}
+ABOUT_SCORES = re.compile(
+    r"READY|VERIFICATION|short_circuit|rule\.band|likeness|near miss|^\| map:|^\| 地図|almost certainly"
+)
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page that states thresholds."""
+    read = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
+    return read | {
+        name: DECISIONS[name].read_text(encoding="utf-8") for name in ("0009", "0013", "0032")
+    }
+
+
+@pytest.mark.parametrize("name", pages())
+def test_scores_that_a_page_states_are_thresholds_of_the_code(name: str) -> None:
+    stated = [
+        (float(number), line)
+        for line in pages()[name].splitlines()
+        if ABOUT_SCORES.search(line)
+        for number in re.findall(r"(?<![\d.])0\.\d+", line)
+    ]
+    assert [line for score, line in stated if score not in SCORES] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md", "docs/contract.md", "docs/tools.md"])
+def test_these_pages_state_both_thresholds(name: str) -> None:
+    lines = " ".join(line for line in pages()[name].splitlines() if ABOUT_SCORES.search(line))
+    assert {f"{READY_SCORE:g}", f"{VERIFICATION_SCORE:g}"} <= set(re.findall(r"0\.\d+", lines))
+
+
+@pytest.mark.parametrize("number", ["0014", "0031"])
+def test_token_budgets_that_a_decision_states_are_those_of_the_code(number: str) -> None:
+    text = DECISIONS[number].read_text(encoding="utf-8")
+    stated = {int(found.replace(",", "")) for found in re.findall(r"([\d,]+)\s+tokens", text)}
+    assert stated
+    assert stated <= {BUDGET, CAP, HARD_CAP}
+    assert f"{HARD_CAP:,} tokens" in (ROOT / "docs/contract.md").read_text(encoding="utf-8")
+
+
+def test_days_that_a_decision_states_are_those_of_the_code() -> None:
+    text = DECISIONS["0027"].read_text(encoding="utf-8")
+    assert set(re.findall(r"(\d+) days", text)) == {str(ONE_VOICE.days)}
