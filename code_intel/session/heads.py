@@ -79,41 +79,41 @@ class JournalCommit(NamedTuple):
         return b"%d %d %s\n" % (self.lines, self.size, self.digest.encode("ascii"))
 
 
-def empty(place: SessionPaths, name: str) -> JournalCommit:
+def empty(paths: SessionPaths, name: str) -> JournalCommit:
     """Return the commit before a journal's first line; it binds the digests to project and name."""
-    return JournalCommit(0, 0, hashlib.sha256(f"{place.project}/{name}".encode()).hexdigest())
+    return JournalCommit(0, 0, hashlib.sha256(f"{paths.project}/{name}".encode()).hexdigest())
 
 
-def make_folder(place: SessionPaths) -> None:
+def make_folder(paths: SessionPaths) -> None:
     """Make the folder of a project's heads, readable for its owner only.
 
     Raises:
         StorageError: It cannot be made, or the user has no home folder.
     """
-    with files.disk(place.heads, STATE_ADVICE):
-        if not place.heads.is_absolute():
+    with files.disk(paths.heads, STATE_ADVICE):
+        if not paths.heads.is_absolute():
             raise OSError("there is no home folder")
-        durable.make_folder(place.heads, 0o700)
+        durable.make_folder(paths.heads, 0o700)
 
 
-def create(place: SessionPaths, name: str, commit: JournalCommit) -> None:
+def create(paths: SessionPaths, name: str, commit: JournalCommit) -> None:
     """Acknowledge a journal's first line.
 
     Raises:
         StorageError: The name is taken (its cause is a FileExistsError), or the disk refused.
     """
-    with files.disk(place.heads, STATE_ADVICE):
-        durable.create(place.head(name), commit.encoded(), PRIVATE)
+    with files.disk(paths.heads, STATE_ADVICE):
+        durable.create(paths.head(name), commit.encoded(), PRIVATE)
 
 
-def read(place: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
+def read(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """Return a session's commits, the oldest first; () if there is no such session.
 
     Raises:
         SessionError: `session_broken`: the file is not a head.
         StorageError: It cannot be read.
     """
-    path = place.head(name)
+    path = paths.head(name)
     try:
         with files.disk(path, STATE_ADVICE), files.opened(path) as handle:
             return _commits(path, handle)
@@ -138,7 +138,7 @@ class LockedHead(NamedTuple):
 
 
 @contextmanager
-def locked(place: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedHead]:
+def locked(paths: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedHead]:
     """Hold a session's head, and with it the journal, against every other writer.
 
     Raises:
@@ -146,7 +146,7 @@ def locked(place: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedH
         BusyError: Another process kept the lock longer than `timeout_s`.
         StorageError: The head cannot be used.
     """
-    path = place.head(name)
+    path = paths.head(name)
     if not os.path.lexists(path):
         raise unknown(name)
     with files.disk(path, STATE_ADVICE):
@@ -162,15 +162,15 @@ def locked(place: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedH
         os.close(handle)
 
 
-def sweep(place: SessionPaths, names: Collection[str]) -> None:
+def sweep(paths: SessionPaths, names: Collection[str]) -> None:
     """Delete heads unused for `RETENTION_S`; `names` are the sessions of this project that remain.
 
     Heads of another project go when it has started no session for as long.
     """
     oldest = time.time() - RETENTION_S
     with suppress(OSError, StorageError):
-        for folder in place.heads.parent.iterdir():
-            kept = names if folder == place.heads else ()
+        for folder in paths.heads.parent.iterdir():
+            kept = names if folder == paths.heads else ()
             if not kept and folder.stat().st_mtime > oldest:
                 continue
             for head in folder.glob("*.head"):

@@ -135,7 +135,7 @@ def decode(line: bytes) -> JournalRecord:
 
 
 def create(
-    place: SessionPaths,
+    paths: SessionPaths,
     intent: Intent,
     query: str,
     *,
@@ -147,7 +147,7 @@ def create(
     """Start a session, make missing folders and delete journals beyond `MAX_JOURNALS`.
 
     Args:
-        place: Where the project's sessions are.
+        paths: Where the project's sessions are.
         intent: The purpose of the session.
         query: The user's request.
         clock: Returns the time.
@@ -165,9 +165,9 @@ def create(
         raise UsageError(
             f"query must have 1 to {_MAX_QUERY_CHARS} characters.", details={"field": "query"}
         )
-    with files.disk(place.journals):
-        durable.make_folder(place.journals)
-    heads.make_folder(place)
+    with files.disk(paths.journals):
+        durable.make_folder(paths.journals)
+    heads.make_folder(paths)
     now = clock()
     for _ in range(_MAX_NAME_TRIES):
         handle = mint(now, token)
@@ -177,21 +177,21 @@ def create(
             "seal": handle.seal,
             "intent": intent.value,
             "query": query,
-            "root": str(place.root),
+            "root": str(paths.root),
             "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),
             **({} if commit is None else {"commit": commit}),
         }
         # The first line makes a new file, so it may be longer than an appended one.
         line = encode(1, now, Event.STARTED, data, max_bytes=MAX_JOURNAL_BYTES)
         session = apply(None, decode(line))
-        if _write_new(place, handle.name, line):
-            prune(place)
+        if _write_new(paths, handle.name, line):
+            prune(paths)
             return NewSession(session, handle.text)
-    raise StorageError(f"No free session id in {place.journals}.")
+    raise StorageError(f"No free session id in {paths.journals}.")
 
 
 def load(
-    place: SessionPaths, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now
+    paths: SessionPaths, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now
 ) -> Session:
     """Replay a session for its owner; it expires `expire_hours` after its last event, if not 0.
 
@@ -202,13 +202,13 @@ def load(
         StorageError: The journal or its head cannot be read.
     """
     key = parse(handle)
-    commits = heads.read(place, key.name)
+    commits = heads.read(paths, key.name)
     if not commits:
         raise unknown(key.name)
-    return _checked(_replayed(place, key.name, commits), key, expire_hours, clock())
+    return _checked(_replayed(paths, key.name, commits), key, expire_hours, clock())
 
 
-def inspect(place: SessionPaths, name: str) -> Session:
+def inspect(paths: SessionPaths, name: str) -> Session:
     """Replay a session by its name, for display; expired ones, too.
 
     Raises:
@@ -216,20 +216,20 @@ def inspect(place: SessionPaths, name: str) -> Session:
             (`session_broken`).
         StorageError: The journal or its head cannot be read.
     """
-    return _replayed(place, name, _commits_of(place, name))
+    return _replayed(paths, name, _commits_of(paths, name))
 
 
-def read_intact(place: SessionPaths, name: str) -> JournalContents:
+def read_intact(paths: SessionPaths, name: str) -> JournalContents:
     """Return the part of a session's journal that matches its head; raises nothing for damage."""
     try:
-        return _contents(place, name, _commits_of(place, name))
+        return _contents(paths, name, _commits_of(paths, name))
     except CodeIntelError as error:
         return JournalContents(problem=error.message)
 
 
 @contextmanager
 def transaction(
-    place: SessionPaths,
+    paths: SessionPaths,
     handle: str,
     *,
     expire_hours: float = 0,
@@ -247,19 +247,19 @@ def transaction(
         StorageError: The journal or its head cannot be written.
     """
     key = parse(handle)
-    with heads.locked(place, key.name, timeout) as head:
+    with heads.locked(paths, key.name, timeout) as head:
         last = head.commits[-1]
         if seen is None or (seen.name, seen.seq) != (key.name, last.lines):
-            seen = _replayed(place, key.name, head.commits)
+            seen = _replayed(paths, key.name, head.commits)
         session = _checked(seen, key, expire_hours, clock())
         work = SessionTransaction(session, clock, full=last.size > MAX_JOURNAL_BYTES)
         yield work
         if work.lines:
-            _append(place.journal(key.name), head, last, work.lines)
+            _append(paths.journal(key.name), head, last, work.lines)
 
 
 def append(
-    place: SessionPaths,
+    paths: SessionPaths,
     handle: str,
     *steps: Step,
     expire_hours: float = 0,
@@ -267,7 +267,7 @@ def append(
     seen: Session | None = None,
 ) -> Session:
     """Append steps in a transaction of their own; arguments and errors as in `transaction`."""
-    with transaction(place, handle, expire_hours=expire_hours, clock=clock, seen=seen) as held:
+    with transaction(paths, handle, expire_hours=expire_hours, clock=clock, seen=seen) as held:
         return held.append(*steps)
 
 
@@ -276,12 +276,12 @@ def is_expired(used_at: str, hours: float, now: datetime) -> bool:
     return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
 
 
-def journal_files(place: SessionPaths) -> tuple[JournalFile, ...]:
+def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
     """Return the journals of a project, the most recently used first; other files are left out."""
     found: list[JournalFile] = []
-    if not place.journals.is_dir():
+    if not paths.journals.is_dir():
         return ()
-    with files.disk(place.journals), os.scandir(place.journals) as entries:
+    with files.disk(paths.journals), os.scandir(paths.journals) as entries:
         for entry in entries:
             name = entry.name.removesuffix(".jsonl")
             if name != entry.name and NAME.match(name):  # also those of earlier versions
@@ -291,39 +291,39 @@ def journal_files(place: SessionPaths) -> tuple[JournalFile, ...]:
     return tuple(sorted(found, key=lambda file: (file.modified, file.name), reverse=True))
 
 
-def prune(place: SessionPaths, keep: int = MAX_JOURNALS) -> int:
+def prune(paths: SessionPaths, keep: int = MAX_JOURNALS) -> int:
     """Delete old heads and all but the `keep` last used journals; return how many of these."""
-    found = journal_files(place)
-    with files.disk(place.journals):
+    found = journal_files(paths)
+    with files.disk(paths.journals):
         for file in found[keep:]:
-            durable.remove(place.head(file.name), flushed=False)
+            durable.remove(paths.head(file.name), flushed=False)
             durable.remove(file.path, flushed=False)
-    heads.sweep(place, {file.name for file in found[:keep]})
+    heads.sweep(paths, {file.name for file in found[:keep]})
     return len(found[keep:])
 
 
-def _commits_of(place: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
+def _commits_of(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """Return the commits of a session that a person named; raises as `inspect`."""
     if not NAME.fullmatch(name):
         raise SessionError(
             f"{name[:40]!a} is not the name of a session.",
             hint="Copy one from the list of sessions.",
         )
-    commits = heads.read(place, name)
+    commits = heads.read(paths, name)
     if not commits:
-        path = place.journal(name)
+        path = paths.journal(name)
         raise broken(path, "it has no head here") if path.exists() else unknown(name)
     return commits
 
 
-def _contents(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> JournalContents:
+def _contents(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> JournalContents:
     """Return the longest part of a journal that matches its commits.
 
     Raises:
         SessionError: `session_broken`: the journal is gone, or written by another version.
         StorageError: The journal cannot be read.
     """
-    path = place.journal(name)
+    path = paths.journal(name)
     with files.disk(path, JOURNAL_ADVICE):
         try:
             with files.opened(path) as handle:
@@ -331,7 +331,7 @@ def _contents(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
                 ahead = os.fstat(handle).st_size > commits[-1].size
         except FileNotFoundError:
             raise broken(path, "it is gone") from None
-    intact, problem = heads.empty(place, name), ""
+    intact, problem = heads.empty(paths, name), ""
     for commit in commits:
         if intact.extended(raw[intact.size : commit.size]) != commit:
             problem = (
@@ -348,10 +348,10 @@ def _contents(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
     return JournalContents(records, problem, ahead)
 
 
-def _replayed(place: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> Session:
+def _replayed(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> Session:
     """Return the session as of its last commit; raises as `inspect`."""
-    path = place.journal(name)
-    records, problem, ahead = _contents(place, name, commits)
+    path = paths.journal(name)
+    records, problem, ahead = _contents(paths, name, commits)
     if problem:
         raise broken(path, problem)
     try:
@@ -373,17 +373,17 @@ def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) 
     return session
 
 
-def _write_new(place: SessionPaths, name: str, line: bytes) -> bool:
+def _write_new(paths: SessionPaths, name: str, line: bytes) -> bool:
     """Write a journal's first line, then its head; return False if the name is taken.
 
     Raises:
         StorageError: The disk refused; neither of them is left.
     """
-    path = place.journal(name)
+    path = paths.journal(name)
     try:
         durable.create(path, line, heads.PRIVATE)
         try:
-            heads.create(place, name, heads.empty(place, name).extended(line))
+            heads.create(paths, name, heads.empty(paths, name).extended(line))
         except StorageError:
             durable.remove(path)
             raise

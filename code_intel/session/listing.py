@@ -47,7 +47,7 @@ class SessionSummary(NamedTuple):
 
 
 def list_sessions(
-    place: SessionPaths,
+    paths: SessionPaths,
     *,
     expire_hours: float = 0,
     clock: Callable[[], datetime] | None = None,
@@ -55,13 +55,13 @@ def list_sessions(
 ) -> tuple[SessionSummary, ...]:
     """Return the `most` recently used sessions of a project, the last used first."""
     now = clock() if clock else datetime.now(UTC)
-    found = [_listed(place, file, expire_hours, now) for file in journal_files(place)[:most]]
+    found = [_listed(paths, file, expire_hours, now) for file in journal_files(paths)[:most]]
     return tuple(sorted(found, key=lambda one: (one.used_at, one.name), reverse=True))
 
 
-def _listed(place: SessionPaths, file: JournalFile, hours: float, now: datetime) -> SessionSummary:
+def _listed(paths: SessionPaths, file: JournalFile, hours: float, now: datetime) -> SessionSummary:
     try:
-        session = inspect(place, file.name)
+        session = inspect(paths, file.name)
     except CodeIntelError as error:
         used = datetime.fromtimestamp(file.modified, UTC).isoformat()
         return SessionSummary(file.name, "broken", None, None, "", "", used, 0, error.message)

@@ -113,7 +113,7 @@ def confirm_symbols(
     *,
     defined: Iterable[str],
     scores: Mapping[str, float] = MappingProxyType({}),
-    places: Mapping[str, Sequence[SymbolLocation]] = MappingProxyType({}),
+    locations: Mapping[str, Sequence[SymbolLocation]] = MappingProxyType({}),
 ) -> ConfirmationVerdict:
     """Confirm that symbols implement the target feature.
 
@@ -123,7 +123,7 @@ def confirm_symbols(
         evidence: What in the code shows it.
         defined: The names that the local index defines.
         scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
-        places: Where the symbols are defined, by name.
+        locations: Where the symbols are defined, by name.
 
     Raises:
         SessionError: `no_query_frame`.
@@ -141,7 +141,7 @@ def confirm_symbols(
             details={"field": "relevant_symbols", "not_found": list(names)},
         )
     known = {fold_symbol(name): score for name, score in scores.items()}
-    where = {fold_symbol(name): found for name, found in places.items()}
+    where = {fold_symbol(name): found for name, found in locations.items()}
     bands = {name: _band(session, name, known.get(name)) for name in names if name in index}
     unproven = [
         UnprovenSymbol(name, band.name, *lack)
@@ -212,7 +212,11 @@ def _band(session: Session, name: str, likeness: float | None) -> LikenessBand:
 
 
 def _lack(
-    session: Session, band: LikenessBand, name: str, evidence: str, places: Sequence[SymbolLocation]
+    session: Session,
+    band: LikenessBand,
+    name: str,
+    evidence: str,
+    locations: Sequence[SymbolLocation],
 ) -> tuple[str, str] | None:
     """Return what evidence a band still needs and how to give it; None if none is missing."""
     said = (
@@ -225,7 +229,7 @@ def _lack(
             f"{said}, and no call of this session has looked it up",
             f"Look up {name} with find_definitions",
         )
-    if band.named and not _names(evidence, name, places):
+    if band.named and not _names(evidence, name, locations):
         return (
             f"{said}, and code_evidence names neither it nor its file and line",
             f"Describe in code_evidence what {name} does, and name it or give file:line",
@@ -233,17 +237,18 @@ def _lack(
     return None
 
 
-def _names(evidence: str, name: str, places: Sequence[SymbolLocation]) -> bool:
+def _names(evidence: str, name: str, locations: Sequence[SymbolLocation]) -> bool:
     """Return whether evidence names a symbol, or its file and one of its lines."""
     said = fold(evidence)
     bare = re.escape(fold(symbol_parts(name)[-1]))
     if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", said):
         return True
-    for place in places:
-        base = re.escape(fold(place.file.rpartition("/")[2]))
+    for location in locations:
+        base = re.escape(fold(location.file.rpartition("/")[2]))
         rest = re.sub(rf"[\w./-]*{base}", " ", said)
         if rest != said and any(
-            place.first <= int(number) <= place.last for number in re.findall(r"[0-9]{1,7}", rest)
+            location.first <= int(number) <= location.last
+            for number in re.findall(r"[0-9]{1,7}", rest)
         ):
             return True
     return False

@@ -106,37 +106,37 @@ def plan(
     intent: str,
     *,
     missing: Container[str],
-    place: SearchScope = SearchScope(),  # noqa: B008 - a NamedTuple never changes
+    scope: SearchScope = SearchScope(),  # noqa: B008 - a NamedTuple never changes
     available: Container[str] = tuple(PURPOSE),
 ) -> CallPlan:
     """Return the calls that answer a question.
 
     Args:
-        question: What is asked.
-        slots: The filled slots that are still without evidence.
+        question: The terms of the question.
+        slots: The terms of the filled slots that have no evidence yet.
         intent: An `Intent`; an unknown one plans as EXPLORE.
-        missing: The slots that the frame leaves out; all of them where there is no frame.
-        place: Where to look.
-        available: Tools that can be run; the others are skipped.
+        missing: The slots that the frame leaves out; all without a frame.
+        scope: Where to search.
+        available: Tools that can be called; others are skipped.
     """
     steps: dict[tuple[str, str], tuple[str, Params, str]] = {}
     skipped: list[SkippedCall] = []
     meant = intent_of(intent)
-    for asked, tool in _asked(question, slots, meant, missing):
-        calls = CALLS_BY_TOOL[tool].calls(asked, place) if tool in available else ()
+    for terms, tool in _terms_and_tools(question, slots, meant, missing):
+        calls = CALLS_BY_TOOL[tool].calls(terms, scope) if tool in available else ()
         if not calls:
             why = CALLS_BY_TOOL[tool].why if tool in available else "it is not available"
-            skipped.append(SkippedCall(tool, asked.slot, why))
+            skipped.append(SkippedCall(tool, terms.slot, why))
         for params in calls:
             if len(steps) < MAX_PLAN_CALLS:
-                steps.setdefault((tool, repr(params)), (tool, params, asked.slot))
+                steps.setdefault((tool, repr(params)), (tool, params, terms.slot))
             elif (tool, repr(params)) not in steps:
                 skipped.append(
-                    SkippedCall(tool, asked.slot, f"a plan has at most {MAX_PLAN_CALLS} calls")
+                    SkippedCall(tool, terms.slot, f"a plan has at most {MAX_PLAN_CALLS} calls")
                 )
     planned = tuple(
-        PlannedCall(tool, PURPOSE[tool], len(steps) - place, params, slot)
-        for place, (tool, params, slot) in enumerate(steps.values())
+        PlannedCall(tool, PURPOSE[tool], len(steps) - number, params, slot)
+        for number, (tool, params, slot) in enumerate(steps.values())
     )
     return CallPlan(planned, tuple(dict.fromkeys(skipped)), _reasoning(question, slots, meant))
 
@@ -146,7 +146,7 @@ def intent_of(name: str) -> Intent:
     return Intent(name) if name in set(Intent) else Intent.EXPLORE
 
 
-def _asked(
+def _terms_and_tools(
     question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent, missing: Container[str]
 ) -> Iterator[tuple[SearchTerms, str]]:
     """Yield terms and tools: the question first, then the slots in the order of the intent."""
@@ -156,8 +156,8 @@ def _asked(
             yield from ((question, tool) for tool in SLOT_TOOLS[slot])
     if not intent.writes:
         yield from ((question, tool) for tool in EXPLORE_TOOLS)
-    for asked in sorted(slots, key=lambda asked: order.index(asked.slot)):
-        yield from ((asked, tool) for tool in SLOT_TOOLS[asked.slot])
+    for terms in sorted(slots, key=lambda terms: order.index(terms.slot)):
+        yield from ((terms, tool) for tool in SLOT_TOOLS[terms.slot])
 
 
 def _reasoning(question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent) -> str:
@@ -166,47 +166,47 @@ def _reasoning(question: SearchTerms, slots: Sequence[SearchTerms], intent: Inte
     named = f"symbols {', '.join(question.names[:MAX_NAMES])}" if question.names else ""
     spoken = f"words {', '.join(words)}" if words else ""
     asks = " and ".join(filter(None, (named, spoken))) or "no symbol or word"
-    own = ", ".join(asked.slot for asked in slots)
+    own = ", ".join(terms.slot for terms in slots)
     return f"{intent}: searches for {asks}" + (f", then for the words of {own}." if own else ".")
 
 
-def _by_symbol(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
+def _by_symbol(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     """Look up the names; without names, definitions whose name contains a word."""
-    if asked.names:
-        return [{"symbol": name, "path": place.path} for name in asked.names[:MAX_NAMES]]
-    words = [next((w for w in spellings if " " not in w), "") for spellings in asked.words]
-    return [{"symbol": word, "path": place.path} for word in words[:MAX_WORDS] if word]
+    if terms.names:
+        return [{"symbol": name, "path": scope.path} for name in terms.names[:MAX_NAMES]]
+    words = [next((w for w in spellings if " " not in w), "") for spellings in terms.words]
+    return [{"symbol": word, "path": scope.path} for word in words[:MAX_WORDS] if word]
 
 
-def _by_name(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
-    return [{"symbol": name, "path": place.path} for name in asked.names[:MAX_NAMES]]
+def _by_name(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+    return [{"symbol": name, "path": scope.path} for name in terms.names[:MAX_NAMES]]
 
 
-def _by_text(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
+def _by_text(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     """Search one word per call, in all its spellings, so that results are known for each word.
 
     Without words it searches the names: the name of an error occurs in texts, too.
     """
-    words = asked.words or tuple((name,) for name in asked.names)
+    words = terms.words or tuple((name,) for name in terms.names)
     return [
         {
             "pattern": "|".join(_pattern(word) for word in spellings),
-            "path": place.path,
+            "path": scope.path,
             "case_sensitive": False,
         }
         for spellings in words[:MAX_WORDS]
     ]
 
 
-def _by_place(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
-    del asked
-    where = place.file_path or place.path
+def _by_scope(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+    del terms
+    where = scope.file_path or scope.path
     return [] if where in {"", "."} else [{"path": where}]
 
 
-def _by_file(asked: SearchTerms, place: SearchScope) -> Sequence[Params]:
-    del asked
-    file = place.file_path or (place.path if place.is_file else "")
+def _by_file(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+    del terms
+    file = scope.file_path or (scope.path if scope.is_file else "")
     return [{"file_path": file}] if file else []
 
 
@@ -220,7 +220,7 @@ CALLS_BY_TOOL: Mapping[str, _Row] = MappingProxyType(
         "find_definitions": _Row(_by_symbol, "there is no word or symbol to look up"),
         "find_references": _Row(_by_name, "no symbol is named"),
         "search_text": _Row(_by_text, "there is no word to search for"),
-        "get_symbols": _Row(_by_place, "no file or folder is given"),
+        "get_symbols": _Row(_by_scope, "no file or folder is given"),
         "analyze_structure": _Row(_by_file, "no file is given"),
     }
 )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned.experience import ONE_VOICE
+from code_intel.learned.history.experience import ONE_VOICE
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 from code_intel.session.relevance import BANDS
-from code_intel.tools.answers import BUDGET, CAP, HARD_CAP
+from code_intel.tools.wire.answers import BUDGET, CAP, HARD_CAP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (

@@ -241,7 +241,7 @@ def test_readers_without_the_lock_see_whole_steps_only(place: SessionPaths) -> N
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
         "handle, *folders = sys.argv[1:]\n"
-        "place = heads.Place(*map(Path, folders))\n"
+        "place = heads.SessionPaths(*map(Path, folders))\n"
         "look = steps.called('query', 'x' * 2000, found=1)\n"
         "for n in range(150): journal.append(place, handle, *[look] * (1 + n % 3))"
     )

@@ -190,7 +190,7 @@ def test_processes_lose_nothing_of_each_other(place: SessionPaths) -> None:
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
         "number, handle, *folders = sys.argv[1:]\n"
-        "place = heads.Place(*map(Path, folders))\n"
+        "place = heads.SessionPaths(*map(Path, folders))\n"
         "for n in range(20): journal.append(place, handle,"
         " steps.called('query', f'{number}-{n}', found=1))"
     )

@@ -43,7 +43,7 @@ def confirm(
 ) -> ConfirmationVerdict:
     scores = {} if score is None else {"AuthService": score}
     return confirm_symbols(
-        session, ["AuthService"], evidence, defined=SYMBOLS, scores=scores, places=PLACES, **more
+        session, ["AuthService"], evidence, defined=SYMBOLS, scores=scores, locations=PLACES, **more
     )
 
 

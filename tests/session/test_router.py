@@ -37,8 +37,8 @@ def tools(made: CallPlan) -> list[str]:
     return [step.tool for step in made.steps]
 
 
-def unframed(question: SearchTerms, intent: str = "MODIFY", place: SearchScope = HERE) -> CallPlan:
-    return plan(question, (), intent, missing=SLOTS, place=place)
+def unframed(question: SearchTerms, intent: str = "MODIFY", scope: SearchScope = HERE) -> CallPlan:
+    return plan(question, (), intent, missing=SLOTS, scope=scope)
 
 
 @pytest.mark.covers("rule.query.plan")
@@ -67,7 +67,7 @@ def test_an_unknown_intent_plans_as_one_that_explores(name: str) -> None:
 
 def test_only_who_reads_is_shown_how_the_file_is_built_beside_the_slots() -> None:
     def filled(intent: str) -> list[str]:
-        return tools(plan(EVERYTHING, (), intent, missing=(), place=HERE))
+        return tools(plan(EVERYTHING, (), intent, missing=(), scope=HERE))
 
     assert filled("MODIFY") == ["find_definitions", "search_text", "get_symbols"]
     assert filled("EXPLORE") == [*filled("MODIFY"), "analyze_structure"]
@@ -82,7 +82,7 @@ def test_the_first_call_has_the_highest_priority_and_the_last_has_one() -> None:
 @pytest.mark.covers("rule.query.plan")
 def test_a_call_is_made_once_and_counts_for_whoever_asked_first() -> None:
     slot = EVERYTHING._replace(slot="target_feature")
-    made = plan(EVERYTHING, [slot], "MODIFY", missing=(), place=HERE)
+    made = plan(EVERYTHING, [slot], "MODIFY", missing=(), scope=HERE)
     assert [step.slot for step in made.steps] == [""] * 3
 
 
@@ -93,7 +93,7 @@ def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
         SearchTerms((), (("submit",),), "trigger_condition"),
         SearchTerms(("LoginForm",), (), "target_feature"),
     ]
-    made = plan(EVERYTHING, slots, "MODIFY", missing=(), place=SearchScope())
+    made = plan(EVERYTHING, slots, "MODIFY", missing=(), scope=SearchScope())
     assert [(step.slot, next(iter(step.params.values()))) for step in made.steps] == [
         ("", "AuthService"),
         ("", "login|sign[ _-]?in"),
@@ -105,7 +105,7 @@ def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
 
 
 def test_nothing_is_called_with_nothing_and_every_call_left_out_says_why() -> None:
-    made = unframed(SearchTerms(), place=SearchScope())
+    made = unframed(SearchTerms(), scope=SearchScope())
     assert made.steps == ()
     assert {skipped.tool for skipped in made.skipped} == set(CALLS_BY_TOOL)
     assert all(skipped.why for skipped in made.skipped)
@@ -121,7 +121,7 @@ def test_a_word_is_looked_up_as_a_definition_only_where_no_symbol_is_named() -> 
 
 
 def test_a_tool_that_cannot_be_run_is_skipped() -> None:
-    made = plan(EVERYTHING, (), "EXPLORE", missing=SLOTS, place=HERE, available={"search_text"})
+    made = plan(EVERYTHING, (), "EXPLORE", missing=SLOTS, scope=HERE, available={"search_text"})
     assert tools(made) == ["search_text"]
     assert {skipped.why for skipped in made.skipped} == {"it is not available"}
 
@@ -139,7 +139,7 @@ def test_any_plan_is_short_without_doubles_and_asks_the_slots_in_order(
 ) -> None:
     slots = [words._replace(slot=name) for name in filled]
     missing = [name for name in SLOTS if name not in filled]
-    made = plan(question, slots, intent, missing=missing, place=HERE)
+    made = plan(question, slots, intent, missing=missing, scope=HERE)
     assert len(made.steps) <= MAX_PLAN_CALLS
     calls = [(step.tool, repr(step.params)) for step in made.steps]
     assert len(calls) == len(set(calls))

@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List the sessions; return 1 if there are none."""
     settings = project_of(args)
-    place = sessions_of(settings)
+    paths = sessions_of(settings)
     most = MAX_JOURNALS if args.all else MAX_SHOWN + 1
-    found = list_sessions(place, expire_hours=settings.session_hours, most=most)
+    found = list_sessions(paths, expire_hours=settings.session_hours, most=most)
     shown = found if args.all else found[:MAX_SHOWN]
     lines = [_line(one) for one in shown] or [
         "There are no sessions yet. An agent starts one with start_session."

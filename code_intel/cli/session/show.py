@@ -58,9 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the session."""
     settings = project_of(args)
-    place = sessions_of(settings)
-    name = _meant(place, args.id)
-    left = journal.read_intact(place, name)
+    paths = sessions_of(settings)
+    name = _meant(paths, args.id)
+    left = journal.read_intact(paths, name)
     told = tell(left.records)
     story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.problem)
     left_out = 0 if args.all else max(0, len(story.lines) - FIRST_LINES - LAST_LINES)
@@ -79,16 +79,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _meant(place: SessionPaths, text: str) -> str:
+def _meant(paths: SessionPaths, text: str) -> str:
     """Return the name of the session that `text` names or begins; a handle names its session.
 
     Raises:
         NotFoundError: There is none.
         UsageError: Several names begin like this; the message lists some.
     """
-    names = [file.name for file in journal.journal_files(place)]
+    names = [file.name for file in journal.journal_files(paths)]
     if text == "last":
-        found = [one.name for one in list_sessions(place, most=_NEWEST)[:1]]
+        found = [one.name for one in list_sessions(paths, most=_NEWEST)[:1]]
     else:
         begun = (
             name

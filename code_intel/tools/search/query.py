@@ -134,7 +134,7 @@ def _plan(
         slots,
         intent,
         missing=missing if frame else SLOTS,
-        place=place,
+        scope=place,
         available=RUN,
     )
 

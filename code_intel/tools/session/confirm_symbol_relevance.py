@@ -55,7 +55,7 @@ async def confirm_symbol_relevance(
                 code_evidence,
                 defined=defined,
                 scores=scores,
-                places=places_of(defined),
+                locations=places_of(defined),
             )
             return verdict, [verdict.step]
 
