@@ -61,12 +61,20 @@ STOP_WORDS = frozenset(
 
 @lru_cache(maxsize=1 << 16)
 def split_identifier(name: str) -> str:
-    """Return the parts of an identifier: `HTTPServer_config2` gives `HTTP Server config 2`."""
+    """Return the parts of an identifier, separated by spaces.
+
+    >>> split_identifier("HTTPServer_config2")
+    'HTTP Server config 2'
+    """
     return " ".join(_parts(_unified(name)))
 
 
 def words(text: str) -> list[str]:
-    """Return the index tokens of code or prose in order, with repetitions."""
+    """Return the index tokens of code or prose in order, with repetitions.
+
+    >>> words("getUserId ログイン")
+    ['getuserid', 'get', 'user', 'id', 'ログ', 'グイ', 'イン']
+    """
     return [token for run in _RUN.findall(_unified(text)) for token, _ in _tokens(run)]
 
 
@@ -83,6 +91,9 @@ def stem(word: str) -> str:
     """Return a folded word without English endings; words in other alphabets are unchanged.
 
     The result need not be a word. It must only be equal for `validate` and `validation`.
+
+    >>> stem("retries"), stem("retry")
+    ('retri', 'retri')
     """
     if not word.isascii() or not word.isalpha():
         return word

@@ -40,6 +40,9 @@ def visible(text: str, keep: str = "") -> str:
     r"""Return `text` with the characters of `hidden_character` as escapes, except those in `keep`.
 
     A file may be called "a.py\n1. b.py". Unescaped it would look like two files.
+
+    >>> print(visible("a.py\n1. b.py"))
+    a.py\n1. b.py
     """
     return text.translate(
         {ord(char): char.encode("unicode_escape").decode() for char in _hidden_in(text, keep)}
@@ -70,7 +73,11 @@ def code_point(char: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, `1 file`, `2,000 files`; `plural` for irregular nouns."""
+    """Return a number with its noun; `plural` for irregular nouns.
+
+    >>> counted(1, "file"), counted(2000, "file"), counted(3, "query", "queries")
+    ('1 file', '2,000 files', '3 queries')
+    """
     return f"{number:,} {noun if abs(number) == 1 else plural or f'{noun}s'}"
 
 

@@ -20,6 +20,9 @@ def fused(rankings: Sequence[Sequence[T]], k: int = K) -> list[tuple[T, float, t
     Returns:
         Places count from 1; NOT_FOUND where a ranking does not have it. Of equal scores the one that the earlier
         ranking has, or has earlier, comes first.
+
+    >>> [(name, places) for name, _, places in fused([["a", "b"], ["b", "c"]])]
+    [('b', (2, 1)), ('a', (1, -1)), ('c', (-1, 2))]
     """
     places: dict[T, list[int]] = {}
     for number, ranking in enumerate(rankings):

@@ -19,6 +19,9 @@ def tokens(text: str) -> list[str]:
     """Return the tokens of a text in order, repeats kept: `groupCommit` is `group`, `commit`, `groupcommit`.
 
     Full-width letters and spaces are read as what they look like; punctuation belongs to its word, as in seed 000.
+
+    >>> tokens("Review pull-request")
+    ['review', 'pull', 'request', 'pull-request']
     """
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return [token for word in text.split() for token in _of_word(word)]

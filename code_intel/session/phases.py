@@ -252,6 +252,11 @@ def advance(phase: Phase, event: Event) -> Phase:
 
     Raises:
         PhaseError: The phase does not know the event; the message lists those it knows.
+
+    >>> print(advance(Phase.EXPLORATION, Event.MAP_LIKELY))
+    VERIFICATION
+    >>> print(advance(Phase.READY, Event.RISK_RAISED))
+    EXPLORATION
     """
     row = TRANSITIONS[phase]
     if event in row:

@@ -100,7 +100,11 @@ class ConfirmationVerdict(NamedTuple):
 
 
 def band_of(likeness: float | None) -> LikenessBand:
-    """Return the band of a likeness; `NO_BAND` for None and for numbers outside 0 to 1."""
+    """Return the band of a likeness; `NO_BAND` for None and for numbers outside 0 to 1.
+
+    >>> [band_of(likeness).name for likeness in (0.9, 0.4, 0.1, None)]
+    ['high', 'gray', 'low', '']
+    """
     if likeness is None or not 0 <= likeness <= 1:
         return NO_BAND
     return next(band for band in BANDS if likeness >= band.least)

@@ -46,6 +46,10 @@ def selector(glob: str, field: str = "pattern") -> Callable[[str], bool]:
 
     Raises:
         UsageError: Its braces stand for too many globs; names `field`.
+
+    >>> is_source = selector("src/**/*.{py,ts}")
+    >>> is_source("src/auth/login.ts"), is_source("tests/login.py")
+    (True, False)
     """
     plain = tuple(_parts(each) for each in _chosen(glob, field))
     return lambda path: path == glob or any(_fits(path.split("/"), parts) for parts in plain)
