@@ -2,15 +2,16 @@
 
     python -m benchmarks.call_path [--data DIR] [--query TEXT] [--top N] [--json OUT]
 
-The tree in DIR is copied, set up and indexed; default: the small project of the tests. Embeddings are off, and
-a gateway in this process is asked one question as a client would ask it, then another one. `first` is the
-question that opens the indexes, `second` finds them open. For both the table says how many files of
-`code_intel/` were entered before the first word lookup reached SQLite, and for the whole call how many files,
-distinct functions, and calls of functions.
+The tree in DIR is copied, set up and indexed; default: the small project of the tests. Embeddings
+are off, and a gateway in this process is asked one question as a client would ask it, then another
+one. `first` is the question that opens the indexes, `second` finds them open. For both the table
+says how many files of `code_intel/` were entered before the first word lookup reached SQLite, and
+for the whole call how many files, distinct functions, and calls of functions.
 
-The event loop and the worker threads of the call are traced. The indexer and other background threads do not
-run, so that the call does their part of the work itself. A generator that is resumed, a lambda and a comprehension count as a call.
-`--top` lists the functions that were called most.
+The event loop and the worker threads of the call are traced. The indexer and other background
+threads do not run, so that the call does their part of the work itself. A generator that is
+resumed, a lambda and a comprehension count as a call. `--top` lists the functions that were called
+most.
 """
 
 import argparse
@@ -78,7 +79,7 @@ class CallPath(NamedTuple):
 
 
 class Tracer:
-    """Counts calls of the package's functions while `tracing`; installed before any thread starts."""
+    """Counts calls of the package while `tracing`; installed before any thread starts."""
 
     def __init__(self) -> None:
         self._on = False
@@ -128,7 +129,7 @@ class Tracer:
 
 
 def prepare(tree: Path, root: Path) -> Settings:
-    """Copy, set up and index a tree, words only, and give it a few agreements about something else."""
+    """Copy, set up and index a tree, words only, with a few unrelated agreements."""
     skip = shutil.ignore_patterns(".git", ".code-intel", ".venv", "node_modules", "__pycache__")
     shutil.copytree(tree, root, ignore=skip, symlinks=True)
     for arguments in (["init", "-q"], ["add", "-A"]):
@@ -151,9 +152,9 @@ def prepare(tree: Path, root: Path) -> Settings:
 
 @contextmanager
 def without_background() -> Iterator[None]:
-    """Let every background thread end as soon as it starts; worker threads of anyio have a `run` of their own."""
+    """Let background threads end as they start; worker threads of anyio define their own `run`."""
     run = threading.Thread.run
-    setattr(threading.Thread, "run", lambda _thread: None)  # noqa: B010 - mypy forbids the assignment
+    setattr(threading.Thread, "run", lambda _thread: None)  # noqa: B010 - mypy forbids assignment
     try:
         yield
     finally:

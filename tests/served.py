@@ -59,7 +59,7 @@ async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> Asy
 
 def unbegun(patch: pytest.MonkeyPatch) -> None:
     """Keep servers of this process from looking at the disk unless they are asked to."""
-    patch.setattr("code_intel.servers.protocol.CALM", 3600.0)
+    patch.setattr("code_intel.servers.protocol.BACKGROUND_DELAY_S", 3600.0)
 
 
 def at_rest(patch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""How map and forest are asked: what `status` and `doctor` say of it.
+"""Report how map and forest are searched, for `status` and `doctor`.
 
-`status` repeats what the gateways that run now have said; `doctor` tries each one itself.
+`status` repeats what running gateways report; `doctor` connects to each upstream itself.
 """
 
 from typing import Any
@@ -10,24 +10,23 @@ from code_intel.errors import UpstreamError
 from code_intel.index.doctor import Finding
 from code_intel.servers.upstream.report import running
 from code_intel.tools.context.degraded import status_text
-
-HERE = "in process"
+from code_intel.tools.context.searchers import IN_PROCESS
 
 
 def upstream_status(settings: Settings) -> list[dict[str, Any]]:
-    """Return one item for each half: where it is, and its state in every gateway that runs."""
-    told = list(running(settings.state)) if settings.upstreams else []
+    """Return an item for each corpus: where it is searched, and its state in each gateway."""
+    reports = list(running(settings.state)) if settings.upstreams else []
     found = []
     for name in UPSTREAMS:
         config = settings.upstreams.get(name)
         if config is None:
-            found.append({"name": name, "where": HERE})
+            found.append({"name": name, "where": IN_PROCESS})
             continue
         item: dict[str, Any] = {"name": name, "where": config.where}
         item |= {"error": config.problem} if config.problem else {}
         item["gateways"] = [
             {**state, "pid": pid}
-            for pid, states in told
+            for pid, states in reports
             for state in states
             if state["name"] == name
         ]
@@ -36,10 +35,10 @@ def upstream_status(settings: Settings) -> list[dict[str, Any]]:
 
 
 def upstream_lines(found: list[dict[str, Any]]) -> list[str]:
-    """Return what a person reads of it; nothing where everything is in process."""
+    """Return the lines for a person; none if both corpora are searched in process."""
     lines = []
     for item in found:
-        if item["where"] == HERE:
+        if item["where"] == IN_PROCESS:
             continue
         says = [f"{status_text(state)} (gateway {state['pid']})" for state in item["gateways"]]
         idle = item.get("error") or "no gateway is running"
@@ -48,7 +47,7 @@ def upstream_lines(found: list[dict[str, Any]]) -> list[str]:
 
 
 def upstream_findings(settings: Settings) -> list[Finding]:
-    """Try every upstream that is not in process, and say what is odd in the settings."""
+    """Try every configured upstream, and report warnings about the settings."""
     found = [
         Finding("warning", text, "Correct the key, or remove it.") for text in settings.warnings
     ]

@@ -1,8 +1,12 @@
 """The tables `[upstreams.devrag-map]` and `[upstreams.devrag-forest]` of `.code-intel/config.toml`.
 
-Each points one half of the gateway at a command or a URL; without a table it answers in process
-(docs/decisions/0018). What cannot be known to be wrong for everybody, such as a variable that is not set
-here, is kept as `problem`: that half stays away and says why, and the rest of the program works.
+Each points one corpus of the gateway at a command or a URL; without a table it is searched in
+process (docs/decisions/0018). A fault that may be one of this machine only, such as a variable that
+is not set, is kept as `problem`: that corpus does not answer and says why, and the rest of the
+program works.
+
+The checks are written by hand because `code-intel hook` reads these settings, too: importing
+pydantic takes several times as long as starting the interpreter.
 """
 
 import re
@@ -17,9 +21,9 @@ from code_intel.config.reading import require, unknown_key_warnings
 
 UPSTREAMS = ("devrag-map", "devrag-forest")
 DEPTH = "CODE_INTEL_DEPTH"
-"""How many gateways stand above a process; handed to every child, so that a loop ends."""
-LONGEST = 3600
-"""Seconds of a time limit at the most."""
+"""Variable with the number of gateways above a process; it prevents loops."""
+MAX_SECONDS = 3600
+"""Of a time limit."""
 MASK = "***"
 
 PASSED_ON = (
@@ -31,14 +35,14 @@ PASSED_ON = (
     *("DENO_DIR", "DENO_CERT", "DENO_TLS_CA_STORE", "JSR_URL", "NPM_CONFIG_REGISTRY"),
     *("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE"),
 )
-"""What a program may have of our environment: what programs need to run; no secrets, nothing that loads code."""
+"""Variables that a program inherits: what it needs to run, no secrets, nothing that loads code."""
 
 INHERITED = (*PASSED_ON, "CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING")
-"""What a child gets of it; `env` adds to it."""
+"""Variables that an upstream gets of ours; `env` adds to them."""
 
 
-class Key(NamedTuple):
-    """One row of the table of keys; `docs/settings.md` lists each."""
+class UpstreamKey(NamedTuple):
+    """A key of a table; `docs/settings.md` lists each."""
 
     name: str
     type: type
@@ -48,21 +52,21 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("command", str, "a string", "", "command"),
-    Key("args", list, "a list of strings", (), "command"),
-    Key("env", dict, "a table of strings", {}, "command"),
-    Key("cwd", str, "a string", "", "command"),
-    Key("url", str, "an http or https URL", "", "url"),
-    Key("headers", dict, "a table of strings without line ends", {}, "url"),
-    Key("token_file", str, "a string", "", "url"),
-    Key("start_seconds", float, f"a number above 0, at most {LONGEST}", 5.0, "both"),
-    Key("call_seconds", float, f"a number above 0, at most {LONGEST}", 10.0, "both"),
+    UpstreamKey("command", str, "a string", "", "command"),
+    UpstreamKey("args", list, "a list of strings", (), "command"),
+    UpstreamKey("env", dict, "a table of strings", {}, "command"),
+    UpstreamKey("cwd", str, "a string", "", "command"),
+    UpstreamKey("url", str, "an http or https URL", "", "url"),
+    UpstreamKey("headers", dict, "a table of strings without line ends", {}, "url"),
+    UpstreamKey("token_file", str, "a string", "", "url"),
+    UpstreamKey("start_seconds", float, f"a number above 0, at most {MAX_SECONDS}", 5.0, "both"),
+    UpstreamKey("call_seconds", float, f"a number above 0, at most {MAX_SECONDS}", 10.0, "both"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamConfig:
-    """Where one half of the gateway is asked.
+    """Where one corpus is searched.
 
     Attributes:
         name: `devrag-map` or `devrag-forest`.
@@ -88,7 +92,7 @@ class UpstreamConfig:
 
     @property
     def where(self) -> str:
-        """What may be shown of it: the program's name, or the URL without what may be secret."""
+        """What may be shown: the program's name, or the URL without user, password and query."""
         if self.command:
             return f"command {Path(self.command).name}"
         parts = urlsplit(self.url)
@@ -96,7 +100,7 @@ class UpstreamConfig:
         return f"{parts.scheme}://{host}{parts.path}"
 
     def masked(self, text: str) -> str:
-        """Return `text` without any value of `env`, `headers` and the URL that may be secret."""
+        """Return `text` without the values of `env`, `headers` and the URL that may be secret."""
         for secret in self.secrets:
             text = text.replace(secret, MASK)
         return text
@@ -117,7 +121,7 @@ def read_upstreams(
     require(file, "upstreams", isinstance(tables, dict), "a table")
     warnings = list(unknown_key_warnings("upstreams", tables, UPSTREAMS))
     depth = environ.get(DEPTH, "")
-    above = int(depth) if depth.isdecimal() and len(depth) < 4 else 0  # noqa: PLR2004 - digits of a sane depth
+    above = int(depth) if re.fullmatch("[0-9]{1,3}", depth) else 0
     found = {}
     for name in UPSTREAMS:
         if name not in tables:
@@ -136,12 +140,12 @@ def read_upstreams(
     return found, tuple(warnings)
 
 
-def _checked(file: Path, where: str, key: Key, table: Mapping[str, Any]) -> Any:
+def _checked(file: Path, where: str, key: UpstreamKey, table: Mapping[str, Any]) -> Any:
     value = table.get(key.name, key.default)
     if key.name not in table:
         return value
     if key.type is float:
-        good = type(value) in {int, float} and 0 < value <= LONGEST
+        good = type(value) in {int, float} and 0 < value <= MAX_SECONDS
     elif key.type is list:
         good = isinstance(value, list) and all(_is_text(item, empty=True) for item in value)
     elif key.type is dict:
@@ -197,11 +201,11 @@ def _config(
     if missing:
         problem = f"the environment variable {missing[0]} is not set"
     elif url and not _is_url(url):
-        problem = "its url is no http or https URL"
+        problem = "its url is not an http or https URL"
     elif not all(_HEADER.fullmatch(f"{key}\n{value}") for key, value in headers.items()):
-        problem = "one of its headers is none: names are words, values printable ASCII"
+        problem = "a header is not valid: names are words, values printable ASCII"
     elif above:
-        problem = "this gateway was itself started as an upstream of another one"
+        problem = "this gateway was itself started as an upstream of another gateway"
     token_file = values["token_file"]
     inherited = {key: environ[key] for key in INHERITED if key in environ}
     config = UpstreamConfig(
@@ -219,7 +223,7 @@ def _config(
         secrets=_secrets((*env.values(), *used), headers, url),
     )
     open_line = (headers or token_file) and url.startswith("http://") and not _is_here(url)
-    note = f"upstreams.{name}: what is secret travels in clear text over http; use https."
+    note = f"upstreams.{name}: secrets are sent in clear text over http; use https."
     return config, [note] if open_line else []
 
 
@@ -228,7 +232,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def _expand(text: str, environ: Mapping[str, str], missing: list[str], used: list[str]) -> str:
-    """Fill in `${NAME}` and `${NAME:-default}`; what is not set goes to `missing`, values to `used`."""
+    """Replace `${NAME}` and `${NAME:-default}`; add unset names to `missing`, values to `used`."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match.group(1), match.group(2)
@@ -241,7 +245,7 @@ def _expand(text: str, environ: Mapping[str, str], missing: list[str], used: lis
 
 
 def _secrets(values: Iterable[str], headers: Mapping[str, str], url: str) -> tuple[str, ...]:
-    """Return every text that must not be shown, longest first; short ones would mask plain words."""
+    """Return the texts that must not be shown, longest first; short ones would mask plain words."""
     words = [*values, *headers.values()]
     words += [part for value in headers.values() for part in value.split()]
     parts = urlsplit(url) if _is_url(url) else None

@@ -1,52 +1,54 @@
-"""The gateway: sessions, phases and learning in front of map and forest."""
+"""Build the gateway: sessions, phases and learning in front of map and forest."""
 
 from typing import Any
 
 from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import start_indexers
-from code_intel.servers.protocol import Call, Offer, ToolServer, build
+from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Report, Tool
 
 INSTRUCTIONS = (
-    "Look before you write, and remember what you learn. Use this server whenever you explore, change, fix, "
-    "add or explain code in this project (バグ修正、機能追加、調査にも). Start with start_session (intent and "
-    "the user's own words), then set_query_frame, then search_smart: it asks the map of agreements first and "
-    "the source second. Verify what it suggests with find_definitions and find_references, then "
-    "submit_understanding. Before an edit ask check_write_target; when the work is done, call record_outcome: "
-    "a success is remembered, and the next question is answered at once. Every refusal names the next step."
+    "Look before you write, and remember what you learn. Use this server whenever you "
+    "explore, change, fix, add or explain code in this project (バグ修正、機能追加、調査にも). Start "
+    "with start_session (intent and the user's own words), then set_query_frame, then "
+    "search_smart: it asks the map of agreements first and the source second. Verify what "
+    "it suggests with find_definitions and find_references, then submit_understanding. "
+    "Before an edit ask check_write_target. When the work is done, call record_outcome: a "
+    "success is remembered, and the next question is answered at once. Every refusal "
+    "names the next step."
 )
 
 
 def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
-    """Return the gateway of a project; nothing is imported or opened before the handshake is over.
+    """Return the gateway of a project; it imports and opens nothing before the handshake.
 
-    `writes` says whether clients may execute commands, which run programs.
+    `writes` says whether clients may execute commands, which start programs.
     """
     return build(
         name="code-intel",
         instructions=INSTRUCTIONS,
-        offer=lambda: _offer(settings, writes=writes),
+        make_spec=lambda: _spec(settings, writes=writes),
     )
 
 
-def _told_apart(report: Report) -> tuple[Report, Report]:
-    """Return where a tool reports, and where upstreams do: once it counts itself, nobody counts in between."""
-    counts = False
+def _separate_reports(report: Report) -> tuple[Report, Report]:
+    """Return where the tool and its upstreams report; once the tool does, only it counts."""
+    by_tool = False
 
-    async def own(done: float, total: float | None, message: str) -> None:
-        nonlocal counts
-        counts = True
+    async def of_tool(done: float, total: float | None, message: str) -> None:
+        nonlocal by_tool
+        by_tool = True
         await report(done, total, message)
 
-    async def others(done: float, total: float | None, message: str) -> None:
-        if not counts:
+    async def of_upstreams(done: float, total: float | None, message: str) -> None:
+        if not by_tool:
             await report(done, total, message)
 
-    return own, others
+    return of_tool, of_upstreams
 
 
-def _offer(settings: Settings, *, writes: bool) -> Offer:
+def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.learned.status.preload import Warming
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
@@ -81,12 +83,12 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
 
     warming = Warming(settings, map_service.index, map_service.embedder.identity)
 
-    async def invoke(tool: Tool, arguments: dict[str, Any], call: Call) -> Answer:
-        own, others = _told_apart(call.report)
-        reporting.set(others)  # each call has a task, and so a context, of its own
-        asked = context.for_call(call.connection, own)
-        answer = await tool.run(asked, **arguments)
-        return answer.noting(*asked.warnings)
+    async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
+        report, of_upstreams = _separate_reports(call.report)
+        reporting.set(of_upstreams)  # each call runs in its own task, and so in its own context
+        for_call = context.for_call(call.connection, report)
+        answer = await tool.run(for_call, **arguments)
+        return answer.noting(*for_call.warnings)
 
     async def background() -> None:
         start_indexers(map_service, forest_service)
@@ -105,4 +107,4 @@ def _offer(settings: Settings, *, writes: bool) -> Offer:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
-    return Offer(GATEWAY_TOOLS, invoke, background, close, condition, hidden, writes)
+    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, condition, hidden, writes)

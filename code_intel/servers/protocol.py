@@ -1,8 +1,8 @@
-"""From declared tools to an MCP server, and the one boundary where errors become results.
+"""Make an MCP server of declared tools, and turn errors into results at one boundary.
 
-The low-level `Server` is used because its handlers can build schemas when they are first listed
-and can return error results whose text is exactly ours (docs/decisions/0012). `tools/list` never
-varies: the protocol forbids it, and phases refuse at call time instead.
+The SDK's low-level `Server` is used because its handlers can build schemas when first listed, and
+can return error results whose text is exactly ours (docs/decisions/0012). `tools/list` is constant,
+as the protocol demands; a phase that forbids a tool refuses the call.
 """
 
 import functools
@@ -30,17 +30,16 @@ from code_intel.tools.wire.answers import bounded, bounded_text
 
 logger = logging.getLogger(__name__)
 
-THE_CONNECTION = ""
-"""Name of the only connection of a process."""
-MOST_NAMES, LONGEST_NAME = 10, 60
-"""Of unknown arguments that are named, and characters of such a name."""
-LONGEST_MESSAGE = 500
-"""Characters of an error's message; its field, hint and details stand beside."""
-CONSTANT = CacheHint(ttl_ms=300_000, scope="public")
-"""Lists do not change while a server runs; a newer one may be started meanwhile."""
-CALM = 0.3
-"""Seconds between the first answer and the start of the background: the answer, and the first calls of
-a client, go first."""
+STDIO_CONNECTION = ""
+"""Name of the only connection of a process that serves stdio."""
+MAX_UNKNOWN_NAMES, MAX_NAME_CHARS = 10, 60
+"""How many unknown arguments a warning names, and how much of each name."""
+MAX_MESSAGE_CHARS = 500
+"""Of an error's message; field, hint and details are separate."""
+LIST_CACHE = CacheHint(ttl_ms=300_000, scope="public")
+"""Lists do not change while a server runs, but a newer server may be started."""
+BACKGROUND_DELAY_S = 0.3
+"""Time between the first answer and the background work; a client's first calls go first."""
 
 
 WRITE_TOOLS = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
@@ -48,13 +47,13 @@ WRITE_TOOLS = frozenset({"delete_document", "add_frontmatter", "update_frontmatt
 
 
 @dataclass(frozen=True)
-class Call:
-    """Who asks.
+class ToolCall:
+    """The caller of a tool.
 
     Attributes:
-        report: Takes progress back to them.
-        connection: Names their connection: `THE_CONNECTION` where a process has one (stdio), their MCP
-            session over HTTP, None where the protocol has none (HTTP since 2026-07-28; decision 0019).
+        report: Sends progress to the client.
+        connection: Name of the client's connection: `STDIO_CONNECTION`, its MCP session over HTTP,
+            or None where the protocol has no connection (HTTP since 2026-07-28; decision 0019).
     """
 
     report: Report
@@ -62,22 +61,22 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Offer:
-    """What a server works with; made when it is first needed, never before the handshake.
+class ServerSpec:
+    """What a server offers and works with; made at the first need, never before the handshake.
 
     Attributes:
-        tools: In the order in which they are documented; each answers when called by name.
-        invoke: Runs one of them on checked arguments.
-        background: Runs once the first request was answered, until the server ends.
-        close: Gives files back when the server ends.
-        condition: Says how complete each index is, by corpus; blocks, but not for long.
-        hidden: Names of tools that are not listed, to keep a model's context small (docs/decisions/0034).
+        tools: The tools in the order of the documentation; each can be called by name.
+        invoke: Runs a tool on checked arguments.
+        background: Runs from the first answer until the server ends.
+        close: Closes files when the server ends.
+        condition: Returns how complete each index is, by corpus; may block for a moment.
+        hidden: Names of tools that are not listed, to keep a model's context small (decision 0034).
         writes: Whether clients may change the project and start programs; not over HTTP, unless the
             command line allows it (docs/decisions/0019).
     """
 
     tools: Sequence[Tool]
-    invoke: Callable[[Tool, dict[str, Any], Call], Awaitable[Answer]]
+    invoke: Callable[[Tool, dict[str, Any], ToolCall], Awaitable[Answer]]
     background: Callable[[], Awaitable[None]]
     close: Callable[[], None]
     condition: Callable[[], Mapping[str, Freshness]] = dict
@@ -86,49 +85,48 @@ class Offer:
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
-        """The tools by each of their names."""
+        """The tools by name and by other names."""
         return {name: tool for tool in self.tools for name in (tool.name, *tool.also)}
 
     @functools.cached_property
     def listed(self) -> list[types.Tool]:
-        """The tools as they are listed, their schemas built."""
+        """The tools as `tools/list` returns them."""
         return [_wire(tool) for tool in self.tools if tool.name not in self.hidden]
 
 
 class ToolServer(Server[None]):
-    """An MCP server that offers tools, and what it works with.
+    """An MCP server that offers tools.
 
     Attributes:
-        offered: What `build` was given, once somebody needed it.
+        spec: Returns what it works with, or None before the first need.
     """
 
-    offered: Callable[[], Offer | None]
+    spec: Callable[[], ServerSpec | None]
 
     def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        """Declare tools alone: a client that is told of prompts or resources makes room for them."""
+        """Declare only tools; clients show menus for prompts or resources that are declared."""
         declared = super().get_capabilities(*args, **kwargs)
         return declared.model_copy(update={"prompts": None, "resources": None})
 
 
-def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolServer:
+def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) -> ToolServer:
     """Make the server.
 
     Args:
         name: Server name on the wire.
         instructions: What the model reads at start; at most 2 KB.
-        offer: Imports and makes everything else; called once, when a request first needs it or, in
-            the background, after the first request (the handshake, in either protocol era) was
-            answered, so that nothing delays a handshake.
+        make_spec: Imports and makes everything else. It is called once: when a request first needs
+            it, or in the background after the handshake, so that it does not delay the handshake.
     """
-    offered = functools.cache(offer)
+    spec = functools.cache(make_spec)
     greeted = anyio.Event()
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
         async def begin() -> None:
             await greeted.wait()
-            await anyio.sleep(CALM)
-            await offered().background()
+            await anyio.sleep(BACKGROUND_DELAY_S)
+            await spec().background()
 
         try:
             async with anyio.create_task_group() as group:
@@ -137,14 +135,14 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
                     yield
                 finally:
                     group.cancel_scope.cancel()
-        finally:  # nothing in the background works with it any more
-            if offered.cache_info().currsize:
-                offered().close()
+        finally:  # the background has ended
+            if spec.cache_info().currsize:
+                spec().close()
 
     async def list_tools(
         _ctx: ServerRequestContext[None], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=offered().listed)
+        return types.ListToolsResult(tools=spec().listed)
 
     async def call_tool(
         ctx: ServerRequestContext[None], params: types.CallToolRequestParams
@@ -152,11 +150,11 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
         async def report(done: float, total: float | None, message: str) -> None:
             await ctx.session.report_progress(done, total, message)
 
-        call = Call(report, _connection(ctx))
-        return await _call(offered(), params.name, params.arguments or {}, call)
+        call = ToolCall(report, _connection(ctx))
+        return await _call(spec(), params.name, params.arguments or {}, call)
 
     def schema(tool: str) -> Mapping[str, Any] | None:
-        known = offered().by_name.get(tool)
+        known = spec().by_name.get(tool)
         return known.schema if known else None
 
     server = ToolServer(
@@ -164,7 +162,7 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
         version=__version__,
         instructions=instructions,
         lifespan=lifespan,
-        get_tool_input_schema=schema,  # else every call over HTTP would list all tools
+        get_tool_input_schema=schema,  # otherwise every call over HTTP would list all tools
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_prompts=_list_prompts,
@@ -172,13 +170,13 @@ def build(*, name: str, instructions: str, offer: Callable[[], Offer]) -> ToolSe
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
         cache_hints={
-            "tools/list": CONSTANT,
-            "prompts/list": CONSTANT,
-            "resources/list": CONSTANT,
-            "resources/templates/list": CONSTANT,
+            "tools/list": LIST_CACHE,
+            "prompts/list": LIST_CACHE,
+            "resources/list": LIST_CACHE,
+            "resources/templates/list": LIST_CACHE,
         },
     )
-    server.offered = lambda: offered() if offered.cache_info().currsize else None
+    server.spec = lambda: spec() if spec.cache_info().currsize else None
     server.middleware.append(_announce(greeted))
     return server
 
@@ -188,7 +186,7 @@ Page = types.PaginatedRequestParams | None
 
 
 async def _list_prompts(_ctx: Context, _page: Page) -> types.ListPromptsResult:
-    """Answer who asks undeclared: there are none."""
+    """Answer a client that asks although prompts are not declared."""
     return types.ListPromptsResult(prompts=[])
 
 
@@ -208,9 +206,9 @@ async def _read_resource(
 
 
 def _connection(ctx: Context) -> str | None:
-    """Return the name of the connection a request came by; the transport has checked its session id."""
+    """Return the name of the connection of a request; the transport has checked its session id."""
     if ctx.request is None:
-        return THE_CONNECTION
+        return STDIO_CONNECTION
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return None
     session: str | None = ctx.request.headers.get("mcp-session-id")
@@ -218,26 +216,26 @@ def _connection(ctx: Context) -> str | None:
 
 
 async def _call(
-    offer: Offer, name: str, given: Mapping[str, Any], call: Call
+    spec: ServerSpec, name: str, given: Mapping[str, Any], call: ToolCall
 ) -> types.CallToolResult:
-    """Run one tool; whatever goes wrong becomes an error result that says what to do next."""
-    tool = offer.by_name.get(name)
+    """Run one tool; any error becomes an error result that says what to do next."""
+    tool = spec.by_name.get(name)
     if tool is None:
-        known = [other for other in offer.by_name if other not in offer.hidden]
+        known = [other for other in spec.by_name if other not in spec.hidden]
         hint = f"Known tools: {', '.join(known)}."
         return _failure(
             {"error": "unknown_tool", "message": f"No tool {name[:100]}.", "hint": hint}
         )
     try:
         arguments, unknown = tool.arguments(given)
-        if not offer.writes:
+        if not spec.writes:
             _check_permitted(tool)
-        return _success(_noting(await offer.invoke(tool, arguments, call), unknown))
+        return _success(_noting(await spec.invoke(tool, arguments, call), unknown))
     except CodeIntelError as error:
-        told = error.as_dict()
-        # Who misspells a name hears of another that is missing: both are said.
-        told["message"] = " ".join(filter(None, (told["message"], _ignored(tool.unknown(given)))))
-        return _failure(told)
+        data = error.as_dict()
+        # A misspelt name also means that a required argument is missing: say both.
+        data["message"] = " ".join(filter(None, (data["message"], _ignored(tool.unknown(given)))))
+        return _failure(data)
     except Exception as error:
         logger.exception("%s failed", tool.name)
         return _failure(
@@ -266,26 +264,27 @@ def _check_permitted(tool: Tool) -> None:
 
 
 def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
-    """Say in the answer which arguments were ignored."""
+    """Add a warning that names the ignored arguments."""
     return answer.noting(_ignored(unknown)) if unknown else answer
 
 
 def _ignored(unknown: tuple[str, ...]) -> str:
-    """Return which arguments were ignored, in a sentence; empty when none was."""
+    """Return a sentence that names the ignored arguments, or the empty string."""
     if not unknown:
         return ""
-    names = [visible(name[:LONGEST_NAME]) for name in unknown[:MOST_NAMES]]
-    return f"Ignored unknown arguments: {', '.join(names)}{' …' if unknown[MOST_NAMES:] else ''}."
+    names = [visible(name[:MAX_NAME_CHARS]) for name in unknown[:MAX_UNKNOWN_NAMES]]
+    more = " …" if len(unknown) > MAX_UNKNOWN_NAMES else ""
+    return f"Ignored unknown arguments: {', '.join(names)}{more}."
 
 
 HANDSHAKES = frozenset({"initialize", "server/discover"})
-"""The first request of either protocol era; it must not wait for anything."""
+"""The first request of either protocol era; it must be answered at once."""
 
 
 def _announce(greeted: anyio.Event) -> ServerMiddleware[Any]:
     async def middleware(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
         if ctx.method not in HANDSHAKES:
-            greeted.set()  # a client may skip the handshake, and its call may need the background
+            greeted.set()  # the client skipped the handshake, and its call may need the background
         try:
             return await call_next(ctx)
         finally:
@@ -311,7 +310,7 @@ def _wire(tool: Tool) -> types.Tool:
 
 
 def _success(answer: Answer) -> types.CallToolResult:
-    # Data is exact, since what is edited is code; text is what a model and a terminal read.
+    # The data is exact, because code is edited by it; models and terminals read the text.
     text = bounded_text(visible_lines(masked(answer.text)))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
@@ -320,17 +319,17 @@ def _success(answer: Answer) -> types.CallToolResult:
 
 
 def _brief(error: dict[str, Any]) -> dict[str, Any]:
-    """Return an error whose message repeats no more of an argument than a reader needs."""
+    """Return an error with a short message; it may quote a long argument."""
     message = error["message"]
-    cut = len(message) > LONGEST_MESSAGE
-    return error | {"message": f"{message[:LONGEST_MESSAGE]}…"} if cut else error
+    cut = len(message) > MAX_MESSAGE_CHARS
+    return error | {"message": f"{message[:MAX_MESSAGE_CHARS]}…"} if cut else error
 
 
 def _failure(error: Mapping[str, Any]) -> types.CallToolResult:
-    told = bounded(_brief(masked_data(error)))
-    text = visible_json(json.dumps(told, ensure_ascii=False))
+    data = bounded(_brief(masked_data(error)))
+    text = visible_json(json.dumps(data, ensure_ascii=False))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=told,
+        structured_content=data,
         is_error=True,
     )

@@ -1,12 +1,13 @@
-"""A tool is declared once: its signature is the schema, the command-line options and the docs.
+"""Declare a tool once: its signature is the schema, the command-line options and the documentation.
 
-    async def search_map(call: Call, query: Annotated[str, Field(min_length=1, description="…")],
+    async def search_map(context: GatewayContext, query: Annotated[str, Field(min_length=1, description="…")],
                          top_k: Annotated[int, Field(ge=1, le=50, description="…")] = 10) -> Answer:
         '''What it does, when to use it, what comes back.'''
 
-The first parameter is what the tool works with and is no part of the schema. Everything derived from
-a signature is built when it is first needed and kept: building thirty schemas takes longer than a
-whole handshake, and a handshake must not wait (docs/decisions/0012).
+The first parameter is what the tool works with; it is not part of the schema. Everything derived
+from
+a signature is built at the first need and kept: building thirty schemas takes longer than a whole
+handshake (docs/decisions/0012).
 """
 
 import functools
@@ -37,31 +38,31 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
 )
 """Numbers that tool descriptions name, as `{ready}`."""
 MAX_ITEMS = 1000
-LONGEST_KEY = 60
-"""Characters of a caller's key that a message repeats."""
-LONGEST_PLACE = 120
-"""Characters from which keys within keys are no longer named: whose parameter it is stands first."""
-LONGEST_PROBLEM = 400
-"""Characters of what is wrong with a value, which may repeat it."""
+MAX_KEY_CHARS = 60
+"""How much of a caller's key a message repeats."""
+MAX_PLACE_CHARS = 120
+"""Length of a path into an argument beyond which inner keys are left out."""
+MAX_PROBLEM_CHARS = 400
+"""Length of a message about a value, which may repeat the value."""
 MAX_CALL_BYTES = 1 << 20
 MAX_DEPTH = 32
 _BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
-"""What pydantic calls one of several types, within the place of an error; parameters begin in lower case."""
+"""Names of types in the location of a pydantic error; names of parameters begin in lower case."""
 
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Where a tool reports progress: units done, units in all if known, and what it is doing."""
+"""Takes the progress of a tool: units done, units in all if known, and what it is doing."""
 
 
 async def silent(done: float, total: float | None, message: str) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool gives back: `data` for programs, `text` (short) for the model.
+    """The answer of a tool: `data` for programs, a short `text` for the model.
 
-    A text that `is_exact` is read as it is, such as JSON or a prompt: notes are in the data alone.
+    If the text `is_exact`, such as JSON or a prompt, notes are added only to the data.
     """
 
     data: Mapping[str, Any]
@@ -84,12 +85,12 @@ class Tool:
     Attributes:
         run: The function; its name is the tool's, its docstring the description.
         title: For people.
-        reads: True when nothing outside the session's journal changes.
-        repeats: True when calling twice does no more than calling once.
-        destroys: True when it may take away what nobody can bring back.
-        verbatim: Parameters that reach it as they came; secret values in all others are masked.
-        also: Other names that it answers to; it is listed, allowed and recorded by its own alone.
-        reaches: True when it may start what reaches beyond the project, such as a program that uses the network.
+        reads: Whether it changes nothing but the session's journal.
+        repeats: Whether calling it twice does no more than calling it once.
+        destroys: Whether it may delete what cannot be restored.
+        verbatim: Parameters in which secrets are not masked.
+        also: Other names for calls; it is listed, allowed and recorded by its own name.
+        reaches: Whether it may start programs, which may use the network.
     """
 
     run: Callable[..., Awaitable[Answer]]
@@ -134,9 +135,8 @@ class Tool:
     def arguments(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Check and convert the arguments of a call.
 
-        Arrays, objects, numbers and booleans that arrive as JSON strings are read as what they are,
-        since clients send them so; a string parameter is never touched. What is null and need not be
-        given is not given.
+        Clients send arrays, objects, numbers and booleans as JSON strings, too; they are parsed
+        unless the parameter is a string. An optional argument that is null counts as not given.
 
         Returns:
             The arguments by parameter name, and the names of unknown arguments, which are ignored.
@@ -165,7 +165,7 @@ class Tool:
     def unknown(self, given: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of arguments that the tool does not have.
 
-        `session_id` is passed to every tool, as start_session says; one that needs no session ignores it.
+        `session_id` is always known: start_session tells clients to pass it to every tool.
         """
         known = {*self.model.model_fields, "session_id"}
         return tuple(sorted(name for name in given if name not in known))
@@ -193,7 +193,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_size(given: Mapping[str, Any]) -> None:
-    """Refuse what is too large or too deep before anything is done with it."""
+    """Refuse arguments that are too large or nested too deeply."""
     try:
         text = json.dumps(given, default=str, ensure_ascii=False)
     except RecursionError:
@@ -205,7 +205,7 @@ def _check_size(given: Mapping[str, Any]) -> None:
 
 
 def _coerce(value: object, annotation: object) -> object:
-    """Read a JSON string as what it stands for where the parameter is no string."""
+    """Parse a JSON string unless the parameter is a string."""
     if not isinstance(value, str) or _takes_text(annotation):
         return value
     try:
@@ -215,7 +215,7 @@ def _coerce(value: object, annotation: object) -> object:
 
 
 def from_json(value: object) -> object:
-    """Read a JSON string that stands for an array or an object within another; a validator of such fields."""
+    """Parse a JSON string that holds an array or an object; a validator for fields of arguments."""
     if not isinstance(value, str) or value.strip()[:1] not in {"[", "{"}:
         return value
     found = _coerce(value, list)
@@ -235,7 +235,7 @@ def _takes_text(annotation: object) -> bool:
 
 
 def _check_text(name: str, value: object, depth: int = 0) -> None:
-    """Refuse text that no file, index or terminal could carry back unchanged."""
+    """Refuse text that a file, an index or a terminal cannot hold unchanged."""
     if depth > MAX_DEPTH:
         raise UsageError(f"{name} is nested too deeply.", details={"field": name})
     if isinstance(value, str):
@@ -254,17 +254,17 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
 
 
 def _place(name: str = "", *keys: object) -> str:
-    """Return where in the arguments something is, as `parameter.key.key`, with no more keys than a reader needs."""
+    """Return the path to a value in the arguments, `parameter.key.key`, shortened."""
     for key in keys:
-        longer = f"{name}.{visible(str(key)[:LONGEST_KEY])}"
-        if len(longer) > LONGEST_PLACE:
+        longer = f"{name}.{visible(str(key)[:MAX_KEY_CHARS])}"
+        if len(longer) > MAX_PLACE_CHARS:
             return f"{name.removesuffix('.…')}.…"
         name = longer
     return name
 
 
 def _check_says_something(name: str, value: object) -> None:
-    """Refuse a required text of which a reader would see nothing."""
+    """Refuse a required text without visible characters."""
     if isinstance(value, str) and value and not without_hidden(value).strip():
         raise UsageError(f"{name} is blank.", details={"field": name})
 
@@ -273,7 +273,7 @@ def _usage(tool: Tool, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     parts = (str(part) for part in first["loc"])
     where = _place(*(part for part in parts if not _BRANCH.search(part))) or "arguments"
-    problem = ": " + first["msg"].removeprefix("Value error, ")[:LONGEST_PROBLEM]
+    problem = ": " + first["msg"].removeprefix("Value error, ")[:MAX_PROBLEM_CHARS]
     if first["type"] == "missing":
         problem = " is required"
     elif first["type"] == "model_type":

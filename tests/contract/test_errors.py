@@ -210,14 +210,14 @@ async def breaks(_work: None) -> Answer:
 async def test_a_defect_is_told_without_its_text_and_the_server_goes_on() -> None:
     tool = Tool(breaks, "Break")
 
-    async def invoke(tool: Tool, arguments: dict[str, Any], _call: protocol.Call) -> Answer:
+    async def invoke(tool: Tool, arguments: dict[str, Any], _call: protocol.ToolCall) -> Answer:
         return await tool.run(None, **arguments)
 
     async def nothing() -> None:
         """Have nothing to do in the background."""
 
-    offer = protocol.Offer((tool,), invoke, nothing, lambda: None)
-    server = protocol.build(name="broken", instructions="", offer=lambda: offer)
+    spec = protocol.ServerSpec((tool,), invoke, nothing, lambda: None)
+    server = protocol.build(name="broken", instructions="", make_spec=lambda: spec)
     async with Client(server, mode=ERAS[0]) as client:
         for _ in range(2):
             error = await Caller(client).refused("breaks")

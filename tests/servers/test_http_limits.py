@@ -21,7 +21,7 @@ from code_intel.servers.http.address import listen
 from code_intel.servers.http.guard import Policy
 from code_intel.servers.http.limits import Limits
 from code_intel.servers.http.serving import run, web_server
-from code_intel.servers.protocol import CALM, Call, Offer, build
+from code_intel.servers.protocol import BACKGROUND_DELAY_S, ServerSpec, ToolCall, build
 from code_intel.tools.declaration import Answer, Tool
 from hurry import pass_by
 from projects import ERAS
@@ -63,8 +63,8 @@ class Counted:
     events: list[str] = field(default_factory=list)
     condition: Callable[[], Mapping[str, Freshness]] = dict
 
-    def offer(self) -> Offer:
-        async def invoke(tool: Tool, arguments: dict[str, Any], _call: Call) -> Answer:
+    def offer(self) -> ServerSpec:
+        async def invoke(tool: Tool, arguments: dict[str, Any], _call: ToolCall) -> Answer:
             return await tool.run(None, **arguments)
 
         async def background() -> None:
@@ -73,13 +73,13 @@ class Counted:
 
         self.events.append("offer")
         close = partial(self.events.append, "close")
-        return Offer((Tool(echo, "Echo"),), invoke, background, close, self.condition)
+        return ServerSpec((Tool(echo, "Echo"),), invoke, background, close, self.condition)
 
 
 @asynccontextmanager
 async def small(counted: Counted | None = None, **limits: float) -> AsyncIterator[int]:
     """Serve in this process within these limits; gives the port."""
-    server = build(name="small", instructions="", offer=(counted or Counted()).offer)
+    server = build(name="small", instructions="", make_spec=(counted or Counted()).offer)
     policy = Policy(listen("127.0.0.1", 0), limits=Limits(**LONG | limits))  # type: ignore[arg-type]  # bytes and numbers are whole
     web = web_server(server, policy)
     with anyio.fail_after(PATIENCE):
@@ -307,7 +307,7 @@ async def test_the_background_runs_once_whoever_comes_and_goes() -> None:
         for era in ERAS * 2:
             async with client(port, era) as call:
                 assert await call("echo", text=era) == {"text": era}
-        with anyio.move_on_after(CALM + 5):
+        with anyio.move_on_after(BACKGROUND_DELAY_S + 5):
             while "background" not in counted.events:
                 await anyio.lowlevel.checkpoint()
         assert counted.events == ["offer", "background"]
@@ -336,6 +336,6 @@ async def test_health_is_no_request_that_wakes_the_server() -> None:
     async with small(counted) as port:
         for _ in range(3):
             await to_thread.run_sync(ask, port, "GET", "/health")
-        with anyio.move_on_after(2 * CALM):
+        with anyio.move_on_after(2 * BACKGROUND_DELAY_S):
             await anyio.sleep_forever()
         assert counted.events == []

@@ -10,7 +10,7 @@ from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.index.vectors import embed_chunks
 from code_intel.records import SearchAnswer
-from code_intel.tools.context.corpus_service import ENOUGH, TOO_FEW, CorpusService
+from code_intel.tools.context.corpus_service import MIN_COVERAGE, TOO_FEW, CorpusService
 from doubles import HashEmbedder
 from served import make_shop, settings_of
 
@@ -64,7 +64,7 @@ def test_a_question_is_answered_by_words_before_there_is_any_vector(settings: Se
 
 
 def test_too_few_vectors_are_not_asked_and_the_answer_says_so(settings: Settings) -> None:
-    embed(settings, ENOUGH / 2)
+    embed(settings, MIN_COVERAGE / 2)
     answer = ask(settings, ENGLISH)
     assert answer.hits == ask_without_model(settings)
     assert answer.index.degraded == (TOO_FEW,)
@@ -81,7 +81,7 @@ def ask_without_model(settings: Settings) -> tuple[object, ...]:
 
 
 def test_enough_vectors_join_in_while_the_rest_is_made(settings: Settings) -> None:
-    embed(settings, (1 + ENOUGH) / 2)
+    embed(settings, (1 + MIN_COVERAGE) / 2)
     answer = ask(settings, ENGLISH)
     assert by_vectors(answer)
     assert answer.index.degraded == ()
@@ -91,7 +91,7 @@ def test_enough_vectors_join_in_while_the_rest_is_made(settings: Settings) -> No
 def test_a_japanese_question_has_words_and_waits_for_vectors_as_an_english_one(
     settings: Settings,
 ) -> None:
-    embed(settings, ENOUGH / 2)
+    embed(settings, MIN_COVERAGE / 2)
     answer = ask(settings, JAPANESE)
     assert answer.hits
     assert not by_vectors(answer)
@@ -101,7 +101,7 @@ def test_a_japanese_question_has_words_and_waits_for_vectors_as_an_english_one(
 def test_a_question_that_has_no_words_of_ours_takes_the_vectors_there_are(
     settings: Settings,
 ) -> None:
-    card = embed(settings, ENOUGH / 2)[0]
+    card = embed(settings, MIN_COVERAGE / 2)[0]
     answer = ask(settings, f"어디 {card}")
     assert by_vectors(answer)
     assert answer.index.degraded == ()

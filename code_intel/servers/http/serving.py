@@ -119,10 +119,10 @@ def _health(server: ToolServer) -> Callable[[Request], Awaitable[JSONResponse]]:
     async def health(_request: Request) -> JSONResponse:
         """Answer 200 with the state of the open indexes, or 503 when calls would fail."""
         about = {"name": server.name, "version": __version__}
-        offer = server.offered()
+        spec = server.spec()
         try:
             with anyio.fail_after(HEALTH_TIMEOUT_S):  # it needs a worker thread, as calls do
-                condition = offer.condition if offer else dict
+                condition = spec.condition if spec else dict
                 found = await to_thread.run_sync(condition, abandon_on_cancel=True)
         except (CodeIntelError, OSError, TimeoutError):
             return JSONResponse({"status": "failing", **about}, 503)

@@ -1,8 +1,8 @@
 """Read what an upstream answered, with care: it may be another program, or a hostile one.
 
 Understood are our own answers and those of the original devrag: JSON in a text, whose keys were
-`DocumentName`, `ChunkContent`, `Similarity`, `Position` up to version 1.1.0 and have our names since.
-What cannot be believed is left out and counted.
+`DocumentName`, `ChunkContent`, `Similarity`, `Position` up to version 1.1.0 and have our names
+since. What cannot be believed is left out and counted.
 """
 
 import fnmatch
@@ -204,7 +204,7 @@ def _whole(value: object) -> int:
 
 
 def _text(value: object, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """Return a text, cut, without NUL and half pairs, which no file can hold; "" for anything else."""
+    """Return a text, cut, without NUL and lone surrogates; "" for anything else."""
     if not isinstance(value, str):
         return ""
     whole = value[:max_chars].encode("utf-8", "replace").decode("utf-8")

@@ -1,6 +1,7 @@
 """Speak to an upstream that is a command: a child process in its own process group, over its pipes.
 
-The SDK's stdio client is used only on Windows. Elsewhere it would keep a line of any length in memory, and
+The SDK's stdio client is used only on Windows. Elsewhere it would keep a line of any length in
+memory, and
 it hides the process: nothing could end its children if we are killed (docs/decisions/0018).
 """
 

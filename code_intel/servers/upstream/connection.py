@@ -113,7 +113,7 @@ class Connection:
             self._move(state)
 
     async def _connect(self) -> tuple[State, Trouble]:
-        """Connect, and wait for the end of the connection; return the next state, and why it ended."""
+        """Connect and wait for the end; return the next state, and why the connection ended."""
         link = self._link = Link()
         transport = watched(self._transport(link), link)
         mode = "legacy" if self._legacy else "auto"
@@ -233,7 +233,7 @@ class Connection:
             raise self.bad_answer(error) from None
 
     def bad_answer(self, error: UpstreamError) -> UpstreamError:
-        """Return the error for an answer that cannot be used; the next question looks at the tools again."""
+        """Return the error for a useless answer; the next question looks at the tools again."""
         self._tool = None
         return self.failure(trouble_of(error))
 

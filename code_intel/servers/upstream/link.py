@@ -1,7 +1,7 @@
 """Watch one connection: whether it has ended and why, and how much came since the last good answer.
 
-A server that talks without end would fill our memory and our time. So everything it sends counts towards
-a maximum, answers and stderr included, and each answer that we can use sets the count back.
+A server that talks without end would fill our memory and our time. So everything it sends counts
+towards a maximum, answers and stderr included, and each answer that we can use sets the count back.
 """
 
 from collections import Counter
@@ -69,7 +69,7 @@ class Link:
 
 @asynccontextmanager
 async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
-    """Pass the messages of a transport on and count them; notice its end also between two questions."""
+    """Count and pass on the messages of a transport; notice its end at any time."""
     async with transport as (read, write):
         send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 

@@ -1,4 +1,4 @@
-"""Speak to an upstream that is a URL: the SDK's HTTP client, with headers, a token, limits, and reasons."""
+"""Speak to an upstream that is a URL: the SDK's HTTP client with a token, limits and reasons."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

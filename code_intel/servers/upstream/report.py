@@ -1,7 +1,8 @@
 """Tell other processes how a gateway's upstreams are doing, such as `code-intel status`.
 
-Each gateway writes `.code-intel/logs/upstreams-<pid>.json` and holds a lock beside it. The kernel releases the lock
-when the process ends, so the file of a killed gateway is ignored. Nothing of MCP is imported here.
+Each gateway writes `.code-intel/logs/upstreams-<pid>.json` and holds a lock beside it. The kernel
+releases the lock when the process ends, so the file of a killed gateway is ignored. Nothing of MCP
+is imported here.
 """
 
 import json

@@ -1,7 +1,8 @@
 """Say what went wrong with an upstream, in our words, with the words of others apart.
 
-Readers may believe `why`, so nothing that another program wrote stands there: not its refusal, not its
-stderr, not a library's message that quotes it. Such text is data, and named `said` (docs/decisions/0018).
+Readers may believe `why`, so nothing that another program wrote stands there: not its refusal, not
+its stderr, not a library's message that quotes it. Such text is data, and named `said`
+(docs/decisions/0018).
 """
 
 from typing import NamedTuple

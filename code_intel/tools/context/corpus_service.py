@@ -1,6 +1,7 @@
-"""What an index server works with: one corpus, its index, its model; and how it is asked.
+"""Search one corpus: its index, with its model.
 
-The same object stands behind the stand-alone servers, the gateway and the terminal, so that all of them rank alike. Methods block; servers call them on worker threads.
+The stand-alone servers, the gateway and the terminal use the same object, so that all of them rank
+alike. Methods block; servers call them on worker threads.
 """
 
 import os
@@ -43,19 +44,17 @@ OTHER_MODEL = (
 )
 
 TOO_FEW = "embedding: words only, until a third of the source has vectors"
-ENOUGH = 1 / 3
-"""Share of the source's vectors from which on they help: files without one stand behind those that have
-one, and with a tenth of them a search is worse than with none (docs/decisions/0024)."""
-
-
+MIN_COVERAGE = 1 / 3
+"""Share of the source that must have vectors. Files without one rank behind files with one, so
+with a tenth of them a search is worse than with none (docs/decisions/0024)."""
 IN_CONFLICT = (
-    "agreements: {} in conflict, not asked until the merge is resolved; "
-    "list_agreements or `code-intel map list` names what waits"
+    "agreements: {} in conflict, not searched until the merge is resolved; "
+    "see list_agreements or `code-intel map list`"
 )
 
 
-class Question(NamedTuple):
-    """A query as the model reads it: its vector, by which engine, and why there is none."""
+class EmbeddedQuery(NamedTuple):
+    """A query with its vector and the identity of the engine, or why it has none."""
 
     vector: "NDArray[np.float32] | None" = None
     identity: str = ""
@@ -63,12 +62,12 @@ class Question(NamedTuple):
     text: str = ""
 
 
-MOST = 10_000
-"""Hits the map is asked for when they are filtered afterwards."""
+UNFILTERED_HITS = 10_000
+"""Hits of the map before they are filtered by folder or file name."""
 
 
 def _in_conflict(settings: Settings, since: float) -> tuple[str, ...]:
-    """Say so while a merge waits for people: what its files say is not known, whatever else answers."""
+    """Return a note if agreements have merge conflicts, which keep them from being searched."""
     count = agreements.look(settings.agreements, since).conflicts
     return (IN_CONFLICT.format(count),) if count else ()
 
@@ -80,9 +79,9 @@ class CorpusService:
     Attributes:
         settings: The project's settings.
         index: This corpus.
-        forest: The forest of the same project, read-only: what the map judges validity by.
+        forest: The forest of the same project, read-only; the map judges validity by it.
         embedder: The process's model.
-        report: Where progress goes.
+        report: Sends progress to the client.
     """
 
     settings: Settings
@@ -94,19 +93,19 @@ class CorpusService:
     def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Ask the corpus; with words only, and saying so, where there is no model.
+        """Search the corpus; by words only, with a note, if there is no model.
 
         Raises:
-            UsageError: There is nothing in the query that could be read.
-            NotFoundError: The service is read-only, and there is no index.
-            StorageError: The index cannot be used; the hint says who rebuilds it.
+            UsageError: The query is blank.
+            NotFoundError: There is no index, and this object is read-only.
+            StorageError: The index cannot be used; the hint says how to rebuild it.
         """
         check_query(query)
         directory = self._folder(directory)
         search = self._search_map if self.index.config.corpus == "map" else self._search_forest
         try:
             hits, degraded = search(query, top_k, directory, file_pattern)
-        finally:  # now, so that a scan does not slow this answer down
+        finally:  # only now, so that a scan does not slow this answer down
             self.index.request_scan()
         missed = () if hits else self._misfilter(directory, file_pattern)
         return SearchAnswer(tuple(hits), self.freshness((*degraded, *missed)))
@@ -114,7 +113,7 @@ class CorpusService:
     def _search_map(
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
-        """Return the hits, and what is missing."""
+        """Return the hits, and notes on what is missing."""
         spoken = spoken_of(self.index, query)
         with looking(self.settings) as since:
             asked = self.comparable(self.question(query))
@@ -125,19 +124,18 @@ class CorpusService:
             query,
             asked.vector,
             asked.identity,
-            top_k=MOST if directory or file_pattern else top_k,
+            top_k=UNFILTERED_HITS if directory or file_pattern else top_k,
             since=since,
             spoken=spoken,
         )
         degraded = (*asked.degraded, *_in_conflict(self.settings, since))
-        return [hit for hit in hits if within(hit.document, directory, file_pattern)][
-            :top_k
-        ], degraded
+        found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
+        return found[:top_k], degraded
 
     def _search_forest(
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
-        """Return the hits, and what is missing."""
+        """Return the hits, and notes on what is missing."""
         store = self.index.store
         question = self.question(query)
         with store.snapshot():  # the vectors in use may be swapped at any moment
@@ -154,16 +152,16 @@ class CorpusService:
         return hits, asked.degraded
 
     def _folder(self, directory: str) -> str:
-        """Return a folder as documents name it: relative to the config's, absolute outside it; "" for all."""
+        """Return a folder as documents are named, relative to the config's; "" for all."""
         if not directory:
             return ""
         folder = os.path.realpath(self.index.config.folder)
-        wanted = os.path.normpath(os.path.join(folder, directory))  # noqa: PTH118 - it may be any text
+        wanted = os.path.normpath(os.path.join(folder, directory))  # noqa: PTH118 - any text
         everything = f"{folder}{os.sep}".startswith(f"{wanted.rstrip(os.sep)}{os.sep}")
         return "" if everything else document_name(wanted, folder)
 
     def _misfilter(self, directory: str, file_pattern: str) -> tuple[str, ...]:
-        """Say so when a folder and a glob leave no document at all: then the query is not to blame."""
+        """Return a note if the folder and the glob exclude all documents, whatever the query is."""
         documents = self.index.store.documents() if directory or file_pattern else []
         if not documents or any(within(d.path, directory, file_pattern) for d in documents):
             return ()
@@ -172,27 +170,27 @@ class CorpusService:
         return (f"filter: none of {counted(len(documents), 'document')} {' and '.join(wanted)}",)
 
     def freshness(self, degraded: tuple[str, ...]) -> Freshness:
-        """Return how complete the index is, and, while vectors are made, why that is slow."""
+        """Return how complete the index is, and why vectors that are missing take long."""
         found = self.index.freshness(degraded)
         slow = self.embedder.degraded() if found.pending else ""
         return replace(found, degraded=(*found.degraded, f"embedding: {slow}")) if slow else found
 
-    def question(self, query: str) -> Question:
+    def question(self, query: str) -> EmbeddedQuery:
         """Embed a query, or say why there is no vector."""
         try:
-            is_map = (
-                self.index.config.corpus == "map"
-            )  # its scores are calibrated for what is asked
+            # The map's scores are calibrated for the question as it was asked.
+            is_map = self.index.config.corpus == "map"
             vector = self.embedder.queries([query])[0] if is_map else embedded(self.embedder, query)
-            return Question(vector, self.embedder.identity, text=query)
+            return EmbeddedQuery(vector, self.embedder.identity, text=query)
         except EmbeddingError as error:
-            return Question(degraded=(f"embedding: {error.message}",))
+            return EmbeddedQuery(degraded=(f"embedding: {error.message}",))
 
-    def comparable(self, question: Question) -> Question:
-        """Return the question without its vector where the vectors in use are of another space, or too few.
+    def comparable(self, question: EmbeddedQuery) -> EmbeddedQuery:
+        """Return the question, without its vector if the index's are too few or of another model.
 
-        The map's scores are calibrated for one engine, hence it takes vectors of that one alone. A
-        question in another script than code is in takes whatever there is: words find it little.
+        The map's scores are calibrated for one engine, so it takes only vectors of that engine. A
+        question in another script than the code takes what there is, because words find little for
+        it.
         """
         generations = self.index.store.generations
         in_use, identity = generations.active().identity, question.identity
@@ -201,29 +199,33 @@ class CorpusService:
         exactly = self.index.config.corpus == "map"
         if in_use == identity if exactly else self.embedder.reads(in_use):
             has_words = question.text.isascii() or english(question.text)
-            if not exactly and has_words and generations.coverage(generations.active()) < ENOUGH:
-                return Question(degraded=(TOO_FEW,))
+            if (
+                not exactly
+                and has_words
+                and generations.coverage(generations.active()) < MIN_COVERAGE
+            ):
+                return EmbeddedQuery(degraded=(TOO_FEW,))
             return question
         made, total = generations.progress(identity)
-        return Question(degraded=(OTHER_MODEL.format(made=made, total=total),))
+        return EmbeddedQuery(degraded=(OTHER_MODEL.format(made=made, total=total),))
 
 
 def check_query(query: str, field: str = "query") -> None:
-    """Refuse a query in which there is nothing to be read.
+    """Refuse a blank query.
 
     Raises:
-        UsageError: It is white space and characters nobody can see.
+        UsageError: It has nothing but white space and invisible characters.
     """
     if not without_hidden(query).strip():
         raise UsageError(f"{field} is empty.", details={"field": field})
 
 
 def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusService:
-    """Return the service of one config, with a model of its own; opens nothing yet.
+    """Return the service of one config, with its own model; nothing is opened yet.
 
     Args:
-        config: Which.
-        readonly: Whether the index is only looked at: nothing is made, moved or repaired.
+        config: The index's configuration.
+        readonly: Whether the index is only read: not created, moved or repaired.
     """
     settings = settings_of(config)
     config = settings.map if config.corpus == "map" else settings.forest
@@ -239,7 +241,7 @@ def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusServic
 def open_project(
     settings: Settings, *, readonly: bool = False
 ) -> tuple[CorpusService, CorpusService]:
-    """Return the map's and the forest's service of a project; they share their engines."""
+    """Return the services of a project's map and forest; they share their engines."""
     for_map, for_forest, cache = model_of(settings)
     activity = Activity()
     map_index, forest = (
@@ -261,19 +263,19 @@ def open_project(
 
 
 def project_sync(settings: Settings) -> str:
-    """Return the command line that builds both indexes, from wherever it is called."""
+    """Return the command line that builds both indexes from any folder."""
     return f"code-intel sync {shlex.quote(str(settings.root))}"
 
 
 def devrag_sync(config: IndexConfig) -> str:
-    """Return the command line that builds one index, from wherever it is called."""
-    if not config.path.is_file():  # devrag's defaults, in the folder it was called from
+    """Return the command line that builds one index from any folder."""
+    if not config.path.is_file():  # devrag's defaults for the current folder
         return "devrag sync"
     return f"devrag --config {shlex.quote(str(config.path))} sync"
 
 
 def settings_of(config: IndexConfig) -> Settings:
-    """Return the settings of the project a config belongs to, with that config in its place."""
+    """Return the settings of a config's project, with that config in its place."""
     settings = load_settings(find_root(config.folder))
     if config.corpus == "map":
         return replace(settings, map=config)
@@ -283,9 +285,9 @@ def settings_of(config: IndexConfig) -> Settings:
 
 
 def model_of(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
-    """Return the process's models for map and forest, not loaded yet, and the user's vector cache.
+    """Return the models for map and forest, not loaded yet, and the user's vector cache.
 
-    They share the engine that answers questions; the forest's passages may have one of their own.
+    Both use the same engine for questions; the forest may use another one for passages.
     """
     for_map = LazyEmbedder(settings, corpus="map")
     for_forest = LazyEmbedder(settings, corpus="forest", beside=for_map)

@@ -1,7 +1,7 @@
 """Describe a corpus that did not answer: which, why, since when, and what to do meanwhile.
 
-The other corpus answers in its place. A map that did not answer has not missed: search_forest stays closed,
-no phase moves, and READY is earned by understanding or verification alone (docs/decisions/0018).
+The other corpus answers in its place. A map that did not answer has not missed: search_forest stays
+closed, no phase moves, and READY needs understanding or verification (docs/decisions/0018).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The local forest as tools of the gateway ask it, whatever answers for `search_forest`."""
+"""Search the local forest, whatever answers for `search_forest`."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def forest_service(context: GatewayContext) -> CorpusService:
 
 
 def document_name(context: GatewayContext, path: str, field: str) -> str:
-    """Return how the index would name a file that need not exist.
+    """Return the index's name of a file, which need not exist.
 
     Raises:
         UsageError: It is outside the project.

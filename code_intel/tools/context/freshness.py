@@ -1,4 +1,4 @@
-"""Bring single documents up to date at once: the agreement just written, the source just changed."""
+"""Index single documents at once: an agreement just written, or source that has changed."""
 
 import hashlib
 from collections.abc import Callable, Iterable
@@ -18,10 +18,10 @@ Found = TypeVar("Found")
 
 
 class MapSync(NamedTuple):
-    """Whether the map's index has what was just written.
+    """Whether the map's index contains what was just written.
 
-    Done is all that the settings ask for: with embedding switched off that is the words. Deferred loses
-    nothing: a search reads the agreement itself, and whoever indexes the map takes it in.
+    "done" means as much as the settings ask for: only words if embedding is off. "deferred" loses
+    nothing: searches read the agreement's file, and the next sync indexes it.
     """
 
     state: Literal["done", "deferred", "dry run"] = "done"
@@ -38,7 +38,7 @@ DRY_RUN = MapSync("dry run", "nothing was written")
 
 
 async def refresh_map(context: GatewayContext, file: Path) -> MapSync:
-    """Index one agreement now, words and vector; deferred, with the reason, where that cannot be."""
+    """Index one agreement now, words and vector, or return "deferred" and why."""
     try:
         report: SyncReport = await thread(_taken_in, context, file)
     except CodeIntelError as error:
@@ -50,7 +50,7 @@ async def refresh_map(context: GatewayContext, file: Path) -> MapSync:
 
 
 def _taken_in(context: GatewayContext, file: Path) -> SyncReport:
-    """Index an agreement that was just written, also one whose document was deleted by name before."""
+    """Index an agreement that was just written, even if its document was deleted by name before."""
     store, (name, _) = context.map.store, locate(context.map.config, file)
     if store.choices().get(name) is False:
         store.choose(name, None)
@@ -60,7 +60,7 @@ def _taken_in(context: GatewayContext, file: Path) -> SyncReport:
 async def refresh_source(context: GatewayContext, files: Iterable[str]) -> None:
     """Index the words and symbols of source files now; vectors follow in the background.
 
-    What is learned must describe the code as it is after the change, not as it was last scanned.
+    What is learned must describe the code after the change, not as it was last scanned.
     """
     await thread(freshen, context, files)
 
@@ -68,10 +68,10 @@ async def refresh_source(context: GatewayContext, files: Iterable[str]) -> None:
 def up_to_date(
     context: GatewayContext, ask: Callable[[], Found], files: Callable[[Found], Iterable[str]]
 ) -> Found:
-    """Ask the index, and again where files of the answer were not on disk as the index knew them; blocks.
+    """Ask the index; index changed files of the answer, and ask again if the index changed; blocks.
 
-    Another process, or the index's own scan, may take a file in just after it was asked, and then nothing is
-    left to do here: so what was written meanwhile decides, not who wrote it.
+    Another process or a scan may index a changed file first, so the index's own state decides
+    whether to ask again.
     """
     before = context.forest.store.state()
     found = ask()
@@ -80,12 +80,13 @@ def up_to_date(
 
 
 def freshen(context: GatewayContext, files: Iterable[str], *, exactly: bool = False) -> None:
-    """Index again those source files that are not on disk as the index knows them; blocks.
+    """Index those source files that have changed since they were indexed; blocks.
 
     Args:
-        context: Of the project.
-        files: Relative to the forest's folder.
-        exactly: Whether the bytes decide, and not their number and time: for what leads to READY.
+        context: The project's context.
+        files: Paths relative to the forest's folder.
+        exactly: Whether to compare content hashes, not size and time. Required for anything that
+            can lead to READY.
     """
     store, config = context.forest.store, context.forest.config
     for file in files:

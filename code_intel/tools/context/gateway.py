@@ -1,8 +1,8 @@
 """Give the gateway's tools one project's settings, indexes, model and sessions.
 
-A tool that belongs to a session locks it with `context.session(...)`: check the phase, run, record. The lock
-is needed because a client may call tools in parallel. Journals are read and written on worker threads, so
-that nothing here blocks the event loop.
+A tool that belongs to a session locks it with `context.session(...)`: check the phase, run, record.
+The lock is needed because a client may call tools in parallel. Journals are read and written on
+worker threads, so that nothing here blocks the event loop.
 """
 
 import copy
@@ -112,7 +112,7 @@ class GatewayContext:
 
     @property
     def last(self) -> str | None:
-        """The handle of the last session that this connection started or named; no other sees it."""
+        """The handle of the last session that this connection started or named."""
         return None if self.connection is None else self.lasts.get(self.connection)
 
     def remember(self, handle: str) -> None:
@@ -128,7 +128,8 @@ class GatewayContext:
         """Lock a session for one call of `tool`, if its phase allows the tool.
 
         Raises:
-            SessionError: No session was named and this connection has started none; or it does not exist.
+            SessionError: No session was named and this connection has started none; or it does not
+                exist.
             PhaseError: The phase forbids the tool.
         """
         chosen = session_id or self.last
@@ -164,7 +165,7 @@ class GatewayContext:
     async def read_session(
         self, session_id: str | None, tool: str
     ) -> tuple[Session | None, str | None]:
-        """Return the session and its handle, if there is one and its phase allows `tool`; keep no lock.
+        """Return the session and its handle if there is one; release the lock at once.
 
         A search may be slow. It locks the session again to record what it found.
         """
@@ -184,8 +185,8 @@ class GatewayContext:
         if self.connection is not None:
             return SessionError(f"{tool} works within a session, and there is none.")
         return SessionError(
-            f"{tool} needs session_id: in this protocol version over HTTP, calls share no connection.",
-            hint="Pass the session_id that start_session returned; without one, call start_session.",
+            f"{tool} needs session_id: over HTTP this protocol version has no connections.",
+            hint="Pass the session_id from start_session; if there is none, call start_session.",
             details={"field": "session_id"},
         )
 
@@ -207,7 +208,7 @@ class LockedSession:
         return self.session
 
     async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
-        """Judge the session as it is on disk and append the result, under the lock between processes.
+        """Judge the session as it is on disk and append the result, under its file lock.
 
         `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
         """
@@ -224,7 +225,7 @@ class LockedSession:
 
 
 def sessions_of(settings: Settings) -> SessionPaths:
-    """Return where a project's sessions are: in the user's state folder if the project is read-only."""
+    """Return where sessions are: in the user's state folder if the project is read-only."""
     place = session_paths(settings.root, settings.state / "sessions", settings.state_dir)
     if is_writable(place.journals):
         return place

@@ -1,8 +1,8 @@
 """Answer for map and forest: in this process by default, or wherever the settings point.
 
-`ProjectSearcher` is the `records.Searcher` that the gateway and the terminal ask. Each of its two corpora
-answers directly from the project's own index (`LocalCorpus`) or through a connection to another server
-(`servers.upstream`).
+`ProjectSearcher` is the `records.Searcher` that the gateway and the terminal ask. Each of its two
+corpora answers directly from the project's own index (`LocalCorpus`) or through a connection to
+another server (`servers.upstream`).
 """
 
 import logging
@@ -65,7 +65,7 @@ class ProjectSearcher:
 
 
 class UnavailableCorpus(NamedTuple):
-    """A corpus that did not answer: the error, and its state now (`tools.degraded` describes it)."""
+    """A corpus that did not answer: the error, and its state now; see `tools.degraded`."""
 
     error: UpstreamError
     status: UpstreamStatus

@@ -40,8 +40,9 @@ async def search(
 ) -> Answer:
     """Search this server's documents by words and by meaning, best first.
 
-    The map has agreements: facts that people can read and edit. `score` is calibrated ({verification}:
-    probably the same thing, {ready}: almost certainly), and `agreement` says whether it still holds.
+    The map has agreements: facts that people can read and edit. `score` is calibrated
+    ({verification}: probably the same thing, {ready}: almost certainly), and `agreement`
+    says whether it still holds.
     The forest has source: hits are hypotheses to verify.
     """
     limit = top_k or service.index.config.top_k

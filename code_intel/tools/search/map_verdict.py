@@ -1,7 +1,7 @@
-"""What a map answer means for a session: facts gathered locally, judged by `session.short_circuit`.
+"""Judge a map answer for a session: gather facts locally, and apply `session.short_circuit`.
 
-Scores come from whatever answers for the map; validity, confirmation and definitions are looked up
-here, in the project's own files and index, whatever the upstream says of them (docs/decisions/0002).
+Scores come from the map that answered. Validity, confirmation and definitions are looked up in the
+project's own files and index, whatever an upstream says of them (docs/decisions/0002).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,25 +29,32 @@ from code_intel.tools.context.freshness import freshen
 from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.context.project_files import spelled_files
 
-NOTHING = MapFacts(None, "", False, None, 1.0, False, Risk.HIGH, Intent.QUESTION)  # noqa: FBT003 - no names in a NamedTuple call
+NOTHING = MapFacts(
+    score=None,
+    status="",
+    confirmed=False,
+    margin=None,
+    needed_margin=1.0,
+    symbol_defined=False,
+    risk=Risk.HIGH,
+    intent=Intent.QUESTION,
+)
 
 
-JUDGED = 10
-"""Hits that are asked of the map at least: a margin needs to see the next different symbol."""
+MIN_MAP_HITS = 10
+"""Hits that are asked of the map at least: the margin needs the best hit for another symbol."""
+NOT_LOCAL = "This project has no such agreement, so nothing here has checked or confirmed it."
 
 
-ELSEWHERE = "This project has no such agreement, so nothing here has checked or confirmed it."
-
-
-class Judged(NamedTuple):
-    """A map answer judged.
+class JudgedAnswer(NamedTuple):
+    """A map answer and its verdict.
 
     Attributes:
         best: The best hit for an agreement, if any.
         verdict: What follows from it.
         symbol_defined: Whether our index defines its symbol now.
         files: The agreement's files that still match.
-        hits: All hits, with the validity that their agreements have here; what is not served is left out.
+        hits: The hits that may be served, with the validity of their agreements in this project.
     """
 
     best: Hit | None
@@ -59,17 +66,17 @@ class Judged(NamedTuple):
 
 async def judge(
     context: GatewayContext, session: Session | None, answer: SearchAnswer, *, since: float = NOW
-) -> Judged:
-    """Judge the best hit of a map answer; what was found out about agreements at `since` is good enough."""
+) -> JudgedAnswer:
+    """Judge the best hit of a map answer; facts on agreements as of `since` are recent enough."""
     best = next((hit for hit in answer.hits if hit.agreement is not None), None)
     if best is None or best.agreement is None:
-        return Judged(None, short_circuit.judge(NOTHING), hits=answer.hits)
+        return JudgedAnswer(None, short_circuit.judge(NOTHING), hits=answer.hits)
     return await thread(_judged, context, session, best, answer.hits, since)
 
 
 def _judged(
     context: GatewayContext, session: Session | None, best: Hit, hits: Sequence[Hit], since: float
-) -> Judged:
+) -> JudgedAnswer:
     agreement = best.agreement
     assert agreement is not None  # noqa: S101 - the caller's condition
     _freshen(context, agreement)
@@ -90,15 +97,15 @@ def _judged(
         intent=session.intent if session else Intent.QUESTION,
         doubted=found is not None and _is_doubted(found, session),
         strained=found is not None and _is_strained(found, session, best.score),
-        elsewhere=found is not None and _is_told_elsewhere(context, found, session),
+        elsewhere=found is not None and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
     served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
-    return Judged(best, short_circuit.judge(facts), bool(definitions), files, served)
+    return JudgedAnswer(best, short_circuit.judge(facts), bool(definitions), files, served)
 
 
 def _freshen(context: GatewayContext, agreement: AgreementHit) -> None:
-    """Bring up to date what the index knows of an agreement's files and of where its symbol is."""
+    """Refresh the index for an agreement's files and the files that define its symbol."""
     paths = spelled_files(context.root, [file.path for file in agreement.files])
     names = filter(None, (agreement.symbol, agreement.renamed_to))
     places = {found.file for name in names for found in _definitions(context, name)}
@@ -110,12 +117,12 @@ def _key(agreement: AgreementHit) -> Key:
 
 
 def _as_here(hit: Hit, here: Mapping[Key, Standing]) -> Hit:
-    """Return a hit with what its agreement is worth in this project, whatever answered for the map."""
+    """Return a hit with the validity of its agreement in this project."""
     if hit.agreement is None:
         return hit
     known = here.get(_key(hit.agreement))
     if known is None:
-        told = replace(hit.agreement, status="unchecked", reasons=(ELSEWHERE,), renamed_to="")
+        told = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
     else:
         now = known.heir.qualified if known.heir else ""
         told = replace(hit.agreement, status=known.validity, reasons=known.reasons, renamed_to=now)
@@ -123,7 +130,7 @@ def _as_here(hit: Hit, here: Mapping[Key, Standing]) -> Hit:
 
 
 def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
-    """Return the definitions in files that can be read; an index behind a lost disk knows others."""
+    """Return the definitions in files that can be read; the index may list lost ones."""
     found = context.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
     folder = context.forest.config.folder
     return [definition for definition in found if _is_readable(folder, definition.file)]
@@ -132,11 +139,11 @@ def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
 def _matching_files(
     context: GatewayContext, found: Standing, definitions: Sequence[Definition]
 ) -> tuple[str, ...]:
-    """Return those of an agreement's files that may be taken for explored, and where its symbol is now."""
+    """Return the files that may count as explored, first the one that defines the symbol."""
     agreement = found.entry.agreement
     assert agreement is not None  # noqa: S101 - only readable ones are served
     place = found.heir or moved_to(agreement, facts_of(context.forest, agreement))
-    # Once its symbol is elsewhere, a file named with a line is one that no longer defines it.
+    # If its symbol has moved, a file with a line number is one that no longer defines it.
     named = [f.path for f in agreement.files if f.path and not (place and f.line)]
     proven = [place.file] if place else []
     files = (
@@ -148,10 +155,10 @@ def _matching_files(
 
 
 def _still_matches(found: Standing, definitions: Sequence[Definition], file: str) -> bool:
-    """Whether a file of an agreement may be taken for explored.
+    """Whether a file of an agreement may count as explored.
 
-    One that defines the symbol must define it as it was agreed on. Any other file rests on somebody's
-    word, which counts only when the agreement is confirmed.
+    A file that defines the symbol must define it as it was when agreed. Any other file counts only
+    if the agreement is confirmed.
     """
     here = [d for d in definitions if d.file == file]
     agreement = found.entry.agreement
@@ -178,7 +185,7 @@ def _is_readable(folder: Path, name: str) -> bool:
 
 
 def _is_doubted(standing: Standing, session: Session | None) -> bool:
-    """Whether somebody objects to it; a team's server does not know who rejected what here."""
+    """Whether it is disputed here; a team's server does not know what this project rejected."""
     against = standing.objections
     return bool(against.doubt) or (
         session is not None and fold(session.own_words) in against.wordings
@@ -186,19 +193,18 @@ def _is_doubted(standing: Standing, session: Session | None) -> bool:
 
 
 def _is_strained(standing: Standing, session: Session | None, score: float | None) -> bool:
-    """Whether nothing but an alias raised the score to certainty, and its words differ from the term."""
+    """Whether only an alias made the score certain, and its words differ from the term."""
     agreement = standing.entry.agreement
     if session is None or agreement is None or score is None or score < EXACT:
         return False
     return is_strained(session.own_words, agreement)
 
 
-def _is_told_elsewhere(
-    context: GatewayContext, standing: Standing, session: Session | None
-) -> bool:
-    """Whether a server that the project's own files name is alone in saying that the words mean it.
+def _is_only_remote(context: GatewayContext, standing: Standing, session: Session | None) -> bool:
+    """Whether only an upstream says that the words mean this agreement.
 
-    Such a file travels with branches, and whoever may write it could have any agreement answer any question.
+    A file of the project names the upstream. A branch that changes it could make any agreement
+    answer any question.
     """
     agreement = standing.entry.agreement
     if session is None or agreement is None or "devrag-map" not in context.settings.upstreams:
@@ -226,10 +232,10 @@ def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
     if not others:
         return None
     if best.score >= EXACT > max(others):
-        return EXACT  # the very term, and no other symbol's: nothing is ambiguous about it
+        return EXACT  # only this symbol has exactly this term
     return best.score - max(others)
 
 
 def symbol_now(agreement: AgreementHit) -> str:
-    """Return what an agreement's symbol is called now, as far as the index proves it."""
+    """Return the current name of an agreement's symbol, if the index proves a rename."""
     return agreement.renamed_to or agreement.symbol

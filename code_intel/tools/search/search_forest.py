@@ -38,7 +38,7 @@ from code_intel.tools.wire.answers import (
 async def search_forest(
     context: GatewayContext,
     query: Query,
-    top_k: Annotated[int, Field(ge=1, le=50, description="Files at the most.")] = 5,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of files.")] = 5,
     directory: Annotated[str, Field(description="Only below this folder.")] = "",
     file_pattern: Annotated[
         str, Field(description="Only files whose name matches this glob.")
@@ -51,7 +51,7 @@ async def search_forest(
     """Search the whole source by words and by meaning, in any language (after the map has missed).
 
     Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
-    While the forest does not answer (unavailable says why), what the map knows comes instead.
+    If the forest does not answer (unavailable says why), agreements of the map are returned.
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")
@@ -73,7 +73,7 @@ async def _asked(
     directory: str,
     file_pattern: str,
 ) -> tuple[SearchAnswer | None, Answer]:
-    """Return what the forest found, None when it was not heard, and what to say."""
+    """Return what the forest found, or None if it did not answer, and the answer."""
     work = context.searcher.search_forest(query, top_k, directory, file_pattern)
     found, missing = await try_search(context.searcher, "forest", work)
     if found is None:
@@ -87,9 +87,9 @@ async def _asked(
 def forest_call(
     tool: str, query: str, found: SearchAnswer, known: Sequence[Hit] | None = None
 ) -> Step:
-    """Return the note of a search in the forest: its files and symbols are guesses until corroborated.
+    """Return the journal's record of a search; files and symbols are hypotheses until corroborated.
 
-    `known` is what the map had returned, if it was asked, too.
+    `known` are the hits of the map, if it was asked, too.
     """
     return steps.called(
         tool,
@@ -105,7 +105,7 @@ def forest_call(
 def forest_answer(
     query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
 ) -> Answer:
-    """Return hits of the forest, and which half was not heard."""
+    """Return the answer for hits of the forest; `missing` are the corpora that did not answer."""
     shown, cut = fit(found.hits, cut=found.truncated)
     data = {
         "source": "forest",
@@ -129,7 +129,7 @@ async def _from_map(
     top_k: int,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with what the map knows, since the forest was not heard; moves no phase either."""
+    """Answer with hits of the map, since the forest did not answer; this moves no phase either."""
     answer, more = await try_search(
         context.searcher, "map", context.searcher.search_map(query, top_k)
     )

@@ -13,7 +13,7 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import Query
-from code_intel.tools.search.map_verdict import JUDGED, judge
+from code_intel.tools.search.map_verdict import MIN_MAP_HITS, judge
 from code_intel.tools.search.search_forest import forest_answer, forest_call
 from code_intel.tools.wire.answers import (
     cut_text,
@@ -29,21 +29,24 @@ from code_intel.tools.wire.answers import (
 async def search_map(
     context: GatewayContext,
     query: Query,
-    top_k: Annotated[int, Field(ge=1, le=50, description="Agreements at the most.")] = 10,
-    include_expired: Annotated[bool, Field(description="Also those not used for a while.")] = True,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of agreements.")] = 10,
+    include_expired: Annotated[
+        bool, Field(description="Include agreements not used for a while.")
+    ] = True,
     session_id: SessionId = None,
 ) -> Answer:
-    """Ask the map alone: what has this project agreed about these words? Moves no phase by a hit.
+    """Search only the map: what has this project agreed about these words? A hit moves no phase.
 
-    Returns agreements with a calibrated score ({verification}: probably the same thing, {ready}: almost certainly)
-    and their status. A miss opens search_forest for the session. While the map does not answer
-    (unavailable says why), hypotheses of the forest come instead, and nothing opens.
+    Returns agreements with a calibrated score ({verification}: probably the same thing,
+    {ready}: almost certainly) and their status. A miss opens search_forest for the session.
+    If the map does not answer (unavailable says why), hypotheses of the forest are returned, and
+    nothing opens.
     """
     check_query(query)
     session, handle = await context.read_session(session_id, "search_map")
     since = time.monotonic()
     answer, missing = await try_search(
-        context.searcher, "map", context.searcher.search_map(query, max(top_k, JUDGED))
+        context.searcher, "map", context.searcher.search_map(query, max(top_k, MIN_MAP_HITS))
     )
     if answer is None:
         return await _from_forest(context, handle, query, top_k, missing)
@@ -86,7 +89,7 @@ async def _from_forest(
     top_k: int,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with the forest's hypotheses, since the map was not heard."""
+    """Answer with the forest's hypotheses, since the map did not answer."""
     found, more = await try_search(
         context.searcher, "forest", context.searcher.search_forest(query, top_k)
     )

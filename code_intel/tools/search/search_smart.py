@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.records import Freshness, Hit, SearchAnswer
+from code_intel.records import VERIFICATION_SCORE, Freshness, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
 from code_intel.session.guidance import after_search, next_step
 from code_intel.session.state import Session, Step
@@ -26,7 +26,7 @@ from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.context.symbol_facts import readable
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
-from code_intel.tools.search.map_verdict import JUDGED, Judged, judge, symbol_now
+from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
 from code_intel.tools.search.search_forest import forest_call
 from code_intel.tools.wire.answers import (
     cut_text,
@@ -43,30 +43,31 @@ from code_intel.tools.wire.suspicion import flags_of
 async def search_smart(
     context: GatewayContext,
     query: Annotated[
-        str, Field(max_length=4000, description="Leave out to ask with the session's own words.")
+        str, Field(max_length=4000, description="Default: the session's own words.")
     ] = "",
-    top_k: Annotated[int, Field(ge=1, le=50, description="Hits at the most.")] = 5,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of hits.")] = 5,
     session_id: SessionId = None,
 ) -> Answer:
-    """Ask the map first and, when it does not know, the forest: the first search of every session.
+    """Search the map first and, if it does not know, the forest: the first search of every session.
 
     Without query it asks with the session's own words (the target feature), and only then may a hit
-    move the phase: score >= {ready} and every guard to READY, {verification} to VERIFICATION. Otherwise hits come from
-    the source and are hypotheses. guards lists what kept a good score from READY. When map or forest
-    does not answer, the other does; unavailable says which, why, and when it is tried again.
+    move the phase: score >= {ready} and every guard to READY, {verification} to
+    VERIFICATION. Otherwise hits come from the source and are hypotheses. guards lists what kept a
+    good score from READY. If map or forest does not answer, the other does; unavailable says which,
+    why, and when it is tried again.
     """
     session, handle = await context.read_session(session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")
     if not words:
         raise UsageError(
             "There is nothing to ask: no query was given, and no session has words of its own.",
-            hint="Call search_smart with a query, or with the session_id that start_session returned.",
+            hint="Call search_smart with a query, or with the session_id from start_session.",
             details={"field": "query"},
         )
     check_query(words)
     since = time.monotonic()
     answer, missing = await try_search(
-        context.searcher, "map", context.searcher.search_map(words, max(top_k, JUDGED))
+        context.searcher, "map", context.searcher.search_map(words, max(top_k, MIN_MAP_HITS))
     )
     judged = None
     if answer is not None:
@@ -90,17 +91,17 @@ async def search_smart(
     return _from_forest(words, found or SearchAnswer(()), answer, session, missing)
 
 
-def _spares_the_search(judged: Judged, session: Session | None) -> bool:
-    """A hit spares it, unless this session has rejected that very symbol."""
+def _spares_the_search(judged: JudgedAnswer, session: Session | None) -> bool:
+    """Whether a hit makes the forest unnecessary; not if the session rejected its symbol."""
     if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
         return False
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
 async def _note_hit(
-    held: LockedSession | None, judged: Judged, words: str, seen: Session | None
+    held: LockedSession | None, judged: JudgedAnswer, words: str, seen: Session | None
 ) -> Session | None:
-    """Note a hit; it moves the session that was judged (`seen`), and no other that it has become."""
+    """Record a hit; it moves the session only if that is still as it was judged (`seen`)."""
     if held is None or judged.best is None or judged.best.agreement is None:
         return None
     agreement = judged.best.agreement
@@ -139,9 +140,9 @@ async def _note_hit(
 
 
 async def _note_miss(
-    held: LockedSession | None, judged: Judged | None, words: str, found: SearchAnswer | None
+    held: LockedSession | None, judged: JudgedAnswer | None, words: str, found: SearchAnswer | None
 ) -> Session | None:
-    """Note the search; a map that was not heard (`judged` is None) has not missed."""
+    """Record the search; a map that did not answer (`judged` is None) has not missed."""
     if held is None:
         return None
     known = judged.hits if judged else None
@@ -159,15 +160,17 @@ def _steps(noted: Step, step: Step | None) -> list[Step]:
     return [noted, step] if step else [noted]
 
 
-def _from_map(words: str, answer: SearchAnswer, judged: Judged, session: Session | None) -> Answer:
+def _from_map(
+    words: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
+) -> Answer:
     shown, cut = fit(answer.hits, cut=answer.truncated)
     phase = session.phase if session else judged.verdict.phase
     message = "An agreement answers this; the forest was not asked."
     guards = list(judged.verdict.failed)
     if session and fold(words) != fold(session.own_words):
         message += (
-            " It was asked with other words than the session's and moves no phase: ask without query "
-            f"for “{session.own_words}”."
+            " It was asked with other words than the session's and moves no phase: "
+            f"ask without query for “{session.own_words}”."
         )
     elif guards:
         whys = "; ".join(
@@ -240,7 +243,7 @@ def _map_alone(
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with what the map half knows, since the forest was not heard."""
+    """Answer with hits of the map, since the forest did not answer."""
     shown, cut = fit(answer.hits[:top_k], cut=answer.truncated)
     known = _known(answer)
     message = f"{_said(known, answer.index)} {unavailable_message(missing)}"
@@ -260,10 +263,8 @@ def _map_alone(
         "index": index_data(answer.index),
         **unavailable_data(missing),
     }
-    return Answer(
-        data,
-        f"{message}{why}\n{hits_text(shown)}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}",
-    )
+    body = f"{hits_text(shown)}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}"
+    return Answer(data, f"{message}{why}\n{body}")
 
 
 def _known(answer: SearchAnswer) -> Hit | None:
@@ -271,7 +272,7 @@ def _known(answer: SearchAnswer) -> Hit | None:
 
 
 def _pair(known: Hit | None) -> dict[str, object] | None:
-    """Return what the map would say as data: it is text that somebody wrote, and no message of ours."""
+    """Return the map's best agreement as data; no message may contain text of a file."""
     if known is None or known.agreement is None or not known.score:
         return None
     nl_term, symbol = known.agreement.nl_term, known.agreement.symbol
@@ -284,9 +285,11 @@ def _pair_text(known: Hit | None) -> str:
 
 
 def _said(known: Hit | None, index: Freshness) -> str:
-    """Return what the map had to say, though it was not enough."""
+    """Say what the map found, although it was not enough."""
     if known is None or known.agreement is None or not known.score:
         return "The map does not know this."
     if any(reason.startswith("embedding") for reason in index.degraded):
         return "By its words alone the map would say best_map; without a model it is never sure."
-    return f"The map is not sure of best_map ({known.score:.2f}; 0.70 would do)."
+    return (
+        f"The map is not sure of best_map ({known.score:.2f}; {VERIFICATION_SCORE:.2f} would do)."
+    )
