@@ -279,7 +279,7 @@ async def test_a_half_that_does_not_answer_is_named_and_the_other_answers(shop: 
         assert "exit code 7" in silent["error"]
         assert silent["since"][:3] == "202"
         assert "tried again" in silent["hint"]
-        assert "retry_in" not in silent or f"in {silent['retry_in']:g} s" in silent["hint"]
+        assert "retry_in" not in silent or f"after {silent['retry_in']:g} s" in silent["hint"]
         found = await call("search_map", query="login")
         assert (found["source"], found["status"], found["message"]) == (
             "forest",
