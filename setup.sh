@@ -92,6 +92,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   install dev
   cd "$here"
   export PATH="$venv/bin:$PATH"
+  unset PYTHONDONTWRITEBYTECODE # else each of the programs that tests start compiles the package again
   say "Lint"
   ruff check .
   ruff format --check .

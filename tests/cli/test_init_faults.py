@@ -132,7 +132,7 @@ def test_what_an_interrupted_run_changed_is_restored_before_the_next_begins(
 
 KILLED = """
 import os, signal, sys
-from code_intel import durable
+from code_intel.foundation import durable
 from code_intel.cli.main import main
 real, left = durable.Disk(), [int(sys.argv[1]) if sys.argv[1].isdecimal() else -1]
 
