@@ -67,7 +67,7 @@ def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixt
     (plan,) = keeping.entries(project / ".gistdex")
     head, _, why = lines[0].partition(". ")
     assert head.startswith("Query plan success after 1 iteration with confidence 0.")
-    assert why == "The confidence asked for was reached."
+    assert why == "The requested confidence was reached."
     assert lines[1].startswith(f"1. 0.{head[-2:]}  “{FEE}”  ")
     assert lines[2] == "Found:"
     assert lines[3].startswith("  src/cart/shipping.py:1-")

@@ -189,7 +189,7 @@ async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) ->
     assert (len(two["results"]), two["total"]) == (2, source["total"])
     assert (two["truncated"], source["truncated"]) == (True, False)
     assert nothing["message"] == "No file has any of these words."
-    assert "fits directory sources, language go" in nowhere["message"]
+    assert "matches directory sources, language go" in nowhere["message"]
 
 
 async def test_without_vectors_a_reranking_keeps_the_order_and_says_so(shop: Path) -> None:

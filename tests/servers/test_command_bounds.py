@@ -103,7 +103,7 @@ async def test_what_is_odd_in_a_hundred_registries_is_told_within_an_answer(tmp_
         told = await text_of(call, "reload", agent="*")
     assert json.loads(told) == answer
     assert answer["commandCount"] == 20 * len(agents)
-    assert answer["warnings"][-1] == "1,080 more of this kind"
+    assert answer["warnings"][-1] == "1,080 more warnings"
 
 
 async def test_a_path_of_a_config_that_is_a_sentence_is_no_message_of_ours(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_what_was_executed_is_answered_though_its_session_broke_meanwhile(
             answer = await call("command_execute", session_id=session, **GROUP)
             after = await call.refused("command_execute", session_id=session, **GROUP)
     assert answer["prompt"] == "done\n"
-    assert any("not noted in its session" in warning for warning in answer["warnings"])
+    assert any("not recorded in the session" in warning for warning in answer["warnings"])
     assert after["error"] == "session_broken"
 
 

@@ -241,7 +241,7 @@ async def test_other_calls_of_a_session_need_not_wait_for_an_execution(stock: Pa
                 await call("revert_to_exploration", reason="something else")
                 (stock.parent / "go on").touch()
             assert answers[0]["prompt"].strip() == "done"
-            assert any("not noted" in warning for warning in answers[0]["warnings"])
+            assert any("not recorded" in warning for warning in answers[0]["warnings"])
             kept = journal.load(sessions_of(settings), session)
     assert kept.phase == "EXPLORATION"
     assert "command_execute" not in {each.tool for each in kept.calls}

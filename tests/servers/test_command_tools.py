@@ -13,7 +13,12 @@ from mcp import Client
 from code_intel.registry import search
 from code_intel.registry.records import Command, Key
 from code_intel.servers.commands import INSTRUCTIONS, build_commands_server
-from code_intel.tools.context.commands import LIKELY, MOST_CONNECTIONS, MOST_SEARCHES, Answered
+from code_intel.tools.context.commands import (
+    MAX_CONNECTIONS,
+    MAX_SEARCHES,
+    MIN_MATCH_SCORE,
+    RecentSearches,
+)
 from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
 from projects import ERAS, Caller, both_eras
 from registry_files import configured, document, written
@@ -449,31 +454,31 @@ async def test_what_hardly_found_a_command_is_not_what_it_was_executed_for(stock
         await call("search", query="commit file changes")
         (hardly,) = (await call("search", query="multiple guests for lunch tomorrow"))["results"]
         assert name_of(hardly) == name_of(GROUP)
-        assert hardly["score"] < LIKELY
+        assert hardly["score"] < MIN_MATCH_SCORE
         assert (await call("execute", **GROUP))["noted_for"] == "commit file changes"
 
 
 def test_of_searches_that_are_equally_likely_a_command_was_executed_for_the_last() -> None:
-    answered, key = Answered(), Key("climpt", *GROUP.values())
+    answered, key = RecentSearches(), Key("climpt", *GROUP.values())
     for query, score in (("a guess", 0.1), ("another guess", 0.19)):
         answered.note("connection", query, {key: score})
     assert answered.query_for("connection", key) == "another guess"
-    for query, score in (("a match", 0.9), ("another match", LIKELY), ("a guess", 0.1)):
+    for query, score in (("a match", 0.9), ("another match", MIN_MATCH_SCORE), ("a guess", 0.1)):
         answered.note("connection", query, {key: score})
     assert answered.query_for("connection", key) == "another match"
 
 
 def test_the_searches_of_a_thousand_connections_are_remembered_and_of_each_the_last() -> None:
-    answered, key = Answered(), Key("climpt", *GROUP.values())
-    for number in range(MOST_CONNECTIONS + 50):
+    answered, key = RecentSearches(), Key("climpt", *GROUP.values())
+    for number in range(MAX_CONNECTIONS + 50):
         for query in ("first", f"query {number}"):
             answered.note(f"connection {number}", query, {key: 0.1})
     answered.note(None, "nobody", {key: 0.1})
-    assert len(answered.searches) == MOST_CONNECTIONS
+    assert len(answered.searches) == MAX_CONNECTIONS
     assert answered.query_for("connection 0", key) == ""
     assert answered.query_for("connection 60", key) == "query 60"
     assert answered.query_for(None, key) == ""
-    for number in range(MOST_SEARCHES + 5):
+    for number in range(MAX_SEARCHES + 5):
         answered.note("connection 60", str(number), {})
     assert answered.query_for("connection 60", key) == ""
 

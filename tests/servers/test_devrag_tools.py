@@ -284,7 +284,7 @@ async def test_an_agreement_keeps_all_it_says_when_its_front_matter_is_updated(s
         ("docs/a.py", b"x = 1\n", "not Markdown"),
         ("docs/a.md", b"---\na: &x 1\nb: *x\n---\n", "anchors"),
         ("docs/a.md", b"---\n{domain: web, a: 1}\n---\n", "braces"),
-        ("docs/a.md", None, "not there"),
+        ("docs/a.md", None, "does not exist"),
     ],
 )
 async def test_a_file_that_cannot_be_changed_safely_is_left_alone(

@@ -319,7 +319,7 @@ async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: P
 
         answer = await query(replace(context, report=meanwhile), "AuthService.login")
         assert answer.data["results"]
-        assert any("ask again" in warning for warning in answer.data["warnings"])
+        assert any("Call again" in warning for warning in answer.data["warnings"])
         assert journaled(shop) == []
         again = await query(context, "AuthService.login")
         assert "warnings" not in again.data
@@ -385,7 +385,7 @@ async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_othe
     assert "took longer than 0.05 s" in outputs[1].error
     assert [done for done, _, _ in told] == [0, 1, 2, 3, 4]
     rest = await run(steps[1:2] * 3, call, report, step_seconds=9, seconds=0.05)
-    assert ["not begun" in output.error for output in rest] == [False, True, True]
+    assert ["not started" in output.error for output in rest] == [False, True, True]
 
 
 def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both() -> None:

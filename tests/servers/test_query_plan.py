@@ -603,7 +603,7 @@ async def test_a_plan_that_cannot_be_kept_is_answered_with_a_warning(shop: Path)
         answer = await call("gistdex_query_plan", goal=GOAL, maxIterations=1)
     assert answer["savedAt"] == ""
     assert answer["finalResults"]["data"][0]["document"] == CART
-    assert any("not kept" in warning for warning in answer["warnings"])
+    assert any("not saved" in warning for warning in answer["warnings"])
 
 
 async def test_the_stand_alone_servers_offer_no_plans(shop: Path) -> None:

@@ -17,7 +17,7 @@ from code_intel.planning.records import (
     Result,
 )
 from code_intel.tools.plans.plan_answers import answer
-from code_intel.tools.plans.plan_sources import Source
+from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.wire.answers import BUDGET, HARD_CAP, tokens
 
 SAVED = ".gistdex/cache/plans/x.json"
@@ -27,7 +27,7 @@ async def nothing(query: str) -> Found:
     raise AssertionError(query)
 
 
-SOURCE = Source("forest, words", nothing, Key("forest, words", ""), "files_search", Path())
+SOURCE = PlanSource("forest, words", nothing, Key("forest, words", ""), "files_search", Path())
 
 
 def a_result(at: int, text: str) -> Result:

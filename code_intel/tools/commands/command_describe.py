@@ -11,15 +11,15 @@ from code_intel.index.waiting import reading
 from code_intel.registry import describe as described
 from code_intel.registry.loading import Loaded
 from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
-from code_intel.tools.commands.command_search import Agent, as_json, head, said
+from code_intel.tools.commands.command_search import Agent, as_json, command_data, head
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import CAP, tokens
 from code_intel.tools.wire.suspicion import flags_of
 
-ROOMS = ((2000, 100), (600, 20), (250, 10))
-"""Characters of a text, and editions, adaptations or variables, that are tried until a command fits an answer."""
+CUTS = ((2000, 100), (600, 20), (250, 10))
+"""Rows of (characters per text, items per list) to try until a command fits an answer."""
 
 Domain = Annotated[
     str, Field(min_length=1, max_length=LONGEST_NAME, description="Its domain, such as climpt-git.")
@@ -39,9 +39,10 @@ Target = Annotated[
 async def describe(
     context: CommandContext, c1: Domain, c2: Action, c3: Target, agent: Agent = DEFAULT_AGENT
 ) -> Answer:
-    """Say what a command does and takes: description, usage, editions, adaptations, kinds of input, variables.
+    """Describe a command: description, usage, editions, adaptations, kinds of input, variables.
 
-    Identifiers are as search answers them. Where the registry has several of one name, all of them come.
+    Pass the identifiers as search returns them. If several commands have this name, all are
+    returned.
     """
     return await _described(context, agent, c1, c2, c3)
 
@@ -54,9 +55,10 @@ async def command_describe(
     agent: Agent = DEFAULT_AGENT,
     session_id: SessionId = None,
 ) -> Answer:
-    """Say what a prompt command does and takes: description, usage, editions, adaptations, kinds of input, variables.
+    """Describe a prompt command: description, usage, editions, adaptations, inputs, variables.
 
-    Identifiers are as command_search answers them. Where the registry has several of one name, all of them come.
+    Pass the identifiers as command_search returns them. If several commands have this name, all are
+    returned.
     """
     await context.read_session(session_id, "command_describe")
     return await _described(context.commands, agent, c1, c2, c3)
@@ -72,13 +74,13 @@ async def _described(context: CommandContext, agent: str, c1: str, c2: str, c3: 
 
 
 def _fitting(found: Sequence[Command]) -> tuple[list[dict[str, Any]], bool]:
-    """Return as many commands, and as much of each, as an answer has room for, and whether that is less than all."""
+    """Return the commands cut to the size of an answer, and whether anything was cut."""
     rows: list[dict[str, Any]] = []
     left, cut = CAP, False
     for command in found:
         whole = _data(command)
-        tried = (_shortened(whole, longest, most) for longest, most in ROOMS)
-        row = next((row for row in tried if _size(row) <= CAP), _shortened(whole, *ROOMS[-1]))
+        tried = (_shortened(whole, max_chars, max_items) for max_chars, max_items in CUTS)
+        row = next((row for row in tried if _size(row) <= CAP), _shortened(whole, *CUTS[-1]))
         left -= _size(row)
         if left < 0 and rows:
             return rows, True
@@ -91,36 +93,36 @@ def _size(row: dict[str, Any]) -> int:
     return tokens(as_json([row]))
 
 
-def _shortened(row: dict[str, Any], longest: int, most: int) -> dict[str, Any]:
-    """Return a command with so many characters of its texts, and so many editions, adaptations and variables."""
+def _shortened(row: dict[str, Any], max_chars: int, max_items: int) -> dict[str, Any]:
+    """Return a command with its texts and its lists cut."""
     cut: dict[str, Any] = {
-        key: head(row[key], longest) for key in ("description", "usage") if key in row
+        key: head(row[key], max_chars) for key in ("description", "usage") if key in row
     }
     if "options" in row:
         options = row["options"]
-        names = {key: options[key][:most] for key in ("edition", "adaptation")}
+        names = {key: options[key][:max_items] for key in ("edition", "adaptation")}
         cut["options"] = options | names
     if "variables" in row:
-        told = list(row["variables"].items())[:most]
-        cut["variables"] = {name: head(about, longest) for name, about in told}
+        variables = list(row["variables"].items())[:max_items]
+        cut["variables"] = {name: head(about, max_chars) for name, about in variables}
     return row | cut
 
 
 async def commands_of(
     context: CommandContext, agent: str, c1: str, c2: str, c3: str
 ) -> tuple[Loaded, list[Command]]:
-    """Return a registry, and every command of a name in its order.
+    """Return a registry and all its commands of a name, in its order.
 
     Raises:
-        NotFoundError: There is none; seed 001's error.
+        NotFoundError: There is no such command; seed 001's error.
         RegistryError: The registry cannot be used.
     """
     loaded = await reading(context.registries.of, agent)
     found = described(loaded.registry.commands, c1, c2, c3)
     if not found:
         raise NotFoundError(
-            "The registry has no command of these identifiers; they match letter by letter.",
-            hint="Search for what is to be done: results have the identifiers as they are registered.",
+            "The registry has no command with these identifiers. They must match exactly.",
+            hint="Search for the task; results have the registered identifiers.",
             code="Command not found",
             details={"c1": c1, "c2": c2, "c3": c3},
         )
@@ -128,8 +130,8 @@ async def commands_of(
 
 
 def _data(command: Command) -> dict[str, Any]:
-    """Return a command as seed 001 describes it, and its variables; what its registry does not say is left out."""
-    data = said(command)
+    """Return a command in seed 001's format, with its variables; omit what the registry omits."""
+    data = command_data(command)
     if command.usage is not None:
         data["usage"] = masked(command.usage)
     if (options := command.options) is not None:

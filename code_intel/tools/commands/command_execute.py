@@ -24,20 +24,21 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of
 
-NAME, AFTERWARDS = "command_execute", "command_describe"
-"""What the phase allows when it begins, and what every phase does: a session may go on while a command runs."""
-MOST_TOKENS = 9000
-"""Of a prompt in an answer, so that all of it stays below 10,000."""
-CUT = "The prompt is longer than an answer may be: `code-intel commands execute` prints all of it."
-UNNOTED = "This was not noted in its session: {}"
-MOVED = "The session went on while this ran, so it was not noted there."
+NAME = "command_execute"
+ALWAYS_ALLOWED = "command_describe"
+"""A tool that every phase allows: the session's phase may change while a command runs."""
+MAX_PROMPT_TOKENS = 9000
+"""Tokens of a prompt in an answer, so that the whole answer stays below 10,000."""
+PROMPT_CUT = "The prompt is cut. `code-intel commands execute` prints all of it."
+NOT_RECORDED = "The call was not recorded in the session: {}"
+PHASE_CHANGED = "The session's phase changed while this ran, so the call was not recorded."
 
 Options = Annotated[
     dict[str, Any] | list[str] | None,
     Field(
         description=(
-            "edition, adaptation, file, destination, stdin and uv-NAME, as describe says; or a list such as "
-            "--edition=detailed."
+            "edition, adaptation, file, destination, stdin and uv-NAME, as describe lists them; "
+            "or a list such as --edition=detailed."
         )
     ),
 ]
@@ -53,8 +54,8 @@ async def execute(
 ) -> Answer:
     """Run a command and return its prompt: the instructions to follow next, as text.
 
-    Call search and describe before. In a session of code-intel, call it in READY alone: what the prompt says to do
-    is the work, and the work begins there. Only options that describe lists are taken.
+    Call search and describe first. Only options that describe lists are accepted. In a session of
+    code-intel, call it only in READY, because following the prompt may write files.
     """
     key, answer = await _executed(context, agent, c1, c2, c3, options)
     feature = context.answered.query_for(context.connection, key)
@@ -70,10 +71,10 @@ async def command_execute(
     options: Options = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Run a prompt command and return its prompt: the instructions to follow next, as text. In READY alone.
+    """Run a prompt command in READY and return its prompt: the instructions to follow next.
 
-    Call command_search and command_describe before. What was executed is remembered for the session's feature, and
-    found sooner for features like it.
+    Call command_search and command_describe first. The execution is recorded for the session's
+    feature, so that searches for similar features rank the command higher.
     """
     async with context.session(session_id, NAME) as held:
         handle, began = held.handle, held.session
@@ -95,13 +96,13 @@ async def _executed(
     c3: str,
     options: Mapping[str, Any] | Sequence[str] | None,
 ) -> tuple[Key, Answer]:
-    """Run the first command of a name; return its key, and its prompt, or as much of it as an answer may have.
+    """Run the first command of a name; return its key and its prompt, cut to the answer's size.
 
     Raises:
         UsageError: An identifier or an option is wrong; names the field.
         NotFoundError: There is no such command.
         ExecutionError: It failed; has its stderr.
-        BusyError: Too many others are being executed.
+        BusyError: Too many other commands are running.
     """
     loaded, command = await chosen(context, agent, c1, c2, c3)
     done = await execution.execute(
@@ -112,19 +113,19 @@ async def _executed(
         report=context.report,
         turns=context.turns,
     )
-    prompt, cut = _shown(masked(done.prompt))  # half a secret is not known for one
+    prompt, cut = _shown(masked(done.prompt))  # mask first: a cut secret would not be recognized
     data = data_of(command, done) | {"prompt": prompt, "truncated": done.truncated or cut}
     answer = Answer(data, prompt, is_exact=True)
-    return command.key, answer.noting(CUT) if cut else answer
+    return command.key, answer.noting(PROMPT_CUT) if cut else answer
 
 
 async def chosen(
     context: CommandContext, agent: str, c1: str, c2: str, c3: str
 ) -> tuple[Loaded, Command]:
-    """Return the command that is executed by a name, the first of it, and the registry it is from.
+    """Return the first command of a name, and its registry.
 
     Raises:
-        UsageError: An identifier is none.
+        UsageError: An identifier is invalid.
         NotFoundError: There is no such command.
         RegistryError: The registry cannot be used.
     """
@@ -134,7 +135,7 @@ async def chosen(
 
 
 def data_of(command: Command, done: Executed) -> dict[str, Any]:
-    """Return what is answered of an execution, with the whole prompt."""
+    """Return the data of an execution, with the whole prompt."""
     data = {**command.key._asdict(), "runner": done.runner, "prompt": done.prompt}
     data["truncated"] = done.truncated
     if done.notes:
@@ -143,18 +144,20 @@ def data_of(command: Command, done: Executed) -> dict[str, Any]:
 
 
 def _shown(prompt: str) -> tuple[str, bool]:
-    """Return as many whole lines of a prompt as an answer has room for, and whether that is less than all."""
-    left, kept = MOST_TOKENS, 0
+    """Return the first lines of a prompt that fit an answer, and whether any were cut."""
+    left, kept = MAX_PROMPT_TOKENS, 0
     for line in prompt.splitlines(keepends=True):
         left -= tokens(json.dumps(line, ensure_ascii=False))
         if left < 0:
             break
         kept += len(line)
-    return (prompt[: kept or MOST_TOKENS // 2], True) if kept < len(prompt) else (prompt, False)
+    return (
+        (prompt[: kept or MAX_PROMPT_TOKENS // 2], True) if kept < len(prompt) else (prompt, False)
+    )
 
 
 async def _learned(context: CommandContext, key: Key, feature: str, answer: Answer) -> Answer:
-    """Note for which feature a command was executed, and say so where that was kept."""
+    """Record the feature that a command was executed for, and add it to the answer."""
     is_kept = bool(feature) and await thread(context.experience.note, key, feature)
     if is_kept:
         return replace(answer, data={**answer.data, "noted_for": feature})
@@ -164,15 +167,15 @@ async def _learned(context: CommandContext, key: Key, feature: str, answer: Answ
 async def _note_call(
     context: GatewayContext, handle: str, began: Session, name: Sequence[str], *, ok: bool
 ) -> tuple[str, ...]:
-    """Note the call in its session, which nobody had to wait for meanwhile; return what went wrong.
+    """Record the call in its session, which was not locked meanwhile; return warnings.
 
-    What was executed is not undone by that, so its answer stands.
+    A failure to record does not undo the execution, so the answer stays.
     """
     try:
-        async with context.session(handle, AFTERWARDS) as held:
+        async with context.session(handle, ALWAYS_ALLOWED) as held:
             if held.session.phase_seq != began.phase_seq:
-                return (MOVED,)
+                return (PHASE_CHANGED,)
             await held.append(steps.called(NAME, " ".join(name[1:]), ok=ok))
     except CodeIntelError as error:
-        return (UNNOTED.format(error.message),)
+        return (NOT_RECORDED.format(error.message),)
     return ()

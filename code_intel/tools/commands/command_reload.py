@@ -12,32 +12,32 @@ from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 
-MOST_NOTES = 20
-"""Of what is odd in registries that is told; a hundred agents may have ten of it each."""
-Whose = Annotated[
+MAX_WARNINGS = 20
+"""Warnings to return; many registries may have several each."""
+AgentOrAll = Annotated[
     str,
     Field(
         min_length=1,
         max_length=LONGEST_NAME,
-        description=f"Whose registry; `{ALL}` for all of them.",
+        description=f"AgentOrAll registry; `{ALL}` for all.",
     ),
 ]
 
 
-async def reload(context: CommandContext, agent: Whose = DEFAULT_AGENT) -> Answer:
-    """Read a registry again and say how many commands it has; what is odd in it comes as warnings.
+async def reload(context: CommandContext, agent: AgentOrAll = DEFAULT_AGENT) -> Answer:
+    """Read a registry again; return the number of commands, and warnings about its entries.
 
-    A file that has changed is read again by itself; call this to be told of its faults.
+    Changed files are read again automatically. Call this to see the warnings.
     """
     return await _reloaded(context, agent)
 
 
 async def command_reload(
-    context: GatewayContext, agent: Whose = DEFAULT_AGENT, session_id: SessionId = None
+    context: GatewayContext, agent: AgentOrAll = DEFAULT_AGENT, session_id: SessionId = None
 ) -> Answer:
-    """Read a registry of commands again and say how many it has; what is odd in it comes as warnings.
+    """Read a registry of commands again; return their number, and warnings about its entries.
 
-    A file that has changed is read again by itself; call this to be told of its faults.
+    Changed files are read again automatically. Call this to see the warnings.
     """
     await context.read_session(session_id, "command_reload")
     return await _reloaded(context.commands, agent)
@@ -53,8 +53,8 @@ async def _reloaded(context: CommandContext, agent: str) -> Answer:
 
     count, notes = await reading(work)
     data: dict[str, Any] = {"success": True, "agent": agent, "commandCount": count}
-    if len(notes) > MOST_NOTES:
-        notes[MOST_NOTES:] = [f"{len(notes) - MOST_NOTES:,} more of this kind"]
+    if len(notes) > MAX_WARNINGS:
+        notes[MAX_WARNINGS:] = [f"{len(notes) - MAX_WARNINGS:,} more warnings"]
     if notes:
         data["warnings"] = notes
     return Answer(data, as_json(data), is_exact=True)

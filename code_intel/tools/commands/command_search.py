@@ -19,30 +19,32 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import BUDGET, tokens
 from code_intel.tools.wire.suspicion import flags_of
 
-LENGTHS = (2000, 600, 250, 100, 40)
-"""Characters of a description that are tried until an answer fits."""
+DESCRIPTION_CHARS = (2000, 600, 250, 100, 40)
+"""Characters of a description to try until an answer fits."""
 
-CUT = "Descriptions are cut: describe has the whole of one."
+DESCRIPTIONS_CUT = "Descriptions are cut. describe shows a whole one."
 
-LONGEST, MOST_QUERIES, MOST = 4000, 5, 20
+MAX_QUERY_CHARS = 4000
+MAX_QUERIES = 5
+MAX_COMMANDS = 20
 
-Query = Annotated[
-    str, Field(max_length=LONGEST, description="What is to be done, in any language.")
-]
+Query = Annotated[str, Field(max_length=MAX_QUERY_CHARS, description="The task, in any language.")]
 Queries = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=LONGEST)]],
+    list[Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]],
     Field(
-        max_length=MOST_QUERIES,
-        description="The same in other words, say the action and its target; their rankings are fused.",
+        max_length=MAX_QUERIES,
+        description="The task in other words, such as action and target; rankings are fused.",
     ),
 ]
 Agent = Annotated[
     str,
     Field(
-        min_length=1, max_length=LONGEST_NAME, description="Whose registry; as its config names it."
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="Agent of the registry, as in its config.",
     ),
 ]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="Commands at the most.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_COMMANDS, description="Maximum commands.")]
 
 
 async def search(
@@ -52,12 +54,12 @@ async def search(
     queries: Queries = [],
     limit: Limit = TOP,
 ) -> Answer:
-    """Find commands by what they do, best first; Japanese finds commands described in English, too.
+    """Find commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before describe and execute. score says how well one fits: from 0.8 very well, from 0.5 somewhat, below
-    0.2 hardly. Choose by score and description; an empty list means that none fits.
+    Use it before describe and execute. score: from 0.8 a very good match, from 0.5 a fair one,
+    below 0.2 hardly any. Choose by score and description; an empty list means no match.
     """
-    asked = _asked(query, queries)
+    asked = _queries(query, queries)
     found = await _found(context, agent, asked, limit)
     scores = {one.command.key: one.score for one in found.results}
     context.answered.note(context.connection, asked[0], scores)
@@ -72,25 +74,25 @@ async def command_search(
     limit: Limit = TOP,
     session_id: SessionId = None,
 ) -> Answer:
-    """Find prompt commands by what they do, best first; Japanese finds commands described in English, too.
+    """Find prompt commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before command_describe and command_execute. score says how well one fits: from 0.8 very well, from 0.5
-    somewhat, below 0.2 hardly. What was executed for a feature like the session's counts.
+    Use it before command_describe and command_execute. score: from 0.8 a very good match, from 0.5
+    a fair one, below 0.2 hardly any. Commands executed for similar features rank higher.
     """
-    asked = _asked(query, queries)
+    asked = _queries(query, queries)
     session, _ = await context.read_session(session_id, "command_search")
     feature = session.own_words if session else ""
     return _answer(agent, asked, await _found(context.commands, agent, asked, limit, feature))
 
 
-def _asked(query: str, queries: Sequence[str]) -> tuple[str, ...]:
-    """Return the queries, the first one first, none twice.
+def _queries(query: str, queries: Sequence[str]) -> tuple[str, ...]:
+    """Return the queries in order, each once.
 
     Raises:
-        UsageError: There is none, or nothing can be read in one; names it.
+        UsageError: There is no query, or one is blank; names it.
     """
     if not query and not queries:
-        raise UsageError("query is required, or queries.", details={"field": "query"})
+        raise UsageError("query or queries is required.", details={"field": "query"})
     if query:
         check_query(query)
     for place, text in enumerate(queries):
@@ -115,21 +117,21 @@ async def _found(
 
 
 def _answer(agent: str, queries: Sequence[str], found: Findings) -> Answer:
-    """Return the bare list of seed 001 as text, and what else is to be known beside it as data."""
+    """Return seed 001's list as text, and the same list with further fields as data."""
     rows, cut = _fitting([_row(one, several=len(queries) > 1) for one in found.results])
     data = {
         "agent": agent,
         "count": len(rows),
         "results": rows,
         "degraded": list(found.degraded),
-        **({"truncated": True, "warnings": [CUT]} if cut else {}),
+        **({"truncated": True, "warnings": [DESCRIPTIONS_CUT]} if cut else {}),
     }
     return Answer(data, as_json(rows), is_exact=True)
 
 
 def _row(one: Finding, *, several: bool) -> dict[str, Any]:
     command, learned = one.command, one.learned
-    row = said(command)
+    row = command_data(command)
     row |= {"score": round(one.score, 4), "bm25_score": round(one.bm25_score, 6)}
     if one.similarity is not None:
         row["similarity"] = round(one.similarity, 4)
@@ -143,27 +145,30 @@ def _row(one: Finding, *, several: bool) -> dict[str, Any]:
 
 
 def _fitting(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the rows with so much of their descriptions that all fit an answer, and whether one was cut."""
+    """Return the rows with descriptions cut to fit an answer, and whether any was cut."""
     shown = rows
-    for longest in LENGTHS:
-        shown = [row | {"description": head(row["description"], longest)} for row in rows]
+    for max_chars in DESCRIPTION_CHARS:
+        shown = [row | {"description": head(row["description"], max_chars)} for row in rows]
         if tokens(json.dumps(shown, ensure_ascii=False)) <= BUDGET:
             break
     return shown, shown != rows
 
 
-def said(command: Command) -> dict[str, Any]:
-    """Return what every answer has of a command; secrets are masked before a text is cut, since half of one is not known for one."""
+def command_data(command: Command) -> dict[str, Any]:
+    """Return the identifiers and the description of a command, secrets masked.
+
+    Mask before texts are cut, because a cut secret would not be recognized.
+    """
     names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
     return names | {"description": masked(command.description)}
 
 
-def head(text: str, longest: int) -> str:
-    """Return the beginning of a text, and that there is more."""
-    return text if len(text) <= longest else f"{text[:longest]}…"
+def head(text: str, max_chars: int) -> str:
+    """Return a text cut to `max_chars`, with an ellipsis if it was cut."""
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
 
 
 def as_json(data: Sequence[Any] | Mapping[str, Any]) -> str:
-    """Return JSON that reads as `data`, its secrets masked, with what nobody can see written as escapes."""
-    # Masked before: quotes of JSON hide some secrets.
+    """Return `data` as JSON with secrets masked and invisible characters escaped."""
+    # Mask before encoding: JSON's quotes would hide some secrets.
     return visible_json(json.dumps(masked_data(data), ensure_ascii=False, indent=2))

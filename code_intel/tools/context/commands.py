@@ -21,38 +21,41 @@ from code_intel.registry.records import Key
 from code_intel.tools.context.corpus_service import model_of
 from code_intel.tools.declaration import Report, silent
 
-MOST_SEARCHES = 20
-"""Searches of one connection that are remembered: what is executed was found by one of the last."""
-LIKELY = 0.2
-"""Score from which on a search is believed to have been for a command: where seed 001 begins to call it a match."""
-MOST_CONNECTIONS = 1000
-"""Connections whose searches are; the longest unused are forgotten first."""
+MAX_SEARCHES = 20
+"""Searches to remember per connection."""
+MIN_MATCH_SCORE = 0.2
+"""Score from which a search counts as made for a command; seed 001's lower bound of a match."""
+MAX_CONNECTIONS = 1000
+"""Connections to remember; the longest unused are dropped first."""
 
 
 @dataclass
-class Answered:
-    """What the last searches of each connection were for, and the commands that they answered with, scores and all."""
+class RecentSearches:
+    """The last searches of each connection, with the scores of the commands they returned."""
 
     searches: dict[str, deque[tuple[str, Mapping[Key, float]]]] = field(default_factory=dict)
 
     def note(self, connection: str | None, query: str, found: Mapping[Key, float]) -> None:
-        """Remember a search; where there is no connection nothing belongs together, and nothing is remembered."""
+        """Remember a search of a connection; without a connection, do nothing."""
         if connection is None:
             return
-        known = self.searches.pop(connection, deque(maxlen=MOST_SEARCHES))
+        known = self.searches.pop(connection, deque(maxlen=MAX_SEARCHES))
         known.append((query, found))
         self.searches[connection] = known
-        while len(self.searches) > MOST_CONNECTIONS:
+        while len(self.searches) > MAX_CONNECTIONS:
             del self.searches[next(iter(self.searches))]
 
     def query_for(self, connection: str | None, key: Key) -> str:
-        """Return what the last search of a connection was for that a command answered, likely ones first, or nothing.
+        """Return the query of the last search that returned a command, or an empty text.
 
-        In a small registry nearly every search is answered with nearly every command.
+        Prefer searches with a sufficient score, because in a small registry nearly every search
+        returns nearly every command.
         """
         known = self.searches.get(connection, ()) if connection is not None else ()
         found = (
-            (scores[key] >= LIKELY, at) for at, (_, scores) in enumerate(known) if key in scores
+            (scores[key] >= MIN_MATCH_SCORE, at)
+            for at, (_, scores) in enumerate(known)
+            if key in scores
         )
         best = max(found, default=None)
         return known[best[1]][0] if best else ""
@@ -64,14 +67,14 @@ class CommandContext:
 
     Attributes:
         settings: The project's settings.
-        registries: Who has which commands.
-        meanings: Their vectors and those of questions.
-        experience: What was executed for what, here.
+        registries: The commands by agent.
+        meanings: Vectors of commands and queries.
+        experience: Which commands were executed for which features in this project.
         embedder: The process's model.
-        answered: What each connection's last searches were answered with.
-        turns: How many programs run at a time, whoever asked for them.
-        report: Takes the progress of a call to who asks.
-        connection: Who asks: the name of a connection, or None where there is none to remember.
+        answered: The last searches of each connection.
+        turns: Limits how many programs run at a time.
+        report: Reports progress to the caller.
+        connection: The name of the caller's connection, or None if it is unknown.
     """
 
     settings: Settings
@@ -79,13 +82,13 @@ class CommandContext:
     meanings: Meanings
     experience: Experience
     embedder: LazyEmbedder
-    answered: Answered = field(default_factory=Answered)
+    answered: RecentSearches = field(default_factory=RecentSearches)
     turns: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
     report: Report = silent
     connection: str | None = ""
 
     def close(self) -> None:
-        """End what works in the background."""
+        """Stop the background work."""
         self.meanings.close()
 
 
@@ -100,9 +103,10 @@ def open_commands(
 
     Args:
         settings: The project's settings.
-        embedder: The process's model, where it has one already.
-        cache: The user's vectors, likewise.
-        patience: Seconds that a search waits for the model and for vectors; who asks once waits longer than a server.
+        embedder: The process's model, if it has one already.
+        cache: The user's vector cache, if it is open already.
+        patience: Seconds that a search waits for the model and for vectors. A terminal command
+            waits longer than a server.
     """
     if embedder is None or cache is None:
         _, own, kept = model_of(settings)

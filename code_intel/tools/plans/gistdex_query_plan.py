@@ -24,22 +24,27 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
 from code_intel.tools.plans.plan_inputs import (
-    Asked,
     ExpectedResults,
+    PlanArguments,
     StrategyGiven,
-    asked_before,
+    earlier_source,
     either,
-    says_what,
-    unread,
+    has_expectations,
+    unknown_key_warnings_of,
 )
-from code_intel.tools.plans.plan_keeping import Shelved, noted
+from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
-from code_intel.tools.plans.plan_turns import beginning
+from code_intel.tools.plans.plan_turns import held_plan
 
 NAME = "gistdex_query_plan"
-WAITING, LOOKING, TEACHING, JUDGING = 0.5, 0.25, 0.25, 0.5
-"""Shares of a plan's time within which another call must be done with it, an equal plan found, earlier ones compared, and
-what it had found before judged anew."""
+LOCK_SHARE = 0.5
+"""Share of the time limit to wait for another call on the same plan."""
+LOOKUP_SHARE = 0.25
+"""Share of the remaining time to look for an equal plan."""
+COMPARE_SHARE = 0.25
+"""Share of the remaining time to compare the goal with earlier plans."""
+EVALUATE_SHARE = 0.5
+"""Share of the remaining time to evaluate earlier iterations again."""
 
 
 async def gistdex_query_plan(
@@ -49,11 +54,11 @@ async def gistdex_query_plan(
     ],
     initialQueries: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]],
-        Field(max_length=MOST_QUERIES, description="Queries to try first, in this order."),
+        Field(max_length=MOST_QUERIES, description="Queries to try first, in order."),
     ] = [],
     maxIterations: Annotated[
         int | None,
-        Field(ge=1, le=MOST_ITERATIONS, description="Queries at the most; default 5; 1 to steer."),
+        Field(ge=1, le=MOST_ITERATIONS, description="Maximum queries; default 5."),
     ] = None,
     evaluationMode: Annotated[
         Mode | None,
@@ -61,14 +66,14 @@ async def gistdex_query_plan(
     ] = None,
     saveIntermediateResults: Annotated[
         bool | None,
-        Field(description="Keep the texts of all results, or (false) of the final ones alone."),
+        Field(description="Save the texts of all results; false: only of the final ones."),
     ] = None,
     timeoutSeconds: Annotated[
         int | None,
         Field(
             ge=LEAST_SECONDS,
             le=LONGEST_SECONDS,
-            description="Seconds for all of it; default 120. What was found until then is returned.",
+            description="Time limit; default 120. After it, the results so far are returned.",
         ),
     ] = None,
     expectedResults: Annotated[
@@ -80,78 +85,82 @@ async def gistdex_query_plan(
         Field(description="initialMode, refinementMethod, expansionRules; all optional."),
     ] = None,
     provider: Annotated[
-        str, Field(max_length=100, description="forest (default) or map: which index is asked.")
+        str, Field(max_length=100, description="The index to search: forest (default) or map.")
     ] = "",
     db: Annotated[
         str, Field(max_length=1000, description="Another index database inside the project.")
     ] = "",
     planId: Annotated[
-        str, Field(max_length=100, description="Go on with this plan; goal as it was.")
+        str, Field(max_length=100, description="Continue this plan; pass the same goal.")
     ] = "",
     preset: Annotated[
-        str, Field(max_length=100, description="Expectations and strategy by name.")
+        str, Field(max_length=100, description="A named set of expectations and strategy.")
     ] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Plan a search: say what is expected, search, compare, refine, until it is good enough; and keep it.
+    """Search in several queries: state what you expect, search, compare, refine, and save the plan.
 
-    Use it for what one search does not answer. Say in expectedResults what good results have, such as names the
-    code may use: that is what makes it better than a search. Each iteration is a query with its score, what was
-    missing and what to try next; finalResults has the best places with their text. maxIterations 1 lets you steer: call
-    again with planId and initialQueries. It finds what search_forest finds where that is allowed now, else by
-    words; its hits are hypotheses, and it moves no phase. Plans are kept in .gistdex.
+    Use it if one search is not enough. Describe good results in expectedResults, such as names that
+    the code may use. Each iteration has a query, its score, what was missing and what to try next;
+    finalResults has the best places with text. To choose each query yourself, set maxIterations 1
+    and call again with planId and initialQueries. Searches like search_forest if the phase allows
+    that, else by words. Hits are hypotheses; the phase stays. Plans are saved in .gistdex.
     """
-    asked = Asked(goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset)
+    asked = PlanArguments(
+        goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
+    )
     session, handle = await context.read_session(session_id, NAME)
     began = anyio.current_time()
-    waits = either(timeoutSeconds, SECONDS) * WAITING
-    async with beginning(context, asked, waits) as begun:
-        root, own, before, plan = begun
+    waits = either(timeoutSeconds, SECONDS) * LOCK_SHARE
+    async with held_plan(context, asked, waits) as initial:
+        root, own, before, plan = initial
         usual = own.defaults
         end = began + either(timeoutSeconds, usual["timeoutSeconds"])
         keeps = bool(either(saveIntermediateResults, usual["saveIntermediateResults"]))
-        shelved = Shelved(context, root, own, intermediate=keeps)
-        index, other = (provider, db) if provider or db or not before else asked_before(before)
+        store = PlanStore(context, root, own, intermediate=keeps)
+        index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
             plan = replace(plan, source=source.name, revision=source.revision if same else "")
             known, offers = None, list[Template]()
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                known = await shelved.same(plan, source, (end - anyio.current_time()) * LOOKING)
+                known = await store.same(plan, source, (end - anyio.current_time()) * LOOKUP_SHARE)
                 if known is None:
-                    plan, offers = await _taught(context, shelved, plan, asked, end)
+                    plan, offers = await _taught(context, store, plan, asked, end)
             else:
-                if (index, other) == asked_before(before):
-                    plan = await shelved.held(plan, source)
-                plan = await loop.judged_anew(plan, before, (end - anyio.current_time()) * JUDGING)
+                if (index, other) == earlier_source(before):
+                    plan = await store.held(plan, source)
+                plan = await loop.judged_anew(
+                    plan, before, (end - anyio.current_time()) * EVALUATE_SHARE
+                )
             if known is not None:
                 plan = replace(known, id=plan.id, created=plan.created)
             else:
                 plan = await loop.run(
                     plan,
-                    shelved.cached(source),
+                    store.cached(source),
                     more=either(maxIterations, usual["maxIterations"]),
                     seconds=end - anyio.current_time(),
                     likeness=likeness.measure(context.embedder)
                     if plan.mode == "semantic"
                     else None,
                     report=context.report,
-                    keep=shelved.keep,
+                    keep=store.keep,
                 )
-            plan, saved = await shelved.finish(plan, source)
+            plan, saved = await store.finish(plan, source)
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)
-            notes = await noted(context, handle, session, source, fresh, shown)
+            notes = await record_calls(context, handle, session, source, fresh, shown)
     answer = plan_answers.offering(answer, offers)
-    return answer.noting(*unread(asked), *own.warnings, *shelved.warnings, *notes)
+    return answer.noting(*unknown_key_warnings_of(asked), *own.warnings, *store.warnings, *notes)
 
 
 async def _taught(
-    context: GatewayContext, shelved: Shelved, plan: Plan, asked: Asked, end: float
+    context: GatewayContext, store: PlanStore, plan: Plan, asked: PlanArguments, end: float
 ) -> tuple[Plan, list[Template]]:
-    """Let earlier plans teach a new one, unless comparing the goals takes too long, as where a model is loaded."""
+    """Start a new plan from similar earlier plans, unless comparing the goals takes too long."""
     offers: list[Template] = []
-    with anyio.move_on_after((end - anyio.current_time()) * TEACHING):
-        offers = await reading(learning.similar, shelved.root, plan, context.embedder)
-    return learning.taught(plan, offers, expecting=not says_what(asked)), offers
+    with anyio.move_on_after((end - anyio.current_time()) * COMPARE_SHARE):
+        offers = await reading(learning.similar, store.root, plan, context.embedder)
+    return learning.taught(plan, offers, expecting=not has_expectations(asked)), offers

@@ -1,7 +1,7 @@
-"""How a query plan is told: seed 003's fields, within the budgets of all answers (docs/decisions/0014).
+"""Format a query plan as an answer: seed 003's fields, cut to the budget (docs/decisions/0014).
 
-What does not fit is in the plan's file, and the answer says so: of results within iterations place and scores
-are told, of final ones as much text as fits, and of many iterations each less.
+Results of iterations have place and scores only; final results have as much text as fits. Many
+iterations are shown in less detail each. The answer names the plan's file, which has the rest.
 """
 
 import json
@@ -17,73 +17,77 @@ from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
 from code_intel.planning.stored import as_json
 from code_intel.tools.declaration import Answer
-from code_intel.tools.plans.plan_sources import Source, hit_of
+from code_intel.tools.plans.plan_sources import PlanSource, hit_of
 from code_intel.tools.wire.answers import BUDGET, fit, index_data, index_text, tokens
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 TAB = "\t"
-VERIFY = "Results are hypotheses: check what you build on with find_definitions or find_references."
-MOST = 9_500
-"""Tokens that an answer may take as data; what every answer may add has room beside it."""
-LINE = 90
+RESULTS_NOTE = (
+    "Results are hypotheses. Check what you rely on with find_definitions or find_references."
+)
+MAX_DATA_TOKENS = 9_500
+"""Tokens of the data of an answer; leaves room for fields that every answer may have."""
+MAX_LINE_CHARS = 90
 """Characters of a query in the text of an answer."""
-SHOWN = 10
-"""Final results that the text of an answer has."""
-SAID, TRIED, FOUND = 350, 450, 850
-"""Tokens that feedback, iterations and final results may take in the text of an answer."""
-GOAL = 200
+MAX_TEXT_RESULTS = 10
+"""Final results in the text of an answer."""
+FEEDBACK_TOKENS = 350
+ITERATION_TOKENS = 450
+RESULT_TOKENS = 850
+"""Tokens of feedback, iterations and final results in the text of an answer."""
+MAX_GOAL_CHARS = 200
 """Characters of another plan's goal and query."""
 
 
-class Level(NamedTuple):
-    """How much is told.
+class DetailLevel(NamedTuple):
+    """How much detail an answer has.
 
     Attributes:
-        iterations: The last ones.
-        results: Of each iteration.
-        items: Of each of its lists.
-        longest: Characters of a text.
-        final: Final results.
-        texts: Tokens of theirs.
+        iterations: Number of iterations, the last ones.
+        results: Results per iteration.
+        items: Items of each list of an iteration.
+        max_chars: Characters of a text.
+        final: Number of final results.
+        texts: Tokens of the final results' texts.
     """
 
     iterations: int
     results: int
     items: int
-    longest: int
+    max_chars: int
     final: int
     texts: int
 
 
 LEVELS = (
-    Level(100, 50, 40, 4000, 50, BUDGET),
-    Level(100, 10, 40, 400, 50, BUDGET),
-    Level(60, 5, 20, 200, 50, 1500),
-    Level(40, 2, 10, 100, 30, 1000),
-    Level(20, 1, 5, 60, 20, 600),
-    Level(12, 0, 2, 40, 10, 300),
+    DetailLevel(100, 50, 40, 4000, 50, BUDGET),
+    DetailLevel(100, 10, 40, 400, 50, BUDGET),
+    DetailLevel(60, 5, 20, 200, 50, 1500),
+    DetailLevel(40, 2, 10, 100, 30, 1000),
+    DetailLevel(20, 1, 5, 60, 20, 600),
+    DetailLevel(12, 0, 2, 40, 10, 300),
 )
-"""The first at which the answer fits is taken."""
+"""The levels in order; the first at which the answer fits is used."""
 
 STOPS: Mapping[Stop, str] = MappingProxyType(
     {
-        "reached": "The confidence asked for was reached.",
-        "no_new_query": "Nothing suggests a query that was not asked yet.",
+        "reached": "The requested confidence was reached.",
+        "no_new_query": "No new query could be derived.",
         "no_improvement": "Two queries in a row found nothing better.",
         "iterations": "All iterations were used.",
-        "timeout": "The time was over; this is what was found until then.",
-        "stopped": "It was interrupted; this is what was found until then.",
+        "timeout": "The time limit was reached; these are the results so far.",
+        "stopped": "The plan was interrupted; these are the results so far.",
     }
 )
-"""What the answer says of the reason why no further query was made."""
-GO_ON = "To go on, call again with planId, and initialQueries of your own."
+"""Why the plan made no further query."""
+CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
 
 
-def answer(plan: Plan, source: Source, saved: str) -> tuple[Answer, dict[int, list[Result]]]:
-    """Return the answer, and, by the number of each iteration, those of its results that it shows."""
+def answer(plan: Plan, source: PlanSource, saved: str) -> tuple[Answer, dict[int, list[Result]]]:
+    """Return the answer, and the results that it shows by the number of their iteration."""
     level, *others = LEVELS
     data = _data(plan, source, saved, level)
-    while others and tokens(json.dumps(data, ensure_ascii=False)) > MOST:
+    while others and tokens(json.dumps(data, ensure_ascii=False)) > MAX_DATA_TOKENS:
         level = others.pop(0)
         data = _data(plan, source, saved, level)
     text = _text(plan, str(data["message"]), data["finalResults"]["data"])
@@ -92,41 +96,41 @@ def answer(plan: Plan, source: Source, saved: str) -> tuple[Answer, dict[int, li
 
 
 def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
-    """Return the answer with the plans that the new one could begin with; the first one's query is tried."""
+    """Return the answer with similar earlier plans; the first one's query was tried."""
     if not templates:
         return answer
     offers = [
         {
             "planId": each.id,
-            "goal": each.goal[:GOAL],
+            "goal": each.goal[:MAX_GOAL_CHARS],
             "status": each.status,
             "confidence": round(each.confidence, 6),
-            "query": each.query[:GOAL],
+            "query": each.query[:MAX_GOAL_CHARS],
             "likeness": round(each.likeness, 4),
             **flags_of(each.goal, each.query),
         }
         for each in templates
     ]
-    text = f"A plan for a goal like this one succeeded before: planId {templates[0].id}."
+    text = f"A plan with a similar goal succeeded before: planId {templates[0].id}."
     return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
 
 
-def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any]:
-    told, cut = fit([hit_of(each) for each in plan.final[: level.final]], level.texts)
-    found = [_result(each, text) for each, (_, text) in zip(plan.final, told, strict=False)]
+def _data(plan: Plan, source: PlanSource, saved: str, level: DetailLevel) -> dict[str, Any]:
+    shown, cut = fit([hit_of(each) for each in plan.final[: level.final]], level.texts)
+    found = [_result(each, text) for each, (_, text) in zip(plan.final, shown, strict=False)]
     less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
     less = less or any(len(each.results) > level.results for each in plan.iterations)
     matched, missed = outcome.met(plan)
     data: dict[str, Any] = {
         "planId": plan.id,
-        "goal": plan.goal[: level.longest],
+        "goal": plan.goal[: level.max_chars],
         "status": outcome.status(plan),
         "iterations": [_iteration(each, level) for each in _last(plan, level)],
         "finalResults": {
             "data": found,
             "confidence": round(outcome.score(plan), 6),
-            "matchedExpectations": [each[: level.longest] for each in matched],
-            "unmatchedExpectations": [each[: level.longest] for each in missed],
+            "matchedExpectations": [each[: level.max_chars] for each in matched],
+            "unmatchedExpectations": [each[: level.max_chars] for each in missed],
         },
         "metadata": {
             "totalIterations": len(plan.iterations),
@@ -145,21 +149,21 @@ def _data(plan: Plan, source: Source, saved: str, level: Level) -> dict[str, Any
 
 
 def _message(plan: Plan, rest: str) -> str:
-    """Return the summary line of seed 003, why it ended, how to go on, and where the `rest` is."""
+    """Return seed 003's summary line, why the plan ended, how to continue, and where `rest` is."""
     status = outcome.status(plan)
     score = hundredths(outcome.score(plan), plan.expected.confidence)
     count = len(plan.iterations)
     parts = [
         f"Query plan {status} after {counted(count, 'iteration')} with confidence {score:.2f}.",
         STOPS[plan.stop],
-        "" if status == "success" else GO_ON,
+        "" if status == "success" else CONTINUE_HINT,
         f"The rest is in {rest}." if rest else "",
-        VERIFY if plan.final else "",
+        RESULTS_NOTE if plan.final else "",
     ]
     return " ".join(filter(None, parts))
 
 
-def _last(plan: Plan, level: Level) -> tuple[Iteration, ...]:
+def _last(plan: Plan, level: DetailLevel) -> tuple[Iteration, ...]:
     return plan.iterations[-level.iterations :]
 
 
@@ -178,23 +182,23 @@ def metrics_data(metrics: Metrics) -> dict[str, float]:
     return {name: round(value, 6) for name, value in as_json(metrics).items()}
 
 
-def _iteration(each: Iteration, level: Level) -> dict[str, Any]:
-    longest, items = level.longest, level.items
+def _iteration(each: Iteration, level: DetailLevel) -> dict[str, Any]:
+    max_chars, items = level.max_chars, level.items
     data: dict[str, Any] = {
         "iterationNumber": each.number,
-        "query": each.query[:longest],
+        "query": each.query[:max_chars],
         "expectedKeywords": list(each.expected_keywords[:items]),
         "actualResults": [_result(result) for result in each.results[: level.results]],
         "evaluationScore": round(each.evaluation.score, 6),
-        "feedback": each.feedback[:longest],
-        "refinements": [refinement[:longest] for refinement in each.refinements[:items]],
+        "feedback": each.feedback[:max_chars],
+        "refinements": [refinement[:max_chars] for refinement in each.refinements[:items]],
         "metrics": metrics_data(each.evaluation.metrics),
         "found": len(each.results),
         "cached": each.cached,
         "time": round(each.milliseconds, 1),
     }
-    data |= {"error": each.error[:longest]} if each.error else {}
-    degraded = [note[:longest] for note in each.degraded[:items]]
+    data |= {"error": each.error[:max_chars]} if each.error else {}
+    degraded = [note[:max_chars] for note in each.degraded[:items]]
     return data | ({"degraded": degraded} if degraded else {})
 
 
@@ -213,26 +217,28 @@ def _result(result: Result, text: str | None = None) -> dict[str, Any]:
 
 
 def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the answer for a reader: what a client that shows no data must have to go on."""
+    """Return the answer as text, complete enough for clients that show only text."""
     head, _, rest = message.partition(". ")
     best = outcome.best(plan)
     tried = [f"{each.number}. {_line(each)}" for each in reversed(plan.iterations)]
-    kept = _within(tried, TRIED)
+    kept = _within(tried, ITERATION_TOKENS)
     lines = [f"{head}.", f"planId: {plan.id}"]
     lines += [f"… {len(tried) - len(kept)} before"] if len(kept) < len(tried) else []
     lines += reversed(kept)
     if best:
         refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
         which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
-        lines += _within([f"{which}{_short(best.feedback, 3 * LINE)}", *refinements], SAID)
+        lines += _within(
+            [f"{which}{_short(best.feedback, 3 * MAX_LINE_CHARS)}", *refinements], FEEDBACK_TOKENS
+        )
     lines += [note_of(results)] if note_of(results) else []
     found: list[str] = []
-    shown, _ = fit([hit_of(each) for each in plan.final[:SHOWN]], FOUND - 100)
+    shown, _ = fit([hit_of(each) for each in plan.final[:MAX_TEXT_RESULTS]], RESULT_TOKENS - 100)
     for hit, text in shown:
         name = f"  {_short(hit.symbol)}" if hit.symbol else ""
         found.append(f"{_short(hit.document)}:{hit.start_line}-{hit.end_line}{name}")
         found += [f"   {visible(line, TAB)}" for line in text.rstrip().splitlines()]
-    lines += _within(found, FOUND)
+    lines += _within(found, RESULT_TOKENS)
     left = len(plan.final) - len(shown)
     lines += [f"… {left} more in `finalResults`"] if left > 0 else []
     return "\n".join((*lines, rest))
@@ -250,5 +256,5 @@ def _line(each: Iteration) -> str:
     return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {came}"
 
 
-def _short(text: str, most: int = LINE) -> str:
+def _short(text: str, most: int = MAX_LINE_CHARS) -> str:
     return visible(text if len(text) <= most else f"{text[:most]}…")

@@ -1,7 +1,7 @@
-"""What the caller of a query plan says, and the plan that follows from it before the first query.
+"""Build a query plan from the caller's arguments.
 
-What the caller leaves open a preset says, then the project's defaults. A plan that goes on keeps what is not
-said anew; what it has found so far is judged by what is expected now.
+Omitted arguments come from a preset, then from the project's defaults. A continued plan keeps what
+the caller does not change, and its earlier results are evaluated by the new expectations.
 """
 # ruff: noqa: N815 - the names of seed 003, on the wire
 
@@ -40,27 +40,27 @@ Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
 
 
 class _Given(BaseModel):
-    model_config = ConfigDict(extra="allow")  # so that a key nobody reads can be told
+    model_config = ConfigDict(extra="allow")  # unknown keys are reported as warnings
 
     @model_validator(mode="before")
     @classmethod
     def _without_null(cls, values: Any) -> Any:
-        """Take what is null as not given, as at the top of a call."""
+        """Drop null values, as for top-level arguments."""
         if not isinstance(values, Mapping):
             return values
         return {key: value for key, value in values.items() if value is not None}
 
 
 class ExpectedResults(_Given):
-    """What good results have."""
+    """Properties of good results."""
 
     keywords: Annotated[
         Words,
-        Field(max_length=MOST_KEYWORDS, description="Words they speak of; default: the goal's."),
+        Field(max_length=MOST_KEYWORDS, description="Words they contain; default: the goal's."),
         BeforeValidator(from_json),
     ] = []
     minMatches: Annotated[
-        int | None, Field(ge=1, le=MOST_MATCHES, description="Results at the least; default 3.")
+        int | None, Field(ge=1, le=MOST_MATCHES, description="Minimum results; default 3.")
     ] = None
     contentPatterns: Annotated[
         list[Annotated[str, Field(max_length=patterns.LONGEST)]],
@@ -68,12 +68,12 @@ class ExpectedResults(_Given):
         BeforeValidator(from_json),
     ] = []
     confidence: Annotated[
-        float | None, Field(ge=0, le=1, description="Score that will do; default 0.7.")
+        float | None, Field(ge=0, le=1, description="Sufficient score; default 0.7.")
     ] = None
 
 
 class StrategyGiven(_Given):
-    """How queries are made."""
+    """How queries are built."""
 
     initialMode: Annotated[
         InitialMode | None,
@@ -82,7 +82,7 @@ class StrategyGiven(_Given):
     refinementMethod: Annotated[
         Refinement | None,
         Field(
-            description="keywords: what is missing; semantic: what the best hits share; hybrid: both."
+            description="keywords: missing ones; semantic: words of the best hits; hybrid: both."
         ),
     ] = None
     expansionRules: Annotated[
@@ -92,8 +92,8 @@ class StrategyGiven(_Given):
     ] = []
 
 
-class Asked(NamedTuple):
-    """What the caller said of a plan, in the order of `ASKED`."""
+class PlanArguments(NamedTuple):
+    """The arguments that determine a plan, in the order of `PLAN_PARAMETERS`."""
 
     goal: str
     initial: Sequence[str]
@@ -104,7 +104,7 @@ class Asked(NamedTuple):
     preset: str
 
 
-ASKED = (
+PLAN_PARAMETERS = (
     "goal",
     "initialQueries",
     "evaluationMode",
@@ -113,11 +113,11 @@ ASKED = (
     "planId",
     "preset",
 )
-"""The parameters that decide what a plan begins with."""
+"""The tool's parameters that determine how a plan begins."""
 
 
-class Begun(NamedTuple):
-    """A plan before its first query of this call: where it is kept, the project's defaults, what it goes on from."""
+class InitialPlan(NamedTuple):
+    """A plan before its first query of this call, with its folder, defaults and earlier state."""
 
     root: Path
     own: PlanSettings
@@ -126,17 +126,20 @@ class Begun(NamedTuple):
 
 
 def preview(settings_: Settings, arguments: Mapping[str, Any]) -> Plan:
-    """Return the plan that a call with these (checked) arguments would begin with, doing nothing.
+    """Return the plan that a call with these checked arguments would begin with.
 
     Raises:
-        UsageError: As the tool itself.
+        UsageError: See the tool.
     """
-    given = {field: arguments[name] for field, name in zip(Asked._fields, ASKED, strict=True)}
-    return begun(settings_, Asked(**given)).plan
+    given = {
+        field: arguments[name]
+        for field, name in zip(PlanArguments._fields, PLAN_PARAMETERS, strict=True)
+    }
+    return initial_plan(settings_, PlanArguments(**given)).plan
 
 
-def begun(settings_: Settings, asked: Asked) -> Begun:
-    """Return the plan before its first query of this call, and what it is kept and limited by."""
+def initial_plan(settings_: Settings, asked: PlanArguments) -> InitialPlan:
+    """Return the plan before its first query of this call."""
     check_query(asked.goal, "goal")
     for at, query in enumerate(asked.initial):
         check_query(query, f"initialQueries[{at}]")
@@ -147,17 +150,17 @@ def begun(settings_: Settings, asked: Asked) -> Begun:
     chosen = presets.chosen(name, own.presets) if name else Preset("", "")
     if asked.plan_id.strip():
         before = keeping.load(root, asked.plan_id)
-        return Begun(root, own, before, _continued(before, asked, chosen))
-    return Begun(root, own, None, _new(asked, chosen, own))
+        return InitialPlan(root, own, before, _continued(before, asked, chosen))
+    return InitialPlan(root, own, None, _new(asked, chosen, own))
 
 
-def says_what(asked: Asked) -> bool:
-    """Whether the caller said what to expect."""
+def has_expectations(asked: PlanArguments) -> bool:
+    """Whether the caller passed expectations."""
     return bool(asked.preset.strip() or (asked.expected and asked.expected.keywords))
 
 
-def unread(asked: Asked) -> list[str]:
-    """Return a warning for each nested key that nobody reads."""
+def unknown_key_warnings_of(asked: PlanArguments) -> list[str]:
+    """Return a warning for each unknown nested key."""
     parts = {"expectedResults": asked.expected, "strategy": asked.strategy}
     return [
         note
@@ -167,8 +170,8 @@ def unread(asked: Asked) -> list[str]:
     ]
 
 
-def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
-    """Return a plan without iterations: what the caller said, then the preset, then the project's defaults."""
+def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> Plan:
+    """Return a plan without iterations, from the arguments, the preset and the defaults."""
     expected, strategy = _given(asked)
     usual = preset.strategy or Strategy(refinement=either(None, own.defaults["refinementMethod"]))
     how = Strategy(
@@ -179,8 +182,8 @@ def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
     given = tuple(expected.keywords) or preset.expects(goals.keywords(asked.goal))
     if not given:
         raise UsageError(
-            "goal has no word to look for.",
-            hint="Say in words what to find out, or give expectedResults.keywords.",
+            "goal has no word to search for.",
+            hint="Describe in words what to find out, or pass expectedResults.keywords.",
             details={"field": "goal"},
         )
     return Plan(
@@ -199,16 +202,16 @@ def _new(asked: Asked, preset: Preset, own: PlanSettings) -> Plan:
     )
 
 
-def _continued(plan: Plan, asked: Asked, preset: Preset) -> Plan:
-    """Return a kept plan with what the caller says anew, then a preset that is named now.
+def _continued(plan: Plan, asked: PlanArguments, preset: Preset) -> Plan:
+    """Return a saved plan with the caller's changes, and those of a preset.
 
     Raises:
-        UsageError: It has another goal.
+        UsageError: The plan has another goal.
     """
     if fold(asked.goal) != fold(plan.goal):
         raise UsageError(
-            "planId is a plan for another goal.",
-            hint="Pass its goal as it was, or leave planId out to begin a new plan.",
+            "planId belongs to a plan with another goal.",
+            hint="Pass the same goal, or omit planId to start a new plan.",
             details={"field": "goal"},
         )
     (given, strategy), old = _given(asked), plan.expected
@@ -239,16 +242,16 @@ def _continued(plan: Plan, asked: Asked, preset: Preset) -> Plan:
     )
 
 
-def _given(asked: Asked) -> tuple[ExpectedResults, StrategyGiven]:
+def _given(asked: PlanArguments) -> tuple[ExpectedResults, StrategyGiven]:
     return asked.expected or ExpectedResults(), asked.strategy or StrategyGiven()
 
 
-def asked_before(plan: Plan) -> tuple[str, str]:
-    """Return provider and database of a kept plan, as `Source.name` says them."""
+def earlier_source(plan: Plan) -> tuple[str, str]:
+    """Return the provider and the database of a saved plan, parsed from its source's name."""
     name = plan.source.rpartition(", ")[0] or plan.source
     return (name, "") if name in {"map", "forest", ""} else ("", name)
 
 
 def either(*values: Any) -> Any:
-    """Return the first that was given."""
+    """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)

@@ -1,6 +1,6 @@
-"""What a query plan leaves: its file, its page of knowledge, the answers of its queries, its calls in a session.
+"""Save a query plan: its file, its knowledge page, its cached queries, its calls in the session.
 
-Whatever cannot be kept is a warning: an answer is never lost to a full disk.
+A failure to save becomes a warning, so that a full disk loses no answer.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -21,17 +21,17 @@ from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.plans.plan_sources import Source, documents_of, hit_of
+from code_intel.tools.plans.plan_sources import PlanSource, documents_of, hit_of
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.paging import files_shown
 
-MOVED = "The session went on while this ran, so nothing of it was noted there: ask again."
+MOVED = "The session changed while this ran, so nothing was recorded in it. Call again."
 T = TypeVar("T")
 
 
 @dataclass
-class Shelved:
-    """Where the plan of one call is kept; `warnings` says what could not be."""
+class PlanStore:
+    """Saves the plan of one call; `warnings` has the failures."""
 
     context: GatewayContext
     root: Path
@@ -39,11 +39,11 @@ class Shelved:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: Plan, source: Source, seconds: float) -> Plan | None:
-        """Return a kept successful plan that asked the same of the same state of the index, if one is found in time.
+    async def same(self, plan: Plan, source: PlanSource, seconds: float) -> Plan | None:
+        """Return a saved successful plan with equal arguments for the same state of the index.
 
-        None of what anybody else may have written into its file: the index has all that it found. Its times are
-        those of looking it up.
+        Return None if none is found in time, or if the index lacks some of its results, because
+        the plan's file may have been edited. Its times are those of the lookup.
         """
         began = anyio.current_time()
         found = None
@@ -56,37 +56,38 @@ class Shelved:
         took = (anyio.current_time() - began) * 1000
         return replace(found, iterations=known, milliseconds=took)
 
-    async def held(self, plan: Plan, source: Source) -> Plan:
-        """Return a kept plan with those of its results alone that the index has now."""
+    async def held(self, plan: Plan, source: PlanSource) -> Plan:
+        """Return a saved plan with only those results that the index still has."""
         return await self._tried("compared with the index", reading(_held, plan, source)) or plan
 
-    def cached(self, source: Source) -> Search:
-        """Return a search that asks for nothing again that is known of this state of the index."""
+    def cached(self, source: PlanSource) -> Search:
+        """Return a search that uses cached answers for this state of the index."""
         return queries.cached(self.root, source.search, source.key, source.held)
 
     async def keep(self, plan: Plan) -> None:
-        """Keep a plan as it is."""
-        await self._tried("kept", thread(self._save, plan))
+        """Save a plan as it is."""
+        await self._tried("saved", thread(self._save, plan))
 
-    async def finish(self, plan: Plan, source: Source) -> tuple[Plan, str]:
-        """Keep what a plan found as knowledge, and then the plan; return it, and the name of its file."""
+    async def finish(self, plan: Plan, source: PlanSource) -> tuple[Plan, str]:
+        """Save a plan's results as knowledge, then the plan; return it and the name of its file."""
         if source.key.revision:
             work = thread(queries.note, self.root, source.key, plan)
-            await self._tried("noted with its queries", work)
+            await self._tried("added to the query cache", work)
         if outcome.status(plan) != "failed":
             page = await self._tried(
-                "written down", thread(knowledge.write, self.root, plan, source.folder)
+                "saved as a knowledge page",
+                thread(knowledge.write, self.root, plan, source.folder),
             )
             if page is not None:
                 plan = replace(plan, knowledge=self._name(page))
-                await self._tried("indexed before the next sync", thread(self._index, page))
-        path = await self._tried("kept", thread(self._save, plan))
+                await self._tried("indexed (the next sync does it)", thread(self._index, page))
+        path = await self._tried("saved", thread(self._save, plan))
         return plan, self._name(path) if path else ""
 
     def _index(self, page: Path) -> None:
-        """Let the next search find a page; its vector is made in the background.
+        """Index a page for the next search; its vector follows in the background.
 
-        A terminal looks into indexes that it does not write; a page is written all the same.
+        A terminal opens the index read-only, so open it for writing here.
         """
         forest = self.context.forest
         with Index(forest.config) if forest.readonly else nullcontext(forest) as index:
@@ -105,42 +106,42 @@ class Shelved:
         return None
 
     def _name(self, path: Path) -> str:
-        """Return a path relative to the project, or as it is outside of it."""
+        """Return a path relative to the project; unchanged if it is outside."""
         inside = path.is_relative_to(self.context.root)
         return path.relative_to(self.context.root).as_posix() if inside else str(path)
 
 
-def _held(plan: Plan, source: Source) -> Plan:
+def _held(plan: Plan, source: PlanSource) -> Plan:
     iterations = tuple(
         replace(each, results=tuple(source.held(each.results))) for each in plan.iterations
     )
     return replace(plan, iterations=iterations, final=tuple(source.held(plan.final)))
 
 
-async def noted(
+async def record_calls(
     context: GatewayContext,
     handle: str | None,
     before: Session | None,
-    source: Source,
+    source: PlanSource,
     fresh: Sequence[Iteration],
     shown: Mapping[int, Sequence[Result]],
 ) -> list[str]:
-    """Note in the session what was searched, as the calls that the queries stand for; return what went wrong.
+    """Record the queries in the session as the calls that they stand for; return warnings.
 
     Args:
         context: The project.
-        handle: Of the session, or None.
+        handle: The session's handle, or None.
         before: The session as it was when the plan began.
-        source: What was asked.
+        source: The index that was searched.
         fresh: The iterations of this call.
-        shown: By the number of an iteration, those of its results that the answer has.
+        shown: The results in the answer, by the number of their iteration.
     """
     if before is None:
         return []
     calls = [_call(source, each, shown.get(each.number, ())) for each in fresh]
 
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
-        # What was found for another phase or another frame is evidence for neither.
+        # Results for an earlier phase or query frame are no evidence now.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
             return [MOVED], []
         return [], calls
@@ -149,10 +150,10 @@ async def noted(
         return await held.decide(judgement)
 
 
-def _call(source: Source, iteration: Iteration, shown: Sequence[Result]) -> Step:
-    """Return the note of one query: what the tool that it stands for would have noted.
+def _call(source: PlanSource, iteration: Iteration, shown: Sequence[Result]) -> Step:
+    """Return the step of one query, as the tool that it stands for would record it.
 
-    Of another database and of the map no file and no symbol counts: those are not this project's source.
+    Files and symbols of the map or of another database do not count as this project's source.
     """
     found = logged_hits(map(hit_of, iteration.results))
     if source.counts_as not in {"search_forest", "files_search"}:

@@ -1,8 +1,8 @@
-"""What a query plan searches: an index, how it is asked, and what its answers count as in a session.
+"""Open the index that a query plan searches.
 
-A source is a row of what the caller and the session's phase leave open: the forest by words and vectors
-where search_forest may be called now, by words alone where it may not; the map; or another database of ours
-inside the project, read-only. No source moves a phase or opens a file (docs/decisions/0040).
+It is the forest (by words and vectors if the phase allows search_forest, else by words), the map,
+or another index database inside the project, read-only. No source changes a phase or opens a file
+(docs/decisions/0040).
 """
 
 import os
@@ -32,26 +32,26 @@ from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.forest_service import document_name, forest_service
 from code_intel.tools.context.gateway import GatewayContext, thread
 
-MOST = 50
-"""Hits of one search; some of them may be left out or put behind others."""
+MAX_HITS = 50
+"""Hits of one search, before filtering and ranking."""
 FOREST, MAP = ("forest", "devrag-forest"), ("map", "devrag-map")
 PROVIDERS = (*FOREST, *MAP)
 READABLE = frozenset({"", "newer", "older"})
-"""What a file may be to be called a database of ours; the store says what to do about the others."""
+"""Results of `inspect` for an index database; the store reports the reason for newer and older."""
 
 
 @dataclass
-class Source:
-    """Which index is asked and how.
+class PlanSource:
+    """An index to search, and how.
 
     Attributes:
-        name: As plans are told and compared, such as `forest, words and vectors`.
-        search: Asks it.
-        key: What its answers depend on; without a revision where nobody here can tell.
-        counts_as: The tool that a search stands for in a session; empty when it shows nothing of the project's.
-        folder: What its documents are relative to.
-        index: How complete it was when it was opened or, later, asked last.
-        held: Those of some kept results that the index has, too; all of them where it is not here. Blocks.
+        name: Name in plans, such as `forest, words and vectors`.
+        search: Searches it.
+        key: What its answers depend on; without a revision if that is unknown.
+        counts_as: The tool that a search counts as in a session, or empty.
+        folder: The folder that its documents are relative to.
+        index: Its freshness when it was opened or last searched.
+        held: Keeps the saved results that the index has; keeps all if it is remote. Blocks.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Source:
 
     @property
     def revision(self) -> str:
-        """Another text whenever it may answer otherwise; empty where that cannot be told, or it is not complete."""
+        """A text that changes whenever answers may; empty if unknown or the index is incomplete."""
         known = self.key.revision and self.key.is_whole
         return f"{self.key.revision} {self.key.engine}".strip() if known else ""
 
@@ -72,22 +72,22 @@ class Source:
 @asynccontextmanager
 async def source_of(
     context: GatewayContext, session: Session | None, provider: str, db: str
-) -> AsyncIterator[Source]:
-    """Open what a plan searches.
+) -> AsyncIterator[PlanSource]:
+    """Open the index of a plan.
 
     Args:
         context: The project.
-        session: Whose phase decides whether vectors may be asked; without one they may.
+        session: The session; its phase decides whether vectors may be used. None allows them.
         provider: One of `PROVIDERS`, or empty for the forest.
         db: Another database inside the project, or empty.
 
     Raises:
-        UsageError: There is no such provider, or the file is no database of ours in this project.
-        PhaseError: The session may not ask the map now.
+        UsageError: The provider is unknown, or the file is not an index database of this project.
+        PhaseError: The session's phase does not allow searching the map.
     """
     if provider and provider not in PROVIDERS:
         raise UsageError(
-            f"provider {provider[:40]!r} is none of {', '.join(PROVIDERS)}.",
+            f"provider {provider[:40]!r} is unknown. Use one of {', '.join(PROVIDERS)}.",
             details={"field": "provider"},
         )
     path = await thread(_database, context, db) if db.strip() else None
@@ -110,12 +110,12 @@ async def source_of(
         yield await _local(forest_service(context), "forest", "files_search", hybrid=False)
 
 
-async def _hybrid(context: GatewayContext) -> Source:
-    """Return the forest as search_forest asks it, wherever it is."""
+async def _hybrid(context: GatewayContext) -> PlanSource:
+    """Return the forest as search_forest searches it, local or remote."""
     elsewhere = "devrag-forest" in context.settings.upstreams
 
     async def search(query: str) -> Found:
-        answer = await context.searcher.search_forest(query, MOST)
+        answer = await context.searcher.search_forest(query, MAX_HITS)
         source.index = answer.index
         return await reading(
             found_in, context.settings, context.forest, answer, query, measured=not elsewhere
@@ -123,24 +123,24 @@ async def _hybrid(context: GatewayContext) -> Source:
 
     name, folder = "forest, words and vectors", context.forest.config.folder
     if elsewhere:
-        source = Source(name, search, Key(name, ""), "search_forest", folder)
+        source = PlanSource(name, search, Key(name, ""), "search_forest", folder)
     else:
         key, index = await thread(_condition, name, context.forest, hybrid=True)
         held = partial(held_in, context.forest.store)
-        source = Source(name, search, key, "search_forest", folder, index, held)
+        source = PlanSource(name, search, key, "search_forest", folder, index, held)
     return source
 
 
-async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: bool) -> Source:
-    """Return an index of this machine, asked without any server."""
+async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: bool) -> PlanSource:
+    """Return a local index, searched directly."""
 
     def ask(query: str) -> tuple[Found, Freshness]:
         if hybrid:
-            answer = service.search(query, MOST)
+            answer = service.search(query, MAX_HITS)
         else:
             service.index.request_scan()
             folders = bases(service.index.config)
-            hits = search_forest(service.index.store, query, None, top_k=MOST, bases=folders)
+            hits = search_forest(service.index.store, query, None, top_k=MAX_HITS, bases=folders)
             answer = SearchAnswer(tuple(hits), service.index.freshness())
         return found_in(
             service.settings, service.index, answer, query, measured=hybrid
@@ -150,18 +150,19 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
         found, source.index = await reading(ask, query)
         return found
 
-    told = f"{name}, {'words and vectors' if hybrid else 'words'}"
-    key, index = await thread(_condition, told, service.index, hybrid=hybrid)
+    full_name = f"{name}, {'words and vectors' if hybrid else 'words'}"
+    key, index = await thread(_condition, full_name, service.index, hybrid=hybrid)
     held = partial(held_in, service.index.store)
-    source = Source(told, search, key, counts_as, service.index.config.folder, index, held)
+    folder = service.index.config.folder
+    source = PlanSource(full_name, search, key, counts_as, folder, index, held)
     return source
 
 
-def _map(context: GatewayContext) -> Source:
-    """Return the map; its scores are calibrated, and nothing of a session follows from them here."""
+def _map(context: GatewayContext) -> PlanSource:
+    """Return the map. Its scores are calibrated, but move no phase here."""
 
     async def search(query: str) -> Found:
-        answer = await context.searcher.search_map(query, MOST)
+        answer = await context.searcher.search_map(query, MAX_HITS)
         source.index = answer.index
         results = tuple(
             replace(result_of(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
@@ -170,18 +171,17 @@ def _map(context: GatewayContext) -> Source:
         )
         return Found(results, answer.index.degraded)
 
-    source = Source("map", search, Key("map", ""), "search_map", context.map.config.folder)
+    source = PlanSource("map", search, Key("map", ""), "search_map", context.map.config.folder)
     return source
 
 
 def found_in(
     settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
 ) -> Found:
-    """Return an answer of the forest as plans compare it: whole texts, likeness calibrated.
+    """Return a forest's answer as plans compare it: whole texts, calibrated similarity.
 
-    Plans find nothing that plans have written: they would confirm themselves.
-
-    `measured` says whether the hits' similarities are cosines between vectors of this very index.
+    Pages written by plans are removed; otherwise plans would confirm themselves. `measured` tells
+    whether the similarities are cosines of vectors of this index.
     """
     folder = index.config.folder
     hits = [hit for hit in answer.hits if not is_own(settings, folder / hit.document)]
@@ -201,13 +201,13 @@ def found_in(
 
 
 def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]:
-    """Return the chunks of documents as they are indexed: an answer on its way here was cut to its budget."""
+    """Return the indexed chunks of documents, because the texts of an answer are cut."""
     rows = store.chunks_of(dict.fromkeys(documents))
     return {(row.path, row.position): row.text for row in rows}
 
 
 def held_in(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return those of kept results that are as an index has them: what a file says of them anybody may have written."""
+    """Return the saved results that match the index; a plan's file may have been edited."""
     rows = {
         (row.path, row.position): row
         for row in store.chunks_of(dict.fromkeys(each.document for each in results))
@@ -223,7 +223,7 @@ def held_in(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def result_of(hit: Hit, text: str, similarity: float) -> Result:
-    """Return a hit as plans compare it."""
+    """Convert a hit to a result of a plan."""
     return Result(
         document=hit.document,
         text=text,
@@ -238,7 +238,7 @@ def result_of(hit: Hit, text: str, similarity: float) -> Result:
 
 
 def hit_of(result: Result) -> Hit:
-    """Return a result as the hit it was: answers and sessions take one like that of any search."""
+    """Convert a result of a plan back to a hit, for answers and sessions."""
     return Hit(
         result.document,
         result.text,
@@ -252,45 +252,45 @@ def hit_of(result: Result) -> Hit:
 
 
 def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[Key, Freshness]:
-    """Return what the answers of a local index depend on, and how complete it is."""
+    """Return what the answers of a local index depend on, and its freshness."""
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
     whole = condition.state == "fresh" and not (engine and condition.pending)
-    key = Key(name, index.store.revision(), engine, is_whole=whole, limit=MOST)
+    key = Key(name, index.store.revision(), engine, is_whole=whole, limit=MAX_HITS)
     return key, condition
 
 
 def _database(context: GatewayContext, db: str) -> Path:
-    """Return the database that a caller names.
+    """Return the path of the database that a caller names.
 
     Raises:
-        UsageError: It is outside the project, not there, or none of ours.
+        UsageError: It is outside the project, missing, or not an index database.
     """
     document_name(context, db, "db")
     path = Path(os.path.realpath(context.root / db.strip()))
     if not path.is_relative_to(os.path.realpath(context.root)):
-        raise _no_database(f"{db[:200]} leads outside the project")
+        raise _no_database(f"{db[:200]} is outside the project")
     if not _is_file(path):
-        raise _no_database(f"{db[:200]} is no file")
+        raise _no_database(f"{db[:200]} is not a file")
     connection, reason = inspect(path, readonly=True)
     if connection is not None:
         connection.close()
     if reason not in READABLE:
-        raise _no_database(f"{db[:200]} is no index of ours")
+        raise _no_database(f"{db[:200]} is not an index database of code-intel")
     return path
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name longer than any disk has
+    except OSError:  # the name is too long
         return False
 
 
 def _no_database(problem: str) -> UsageError:
     return UsageError(
         f"{problem}.",
-        hint="Name an index database inside the project, or leave db out to ask the project's own.",
+        hint="Name an index database inside the project, or omit db to search the project's own.",
         details={"field": "db"},
     )
 

@@ -1,6 +1,7 @@
-"""A search of an agent's own as a step of a query plan: compared with what is expected, and kept.
+"""Evaluate a search of the agent as a step of a query plan, and save it in the plan.
 
-What seed 003 §3.1 adds to searches: `planId`, `expectedKeywords`, `evaluateResult`.
+Implements the parameters that seed 003 §3.1 adds to searches: `planId`, `expectedKeywords`,
+`evaluateResult`.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,42 +20,38 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
 from code_intel.tools.plans.plan_inputs import Words
-from code_intel.tools.plans.plan_keeping import Shelved
-from code_intel.tools.plans.plan_sources import Source
-from code_intel.tools.plans.plan_turns import turn
+from code_intel.tools.plans.plan_keeping import PlanStore
+from code_intel.tools.plans.plan_sources import PlanSource
+from code_intel.tools.plans.plan_turns import locked_plan
 
-PlanId = Annotated[
-    str, Field(max_length=100, description="A query plan that this search is a further query of.")
-]
+PlanId = Annotated[str, Field(max_length=100, description="Add this search to a query plan.")]
 ExpectedKeywords = Annotated[
     Words,
     Field(
         max_length=MOST_KEYWORDS,
-        description="What results should speak of; default: as the plan, the query.",
+        description="Words that results should contain; default: the plan's or the query's.",
     ),
 ]
 EvaluateResult = Annotated[
     bool | None,
-    Field(
-        description="Compare results with that; default: when planId or expectedKeywords is given."
-    ),
+    Field(description="Evaluate the results; default: if planId or expectedKeywords is given."),
 ]
-SECONDS = 30.0
-"""Seconds that comparing may take; by words it takes milliseconds."""
+MAX_EVALUATION_SECONDS = 30.0
+"""Time limit to compare results; by words it takes milliseconds."""
 
 
 @dataclass
-class Judge:
-    """What the results of one search are compared with; without `plan` nothing is kept of it."""
+class SearchEvaluator:
+    """Evaluates the results of one search; without `plan` it saves nothing."""
 
     context: GatewayContext
-    shelved: Shelved
+    store: PlanStore
     plan: Plan | None
     keywords: Sequence[str]
-    tells: bool
+    adds_evaluation: bool
 
     async def added_to(self, answer: Answer, query: str, found: Found, name: str) -> Answer:
-        """Return the answer with the field `evaluation`, and keep the search if there is a plan."""
+        """Return the answer with the field `evaluation`, and save the search if there is a plan."""
         plan = self.plan or Plan("", query, Expected(()), mode=self._default("evaluationMode"))
         keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
         expected = replace(plan.expected, keywords=keywords)
@@ -72,36 +69,36 @@ class Judge:
             replace(plan, expected=expected, waiting=(query,)),
             search,
             more=1,
-            seconds=SECONDS,
+            seconds=MAX_EVALUATION_SECONDS,
             likeness=likeness.measure(self.context.embedder) if plan.mode == "semantic" else None,
         )
         if self.plan is not None:
-            source = Source(name, search, Key(name, ""), "", self.context.forest.config.folder)
+            source = PlanSource(name, search, Key(name, ""), "", self.context.forest.config.folder)
             kept = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
-            await self.shelved.finish(kept, source)
-        answer = answer.noting(*self.shelved.warnings)
-        if not self.tells:
+            await self.store.finish(kept, source)
+        answer = answer.noting(*self.store.warnings)
+        if not self.adds_evaluation:
             return answer
-        return _told(answer, judged.iterations[-1], expected.confidence)
+        return _with_evaluation(answer, judged.iterations[-1], expected.confidence)
 
     def _default(self, key: str) -> Any:
-        return self.shelved.own.defaults[key]
+        return self.store.own.defaults[key]
 
 
 @asynccontextmanager
 async def judging(
     context: GatewayContext, plan_id: str, keywords: Sequence[str], evaluate: bool | None
-) -> AsyncIterator[Judge | None]:
-    """Hold the plan that a search goes on with, if one is named; None where nothing is to be compared.
+) -> AsyncIterator[SearchEvaluator | None]:
+    """Lock the plan of a search, if one is named; yield None if nothing is to be evaluated.
 
     Raises:
-        UsageError: `planId` is no id of a plan.
+        UsageError: `planId` is not a plan id.
         NotFoundError: There is no such plan.
-        BusyError: Another call works on it for too long.
+        BusyError: Another call holds its lock for too long.
     """
     named = plan_id.strip()
-    tells = bool(named or keywords) if evaluate is None else evaluate
-    if not (tells or named):
+    adds_evaluation = bool(named or keywords) if evaluate is None else evaluate
+    if not (adds_evaluation or named):
         yield None
         return
     root = await thread(place.root_of, context.settings)
@@ -109,21 +106,23 @@ async def judging(
     async with AsyncExitStack() as held:
         plan = None
         if named:
-            await thread(keeping.load, root, named)  # what is not there is waited for by nobody
-            await held.enter_async_context(turn(context, root, named, SECONDS))
+            await thread(keeping.load, root, named)  # fail before waiting if there is no such plan
+            await held.enter_async_context(
+                locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
+            )
             plan = await thread(keeping.load, root, named)
-        shelved = Shelved(context, root, own)
-        yield Judge(context, shelved, plan, keywords, tells)
+        store = PlanStore(context, root, own)
+        yield SearchEvaluator(context, store, plan, keywords, adds_evaluation)
 
 
-def _told(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
+def _with_evaluation(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
     score = iteration.evaluation.score
     status = status_of(score, confidence)
-    told = {
+    evaluation = {
         "status": status,
         **evaluation_data(iteration.evaluation),
         "feedback": iteration.feedback,
         "refinements": list(iteration.refinements),
     }
     line = f"Evaluation: {status}. {visible(iteration.feedback[:300])}"
-    return Answer({**answer.data, "evaluation": told}, f"{line}\n{answer.text}")
+    return Answer({**answer.data, "evaluation": evaluation}, f"{line}\n{answer.text}")

@@ -1,4 +1,4 @@
-"""A plan while one call works on it: other calls, of this process or another, wait for their turn."""
+"""Lock a query plan for one call; other calls, in this process or another, wait."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,21 +10,21 @@ from code_intel.errors import BusyError
 from code_intel.planning import keeping, place
 from code_intel.planning.turns import Turn
 from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.plans.plan_inputs import Asked, Begun, begun
+from code_intel.tools.plans.plan_inputs import InitialPlan, PlanArguments, initial_plan
 
-LOOK = 0.05
-"""Seconds between two looks whether another process is done."""
+POLL_SECONDS = 0.05
+"""Time between two checks whether another process has finished."""
 
 
 @asynccontextmanager
-async def turn(
+async def locked_plan(
     context: GatewayContext, root: Path, plan_id: str, seconds: float
 ) -> AsyncIterator[None]:
-    """Hold a plan for one call; others wait, each its turn.
+    """Lock a plan for one call; other calls wait.
 
     Raises:
-        UsageError: `planId` is no id of a plan.
-        BusyError: It was not free in time.
+        UsageError: `planId` is not a plan id.
+        BusyError: The lock was not free in time.
     """
     own = Turn(root, plan_id)
     lock = context.locks.setdefault(f"plan {plan_id.strip().lower()}", anyio.Lock())
@@ -33,32 +33,34 @@ async def turn(
         with anyio.move_on_after(seconds) as waiting:
             await held.enter_async_context(lock)
             while not await thread(own.take):  # noqa: ASYNC110 - another process sets no event
-                await anyio.sleep(LOOK)
+                await anyio.sleep(POLL_SECONDS)
         if waiting.cancelled_caught:
             raise BusyError(
-                f"Plan {plan_id} is being worked on by another call.",
-                hint="Call again with its planId once that has ended: it goes on from what was found. "
-                "Or leave planId out to begin a new plan.",
+                f"Another call is working on plan {plan_id}.",
+                hint="Call again with this planId when that call has ended, to continue from its "
+                "results. Or omit planId to start a new plan.",
                 details={"field": "planId"},
             )
         yield
 
 
 @asynccontextmanager
-async def beginning(context: GatewayContext, asked: Asked, seconds: float) -> AsyncIterator[Begun]:
-    """Begin a plan, or go on with one as it is when nobody else works on it any more, and hold it.
+async def held_plan(
+    context: GatewayContext, asked: PlanArguments, seconds: float
+) -> AsyncIterator[InitialPlan]:
+    """Lock a new plan, or an earlier one to continue.
 
     Raises:
-        UsageError: What the caller says is wrong.
-        NotFoundError: There is no plan to go on with.
-        BusyError: It was not free in time.
+        UsageError: An argument is wrong.
+        NotFoundError: There is no plan with this id.
+        BusyError: The lock was not free in time.
     """
     if not asked.plan_id.strip():
-        new = await thread(begun, context.settings, asked)
-        async with turn(context, new.root, new.plan.id, seconds):
+        new = await thread(initial_plan, context.settings, asked)
+        async with locked_plan(context, new.root, new.plan.id, seconds):
             yield new
         return
     root = await thread(place.root_of, context.settings)
-    await thread(keeping.load, root, asked.plan_id)  # what is not there is waited for by nobody
-    async with turn(context, root, asked.plan_id, seconds):
-        yield await thread(begun, context.settings, asked)
+    await thread(keeping.load, root, asked.plan_id)  # fail before waiting if there is no such plan
+    async with locked_plan(context, root, asked.plan_id, seconds):
+        yield await thread(initial_plan, context.settings, asked)
