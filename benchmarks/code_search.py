@@ -42,7 +42,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search
 from code_intel.forest.ranking.signals import RANKING
-from code_intel.forest.ranking.state import NOWHERE
+from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.records import Hit
@@ -122,7 +122,7 @@ def _asked(
             query,
             vector if way.vectors else None,
             top_k=DEPTH,
-            situation=NOWHERE,
+            situation=NO_SITUATION,
             without=way.without,
         )
         took = time.perf_counter() - started + (embedding if way.vectors else 0)

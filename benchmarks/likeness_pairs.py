@@ -25,7 +25,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search
-from code_intel.forest.ranking.state import NOWHERE
+from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.store import Store
 from code_intel.learned.recall.calibration import load
 from code_intel.planning.likeness import card
@@ -72,7 +72,7 @@ def collected(
 
 def _found(store: Store, query: str, engine: Embedder) -> list[Hit]:
     """Return the best files that have a cosine; words alone have found a few others."""
-    found = search(store, query, embedded(engine, query), top_k=DEPTH, situation=NOWHERE)
+    found = search(store, query, embedded(engine, query), top_k=DEPTH, situation=NO_SITUATION)
     return [hit for hit in found if hit.similarity]
 
 

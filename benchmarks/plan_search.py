@@ -38,7 +38,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search
-from code_intel.forest.ranking.state import NOWHERE
+from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.planning import goals, likeness, loop
@@ -96,7 +96,7 @@ def searching(store: Store, embedder: Embedder | None) -> Search:
 
     async def ask(query: str) -> Found:
         vector = None if embedder is None else embedded(embedder, query)
-        hits = search(store, query, vector, top_k=DEPTH, situation=NOWHERE)
+        hits = search(store, query, vector, top_k=DEPTH, situation=NO_SITUATION)
         return Found(
             tuple(
                 result_of(hit, hit.chunk, _alike(query, hit.chunk, hit.similarity, embedder))

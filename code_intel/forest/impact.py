@@ -1,8 +1,8 @@
-"""What a change of files may break: who imports them, near and far, and who says the names they define.
+"""Find the files that a change may break: importers of the changed files and users of their names.
 
-An import is a fact, and so is a name that is defined nowhere else; both must be looked at. A chain of imports, a
-name that others define as well, and a name in prose are reasons to look, no more (docs/decisions/0030). Calls that
-neither import nor name what changes are not seen.
+Direct imports and names that are defined nowhere else must be reviewed. Indirect imports, names
+that other files define as well, and names in prose should be (docs/decisions/0030). Calls that
+neither import nor name the changed code are not found.
 """
 
 import re
@@ -15,26 +15,25 @@ from code_intel.index.corpus import priority
 from code_intel.records import Definition
 
 MOST_NAMES = 60
-"""Names that are looked for."""
-SHORTEST = 3
-"""Characters of a name that says something by itself."""
-LINES = 10
-"""Lines of a file that are told."""
+"""Maximum number of names to search for."""
+MIN_NAME_CHARS = 3
+MAX_LINES = 10
+"""Maximum lines reported per file."""
 TESTS, PROSE = 2, 1
-"""Of `index.corpus.priority`."""
+"""Values of `index.corpus.priority`."""
 _NAME = re.compile(r"\w+")
 
 
 class Affected(NamedTuple):
-    """A file that a change may concern.
+    """A file that a change may affect.
 
     Attributes:
         file: Relative to the project.
-        must: Whether it is known to use what changes; else there is a reason to look.
-        depth: How many imports away; 0 where no import leads to it.
-        via: The file through which it is reached, or empty.
-        names: What it says of the names that change, those of the change itself first.
-        lines: Where.
+        must: Whether it must be reviewed; otherwise it should be.
+        depth: Number of imports between it and a changed file; 0 if there are none.
+        via: The imported file through which it is reached, or empty.
+        names: The changed names in it, those that the description names first.
+        lines: Their lines.
         test: Whether it is a test.
     """
 
@@ -48,7 +47,7 @@ class Affected(NamedTuple):
 
 
 def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bool]:
-    """Return the documents that import the targets, by the shortest way, and whether there are too many."""
+    """Return the documents that import the targets, and whether the list was cut."""
     found: dict[str, Node] = {}
     truncated = False
     for target in targets:
@@ -61,21 +60,21 @@ def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bo
 
 
 def said_in(description: str, symbols: Iterable[Definition]) -> set[str]:
-    """Return the bare names of those symbols that a description of a change names."""
+    """Return the unqualified names of the symbols that a description names."""
     return {
         symbol.name
         for symbol in symbols
-        if len(symbol.name) >= SHORTEST
+        if len(symbol.name) >= MIN_NAME_CHARS
         and re.search(rf"(?<![A-Za-z0-9_]){re.escape(symbol.name)}(?![A-Za-z0-9_])", description)
     }
 
 
 def names_of(symbols: Iterable[Definition], named: Collection[str]) -> list[str]:
-    """Return the bare names worth looking for: those the change names, then outer ones before inner ones."""
+    """Return the unqualified names to search for: `named` ones first, then outer ones."""
     plain = [
         symbol
         for symbol in symbols
-        if len(symbol.name) >= SHORTEST
+        if len(symbol.name) >= MIN_NAME_CHARS
         and _NAME.fullmatch(symbol.name)
         and not symbol.name.startswith("__")
     ]
@@ -84,7 +83,7 @@ def names_of(symbols: Iterable[Definition], named: Collection[str]) -> list[str]
 
 
 def pattern_of(names: Iterable[str]) -> str:
-    """Return the regular expression that finds any of the names as a whole word."""
+    """Return a regular expression that matches any of the names as a whole word."""
     return rf"\b(?:{'|'.join(map(re.escape, names))})\b"
 
 
@@ -96,20 +95,22 @@ def affected(
     shared: Collection[str],
     named: Collection[str],
 ) -> list[Affected]:
-    """Return the files a change concerns, those that must be looked at first, the targets left out.
+    """Return the files that a change affects, without the targets, those to be reviewed first.
 
     Args:
-        imports: Who imports the targets, by file; see `importers`.
+        imports: The importers of the targets, by file; see `importers`.
         mentions: Lines with names that the targets define.
-        targets: The files that change.
+        targets: The changed files.
         shared: Names that other files define as well.
-        named: Names that the description of the change says.
+        named: Names in the description of the change.
     """
-    said: dict[str, list[Match]] = {}
+    lines: dict[str, list[Match]] = {}
     for match in mentions:
-        said.setdefault(match.file, []).append(match)
-    files = [file for file in dict.fromkeys([*imports, *said]) if file not in targets]
-    rows = [_affected(file, imports.get(file), said.get(file, ()), shared, named) for file in files]
+        lines.setdefault(match.file, []).append(match)
+    files = [file for file in dict.fromkeys([*imports, *lines]) if file not in targets]
+    rows = [
+        _affected(file, imports.get(file), lines.get(file, ()), shared, named) for file in files
+    ]
     return sorted(rows, key=lambda row: _rank(row, named))
 
 
@@ -129,11 +130,11 @@ def _affected(
         depth=node.depth if node else 0,
         via=node.via if node else "",
         names=names,
-        lines=tuple(match.line for match in matches[:LINES]),
+        lines=tuple(match.line for match in matches[:MAX_LINES]),
         test=priority(file) == TESTS,
     )
 
 
 def _rank(row: Affected, named: Collection[str]) -> tuple[bool, int, int, int, str]:
-    said = sum(name in named for name in row.names)
-    return (not row.must, -said, row.depth or DEEPEST + 1, -len(row.names), row.file)
+    count = sum(name in named for name in row.names)
+    return (not row.must, -count, row.depth or DEEPEST + 1, -len(row.names), row.file)

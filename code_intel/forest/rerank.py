@@ -1,4 +1,4 @@
-"""Candidates in the order of their meaning: the cosine of a query to the best place of each."""
+"""Order candidates by the cosine between a query and the best chunk of each."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 
-if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
 
 class Place(NamedTuple):
-    """A candidate: a file, and lines of it (0, 0: all)."""
+    """A candidate: a file and a range of its lines (0, 0: all)."""
 
     path: str
     start_line: int = 0
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 
 class Reranked(NamedTuple):
-    """A candidate, where it was given (from 0), its best cosine or None, and the chunk that has it."""
+    """A candidate, its previous index, its best cosine or None, and the chunk with it."""
 
     place: Place
     was: int
@@ -31,7 +31,7 @@ class Reranked(NamedTuple):
 def rerank(
     store: Store, places: Sequence[Place], vector: "NDArray[np.float32] | None"
 ) -> list[Reranked]:
-    """Return the candidates, best first; those without a vector keep their order, behind the others."""
+    """Return the candidates, best first; those without a vector follow in their original order."""
     chunks: dict[str, list[ChunkRow]] = {}
     for row in store.chunks_of({place.path for place in places}):
         chunks.setdefault(row.path, []).append(row)
@@ -53,7 +53,7 @@ def _cosines(
 def _best(
     place: Place, was: int, rows: Sequence[ChunkRow], cosines: Mapping[int, float]
 ) -> Reranked:
-    """Return a candidate with the best of its chunks; lines that were asked for are looked at alone."""
+    """Return a candidate with its best chunk within the requested lines."""
     inside = [
         row
         for row in rows

@@ -1,4 +1,4 @@
-"""Lines of one file, cut where its symbols begin and end, within a budget."""
+"""Cut lines out of a file at symbol boundaries, within a budget."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -7,8 +7,8 @@ from code_intel.chunking.spans import Lines
 from code_intel.records import Symbol
 
 _ABOVE = ("@", "#", "//", "/*", "*", "--", ";", '"""', "'''", "<!--")
-"""What lines begin with that stand above a definition and belong to it: decorators and comments."""
-MOST_ABOVE = 30
+"""Prefixes of decorator and comment lines, which belong to the definition below."""
+MAX_LINES_ABOVE = 30
 
 
 class Snippet(NamedTuple):
@@ -17,10 +17,10 @@ class Snippet(NamedTuple):
     Attributes:
         start_line: First line, 1-based.
         end_line: Last line.
-        text: Those lines with their ends; of a line longer than the budget, what fits of it.
-        symbol: The innermost symbol that the wanted ones are in, else the first that begins there, else
-            empty.
-        next_line: First line that was asked for and did not fit; 0 when all did.
+        text: Those lines with their line ends; a line longer than the budget is cut.
+        symbol: The innermost symbol around the requested lines, else the first one that starts
+            there, else empty.
+        next_line: The first requested line that did not fit; 0 if all did.
     """
 
     start_line: int
@@ -45,11 +45,11 @@ def snippet(
     Args:
         text: The file.
         symbols: What it defines.
-        first: First line wanted, within the text.
-        last: Last line wanted; past the end means the end.
-        budget: What the lines may cost.
-        cost: What a text costs, such as its tokens.
-        whole: Begin and end where symbols do: wider where that fits, else narrower.
+        first: First requested line, within the text.
+        last: Last requested line; may lie beyond the end.
+        budget: Maximum cost of the lines.
+        cost: The cost of a text, such as its number of tokens.
+        whole: Extend to whole symbols where that fits; otherwise cut between symbols.
     """
     lines = Lines(text)
     last = min(last, len(lines))
@@ -62,22 +62,24 @@ def snippet(
             last = wide[1]
     end = _fitting(lines, text, first, last, budget, cost)
     if end < last and whole:
-        end = _quiet(lines, text, symbols, first, end)
+        end = _symbol_boundary(lines, text, symbols, first, end)
     shown = text[slice(*lines.span(first, end))]
     if end == first and cost(shown) > budget:
-        shown = shown[: _most(shown, budget, cost)]
-    return Snippet(first, end, shown, _named(symbols, wanted, end), end + 1 if end < last else 0)
+        shown = shown[: _fitting_chars(shown, budget, cost)]
+    return Snippet(
+        first, end, shown, _symbol_name(symbols, wanted, end), end + 1 if end < last else 0
+    )
 
 
 def lines_of(text: str, symbol: Symbol) -> tuple[int, int]:
-    """Return the lines of a symbol with the comment and decorators right above it."""
+    """Return the lines of a symbol, with the comment and decorators directly above."""
     return _documented(Lines(text), text, symbol.start_line), symbol.end_line
 
 
 def _widened(
     lines: Lines, text: str, symbols: Sequence[Symbol], first: int, last: int
 ) -> tuple[int, int]:
-    """Return the lines with the innermost symbols that the first and the last of them are in."""
+    """Extend a range to the innermost symbols around its first and its last line."""
     start, end = first, last
     if (opened := _innermost(symbols, first)) is not None:
         start, end = min(start, opened.start_line), max(end, opened.end_line)
@@ -89,7 +91,7 @@ def _widened(
 
 def _documented(lines: Lines, text: str, line: int) -> int:
     above = line
-    while above > 1 and line - above < MOST_ABOVE:
+    while above > 1 and line - above < MAX_LINES_ABOVE:
         before = text[slice(*lines.span(above - 1, above - 1))].strip()
         if not before.startswith(_ABOVE):
             break
@@ -105,7 +107,7 @@ def _innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
 def _fitting(
     lines: Lines, text: str, first: int, last: int, budget: int, cost: Callable[[str], int]
 ) -> int:
-    """Return the last line up to which all fits; at least the first one."""
+    """Return the last line that fits; at least the first one."""
     spent, end = 0, first
     for line in range(first, last + 1):
         spent += cost(text[slice(*lines.span(line, line))])
@@ -115,16 +117,20 @@ def _fitting(
     return end
 
 
-def _quiet(lines: Lines, text: str, symbols: Sequence[Symbol], first: int, end: int) -> int:
-    """Return the last line up to `end` after which no symbol is cut in two, if most is kept."""
-    near = [s for s in symbols if first < s.start_line <= end + MOST_ABOVE and end < s.end_line]
+def _symbol_boundary(
+    lines: Lines, text: str, symbols: Sequence[Symbol], first: int, end: int
+) -> int:
+    """Return the last line up to `end` that cuts no symbol, if more than half the lines remain."""
+    near = [
+        s for s in symbols if first < s.start_line <= end + MAX_LINES_ABOVE and end < s.end_line
+    ]
     tops = (_documented(lines, text, symbol.start_line) for symbol in near)
     cut = sorted(top for top in tops if first < top <= end)
     middle = first + (end - first) // 2
     return next((top - 1 for top in (*cut[:1], *cut[-1:]) if top > middle), end)
 
 
-def _most(line: str, budget: int, cost: Callable[[str], int]) -> int:
+def _fitting_chars(line: str, budget: int, cost: Callable[[str], int]) -> int:
     """Return how many characters of a line fit."""
     low, high = 0, len(line)
     while low < high:
@@ -133,7 +139,7 @@ def _most(line: str, budget: int, cost: Callable[[str], int]) -> int:
     return low
 
 
-def _named(symbols: Sequence[Symbol], wanted: tuple[int, int], end: int) -> str:
+def _symbol_name(symbols: Sequence[Symbol], wanted: tuple[int, int], end: int) -> str:
     first, last = wanted[0], min(wanted[1], end)
     around = [s for s in symbols if s.start_line <= first and last <= s.end_line]
     if around:

@@ -8,11 +8,11 @@ cannot be read or written.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from code_intel.config import KNOWLEDGE_FOLDER
 from code_intel.errors import CodeIntelError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 __all__ = ["NEIGHBOURS", "Store"]
 
+T = TypeVar("T")
+
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
 
 
@@ -46,6 +48,7 @@ class Store:
         self._db = database
         self.dimensions = dimensions
         self.generations = Generations(database)
+        self._derived: dict[str, tuple[object, Any]] = {}
 
     @classmethod
     def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
@@ -176,6 +179,23 @@ class Store:
     def cards(self) -> list[tuple[int, str, str]]:
         """Return (chunk id, path, document digest) of each first chunk with a card, by path."""
         return self._db.rows(schema.CARDS)
+
+    def derived(self, name: str, version: object, make: Callable[[T | None], T]) -> T:
+        """Return a value computed from the index, computed again when `version` changes.
+
+        Call it inside a snapshot. The store keeps one value per name.
+
+        Args:
+            name: What the value is.
+            version: Of what the value depends on; None: do not keep the value.
+            make: Computes the value, given the previous one or None.
+        """
+        known, value = self._derived.get(name, (None, None))
+        if version is None or known != version:
+            value = make(value)
+            if version is not None:
+                self._derived[name] = (version, value)
+        return cast("T", value)
 
     def state(self) -> tuple[int, ...] | None:
         """Return a value that changes with every write by any process; None inside a batch."""

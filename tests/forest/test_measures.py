@@ -5,11 +5,11 @@ import pytest
 from code_intel.forest.dependencies import Graph, Links
 from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.measures import READ, TOP
+from code_intel.forest.ranking.measures import MAX_COVERAGE_FILES, MAX_IMPORTERS
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import rank
 from code_intel.forest.ranking.signals import weight
-from code_intel.forest.ranking.state import Board, Situation
+from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
 
 PLAIN = read("how is it done")
@@ -27,8 +27,8 @@ def file(path: str, *texts: str, **found: float) -> File:
     return made
 
 
-def board(files: Sequence[File], query: str = "how is it done", *bases: str) -> Board:
-    return Board(files, read(query), bases)
+def board(files: Sequence[File], query: str = "how is it done", *bases: str) -> RankingState:
+    return RankingState(files, read(query), bases)
 
 
 # --- meaning, body, names, defines, stem
@@ -110,10 +110,10 @@ def test_coverage_reads_the_best_chunk_alone() -> None:
 
 
 def test_coverage_reads_the_files_with_the_most_words() -> None:
-    files = [file(f"{n:03}.py", "parse", body=float(n)) for n in range(1, READ + 11)]
+    files = [file(f"{n:03}.py", "parse", body=float(n)) for n in range(1, MAX_COVERAGE_FILES + 11)]
     read_from = measures.coverage(board(files, "parse"))
     assert min(read_from) == "011.py"
-    assert len(read_from) == READ
+    assert len(read_from) == MAX_COVERAGE_FILES
 
 
 def test_what_has_no_words_has_no_coverage() -> None:
@@ -156,7 +156,7 @@ def test_versions_above_what_was_indexed_say_nothing() -> None:
 
 def used(scores: dict[str, float], imports: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
     graph = Graph({path: Links(outbound=targets) for path, targets in imports.items()})
-    given = Board([file(path) for path in scores], PLAIN, graph=graph)
+    given = RankingState([file(path) for path in scores], PLAIN, graph=graph)
     given.scores = dict(scores)
     return dict(measures.used(given))
 
@@ -184,8 +184,8 @@ def test_what_no_search_found_is_not_found_by_being_used() -> None:
 
 
 def test_imports_are_followed_from_the_top_alone() -> None:
-    scores = {f"{n:02}.py": 20.0 - n for n in range(TOP + 1)}
-    last = f"{TOP:02}.py"
+    scores = {f"{n:02}.py": 20.0 - n for n in range(MAX_IMPORTERS + 1)}
+    last = f"{MAX_IMPORTERS:02}.py"
     assert used(scores, {last: ("00.py",)}) == {}
     assert set(used(scores, {"00.py": (last,)})) == {last}
 
@@ -193,7 +193,7 @@ def test_imports_are_followed_from_the_top_alone() -> None:
 def test_who_asks_for_tests_does_not_want_what_they_import() -> None:
     graph = Graph({"tests/test_a.py": Links(outbound=("a.py",))})
     for query, expected in (("how is it tested", set()), ("how is it done", {"a.py"})):
-        given = Board([file("tests/test_a.py"), file("a.py")], read(query), graph=graph)
+        given = RankingState([file("tests/test_a.py"), file("a.py")], read(query), graph=graph)
         given.scores = {"tests/test_a.py": 2.0, "a.py": 1.0}
         assert set(measures.used(given)) == expected
 
@@ -219,7 +219,7 @@ def test_a_copy_is_looked_for_among_the_best() -> None:
 def test_what_is_at_hand_lifts_a_file_by_its_row(name: str) -> None:
     files = [file("a.py", body=1.0), file("b.py", body=1.0)]
     situation = Situation(**{name: {"b.py": 1.0, "not/found.py": 1.0}})
-    ranked = rank(Board(files, PLAIN, situation=situation))
+    ranked = rank(RankingState(files, PLAIN, situation=situation))
     assert [each.file.path for each in ranked] == ["b.py", "a.py"]
     assert ranked[0].score - ranked[1].score == pytest.approx(weight(name))
     assert name in ranked[0].why
@@ -227,13 +227,13 @@ def test_what_is_at_hand_lifts_a_file_by_its_row(name: str) -> None:
 
 def test_a_profile_weighs_a_row() -> None:
     situation = Situation(weights={"words": 2.0})
-    alone = rank(Board([file("a.py", body=1.0)], PLAIN))
-    doubled = rank(Board([file("a.py", body=1.0)], PLAIN, situation=situation))
+    alone = rank(RankingState([file("a.py", body=1.0)], PLAIN))
+    doubled = rank(RankingState([file("a.py", body=1.0)], PLAIN, situation=situation))
     assert doubled[0].score == pytest.approx(2 * alone[0].score)
 
 
 def test_names_weigh_more_where_no_vector_knows_them() -> None:
-    alone = rank(Board([file("a.py", names=1.0)], PLAIN))
-    beside = rank(Board([file("a.py", names=1.0), file("b.py", cosines=0.9)], PLAIN))
+    alone = rank(RankingState([file("a.py", names=1.0)], PLAIN))
+    beside = rank(RankingState([file("a.py", names=1.0), file("b.py", cosines=0.9)], PLAIN))
     score = {each.file.path: each.score for each in beside}
     assert alone[0].score > score["a.py"] > 0

@@ -10,12 +10,12 @@ from code_intel.errors import UsageError
 from code_intel.forest.dependencies import Graph, Links
 from code_intel.forest.ranking.copies import derived, stem
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.measures import WHOLE, scale
+from code_intel.forest.ranking.measures import FROM_ZERO, scale
 from code_intel.forest.ranking.paths import KINDS, kinds_of, relative
 from code_intel.forest.ranking.question import TOPICS, read
 from code_intel.forest.ranking.search import Ranked, rank
 from code_intel.forest.ranking.signals import NAMES, RANKING
-from code_intel.forest.ranking.state import Board, Situation
+from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
 
 PLAIN = read("how is it done")
@@ -201,7 +201,7 @@ def test_any_text_is_a_question(query: str) -> None:
 
 @given(
     st.dictionaries(st.text(max_size=3), st.floats(0, 1e6), min_size=1),
-    st.sampled_from([0.05, WHOLE]),
+    st.sampled_from([0.05, FROM_ZERO]),
 )
 def test_scaling_keeps_order_and_ends_at_one(values: dict[str, float], spread: float) -> None:
     scaled = scale(values, spread)
@@ -214,13 +214,15 @@ def test_scaling_keeps_order_and_ends_at_one(values: dict[str, float], spread: f
 
 
 def test_nearly_equal_files_stay_nearly_equal() -> None:
-    assert scale({"a": 3.9, "b": 3.8}, WHOLE)["b"] > 0.9
+    assert scale({"a": 3.9, "b": 3.8}, FROM_ZERO)["b"] > 0.9
     assert scale({"a": 0.801, "b": 0.800}, 0.05)["b"] > 0.9
     assert scale({"a": 0.9, "b": 0.8, "c": 0.7}, 0.05)["b"] == pytest.approx(0.5)
 
 
 def test_a_file_without_words_gets_no_rank_from_words() -> None:
-    ranked = rank(Board([file("a.py", cosines=0.9), file("b.py", cosines=0.88, body=5.0)], PLAIN))
+    ranked = rank(
+        RankingState([file("a.py", cosines=0.9), file("b.py", cosines=0.88, body=5.0)], PLAIN)
+    )
     assert {each.file.path: each.why for each in ranked} == {
         "a.py": ("meaning",),
         "b.py": ("meaning", "words"),
@@ -228,13 +230,15 @@ def test_a_file_without_words_gets_no_rank_from_words() -> None:
 
 
 def test_what_adds_nothing_is_no_reason() -> None:
-    ranked = rank(Board([file("a.py", cosines=0.9), file("b.py", cosines=0.8, body=5.0)], PLAIN))
+    ranked = rank(
+        RankingState([file("a.py", cosines=0.9), file("b.py", cosines=0.8, body=5.0)], PLAIN)
+    )
     assert {each.file.path: each.why for each in ranked}["b.py"] == ("words",)
 
 
 def test_a_test_file_stands_behind_a_weaker_source() -> None:
     ranked = rank(
-        Board(
+        RankingState(
             [
                 file("tests/test_a.py", body=9.0, names=9.0),
                 file("b.py", body=4.0),
@@ -247,7 +251,7 @@ def test_a_test_file_stands_behind_a_weaker_source() -> None:
 
 
 def test_equals_are_ordered_by_path() -> None:
-    ranked = rank(Board([file(path, body=1.0) for path in ("b.py", "c.py", "a.py")], PLAIN))
+    ranked = rank(RankingState([file(path, body=1.0) for path in ("b.py", "c.py", "a.py")], PLAIN))
     assert [each.file.path for each in ranked] == ["a.py", "b.py", "c.py"]
 
 
@@ -306,24 +310,26 @@ def shown(ranked: list[Ranked]) -> list[tuple[str, float]]:
     return [(each.file.path, each.score) for each in ranked]
 
 
-def seen(path: str, query: str = "how is it done", **situation: float) -> Callable[[], Board]:
+def seen(
+    path: str, query: str = "how is it done", **situation: float
+) -> Callable[[], RankingState]:
     """Return how to make a board of one file, found by its words, and a plain one that it imports."""
 
-    def made() -> Board:
+    def made() -> RankingState:
         at_hand = Situation(**{name: {path: value} for name, value in situation.items()})
         graph = Graph({path: Links(outbound=("z.py",))})
         files = [file(path, "alpha beta", body=1.0), file("z.py", body=0.5)]
-        return Board(files, read(query), graph=graph, situation=at_hand)
+        return RankingState(files, read(query), graph=graph, situation=at_hand)
 
     return made
 
 
-ROWS_SEEN: dict[str, Callable[[], Board]] = {
-    "meaning": lambda: Board([file("a.py", cosines=0.9, body=1.0)], PLAIN),
+ROWS_SEEN: dict[str, Callable[[], RankingState]] = {
+    "meaning": lambda: RankingState([file("a.py", cosines=0.9, body=1.0)], PLAIN),
     "words": seen("a.py"),
     "coverage": seen("a.py", "alpha gamma"),
-    "names": lambda: Board([file("a.py", names=0.9, body=1.0)], PLAIN),
-    "defines": lambda: Board([file("a.py", defines=1.0, body=1.0)], PLAIN),
+    "names": lambda: RankingState([file("a.py", names=0.9, body=1.0)], PLAIN),
+    "defines": lambda: RankingState([file("a.py", defines=1.0, body=1.0)], PLAIN),
     "stem": seen("cache.py", "cache"),
     "test": seen("tests/a.py"),
     "built": seen("dist/a.js"),
@@ -333,13 +339,13 @@ ROWS_SEEN: dict[str, Callable[[], Board]] = {
     "settings": seen("a.toml"),
     "facade": seen("a/__init__.py"),
     "stub": seen("a.pyi"),
-    "older": lambda: Board([file("v1/a.py", body=1.0), file("v2/b.py", body=1.0)], PLAIN),
+    "older": lambda: RankingState([file("v1/a.py", body=1.0), file("v2/b.py", body=1.0)], PLAIN),
     "used": seen("a.py"),
     "editing": seen("a.py", editing=1.0),
     "needed": seen("a.py", needed=1.0),
     "near": seen("a.py", near=1.0),
     "recent": seen("a.py", recent=1.0),
-    "copy": lambda: Board(
+    "copy": lambda: RankingState(
         [file("src/api.ts", LINES, body=1.0), file("api.js", LINES, body=1.0)], PLAIN
     ),
 }
@@ -379,41 +385,41 @@ AT_HAND = st.builds(
 )
 BOARDS = st.builds(
     lambda files, query, graph, situation: (
-        lambda order: Board(order(files), read(query), (), graph, situation)
+        lambda order: RankingState(order(files), read(query), (), graph, situation)
     ),
     st.lists(FILES, max_size=8, unique_by=lambda each: each.path),
     st.sampled_from(["how is it done", "cache test", "v1 api", "キャッシュ", ""]),
     st.none() | LINKS,
     AT_HAND,
 )
-MakeBoard = Callable[[Callable[[list[File]], list[File]]], Board]
+MakeState = Callable[[Callable[[list[File]], list[File]]], RankingState]
 
 
 @given(BOARDS)
-def test_scores_are_finite_fall_and_are_never_below_nothing(made: MakeBoard) -> None:
+def test_scores_are_finite_fall_and_are_never_below_nothing(made: MakeState) -> None:
     ranked = rank(made(list))
     assert all(math.isfinite(each.score) and each.score > 0 for each in ranked)
-    assert all(0 < each.standing <= 1 and each.why for each in ranked)
+    assert all(0 < each.path_factor <= 1 and each.why for each in ranked)
     order = [(-each.score, each.file.path) for each in ranked]
     assert order == sorted(order)
 
 
 @given(BOARDS, st.randoms(use_true_random=False))
-def test_the_order_in_which_files_were_found_says_nothing(made: MakeBoard, random: Random) -> None:
+def test_the_order_in_which_files_were_found_says_nothing(made: MakeState, random: Random) -> None:
     ranked = rank(made(list))
     assert rank(made(lambda files: random.sample(files, len(files)))) == ranked
     assert rank(made(list)) == ranked
 
 
 @given(BOARDS, st.sets(st.sampled_from(sorted(NAMES)), max_size=len(NAMES)))
-def test_leaving_rows_out_finds_no_other_file(made: MakeBoard, without: set[str]) -> None:
+def test_leaving_rows_out_finds_no_other_file(made: MakeState, without: set[str]) -> None:
     found = {each.file.path for each in rank(made(list))}
     assert {each.file.path for each in rank(made(list), without)} <= found
     assert rank(made(list), NAMES) == []
 
 
 @given(BOARDS)
-def test_a_file_that_is_neither_found_nor_named_nor_at_hand_is_no_hit(made: MakeBoard) -> None:
+def test_a_file_that_is_neither_found_nor_named_nor_at_hand_is_no_hit(made: MakeState) -> None:
     board = made(list)
     at_hand = {*board.situation.editing, *board.situation.near}
     for each in rank(board):
@@ -424,7 +430,7 @@ def test_a_file_that_is_neither_found_nor_named_nor_at_hand_is_no_hit(made: Make
 
 
 @given(BOARDS, st.sampled_from(sorted(kind.name for kind in KINDS)))
-def test_a_row_that_multiplies_never_lifts(made: MakeBoard, name: str) -> None:
+def test_a_row_that_multiplies_never_lifts(made: MakeState, name: str) -> None:
     scores = {each.file.path: each.score for each in rank(made(list), ["used"])}
     for each in rank(made(list), [name, "used"]):
         assert each.score >= scores[each.file.path] * (1 - 1e-9)
@@ -432,9 +438,9 @@ def test_a_row_that_multiplies_never_lifts(made: MakeBoard, name: str) -> None:
 
 def test_a_row_that_is_not_there_cannot_be_left_out() -> None:
     with pytest.raises(UsageError, match="no row wrods"):
-        rank(Board([file("a.py", body=1.0)], PLAIN), without={"wrods"})
+        rank(RankingState([file("a.py", body=1.0)], PLAIN), without={"wrods"})
 
 
 def test_a_board_that_is_ranked_again_has_the_same_scores() -> None:
-    board = Board([file("a.py", body=1.0), file("b.py", body=0.5)], PLAIN)
+    board = RankingState([file("a.py", body=1.0), file("b.py", body=0.5)], PLAIN)
     assert rank(board) == rank(board)

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.chunking import parse_file
-from code_intel.forest.ranking.recency import LONGER, MOST, recent_of
+from code_intel.forest.ranking.recency import MAX_DOCUMENTS, MIN_AGE_GAP_NS, recent_of
 from code_intel.forest.ranking.search import search
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -19,7 +19,7 @@ def planted(path: Path, times: Mapping[str, int]) -> Store:
 
 
 def checkout(edited: Mapping[str, int]) -> dict[str, int]:
-    return {f"old_{n:02}.py": LONGER + n for n in range(MOST + 4)} | dict(edited)
+    return {f"old_{n:02}.py": MIN_AGE_GAP_NS + n for n in range(MAX_DOCUMENTS + 4)} | dict(edited)
 
 
 def test_a_fresh_checkout_says_nothing(tmp_path: Path) -> None:
@@ -28,12 +28,12 @@ def test_a_fresh_checkout_says_nothing(tmp_path: Path) -> None:
 
 
 def test_a_few_documents_say_nothing_whenever_they_changed(tmp_path: Path) -> None:
-    with planted(tmp_path / "f.db", {"a.py": 1, "b.py": 10 * LONGER}) as store:
+    with planted(tmp_path / "f.db", {"a.py": 1, "b.py": 10 * MIN_AGE_GAP_NS}) as store:
         assert recent_of(store) == {}
 
 
 def test_what_was_edited_since_counts_the_latest_most(tmp_path: Path) -> None:
-    edited = {"a.py": 5 * LONGER, "b.py": 6 * LONGER}
+    edited = {"a.py": 5 * MIN_AGE_GAP_NS, "b.py": 6 * MIN_AGE_GAP_NS}
     with planted(tmp_path / "f.db", checkout(edited)) as store:
         recent = recent_of(store)
     assert list(recent) == ["b.py", "a.py"]
@@ -43,7 +43,7 @@ def test_what_was_edited_since_counts_the_latest_most(tmp_path: Path) -> None:
 def test_an_edit_is_seen_by_the_next_search(tmp_path: Path) -> None:
     with planted(tmp_path / "f.db", checkout({})) as store:
         assert recent_of(store) == {}
-        row = DocumentRow("z.py", digest="z", mtime_ns=9 * LONGER, language="python")
+        row = DocumentRow("z.py", digest="z", mtime_ns=9 * MIN_AGE_GAP_NS, language="python")
         store.put_document(row, parse_file("z.py", TEXT))
         assert list(recent_of(store)) == ["z.py"]
         first = search(store, "total price", None, top_k=1)[0]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking import knowledge_page as page
 from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
-from code_intel.forest.pages import READ
+from code_intel.forest.pages import MAX_PAGES
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
@@ -268,7 +268,7 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
 def test_a_page_is_found_behind_any_number_of_others(project: Path) -> None:
     folder = project / ".gistdex" / place.KNOWLEDGE
     folder.mkdir(parents=True)
-    for number in range(READ):
+    for number in range(MAX_PAGES):
         front = f"---\ndoc_type: knowledge\ngoal: {GOAL}\nconfidence: 1.0\n---\n"
         (folder / f"other-{number:08x}.md").write_text(front, "utf-8")
     with Index(load_settings(project, {}).forest) as index:

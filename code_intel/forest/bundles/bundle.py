@@ -34,11 +34,11 @@ from code_intel.forest.ranking.paths import relative
 from code_intel.forest.ranking.question import Question, read
 from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.search import POOL, best_chunks, rank
-from code_intel.forest.ranking.state import Board, Situation
+from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 
-if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
@@ -147,7 +147,7 @@ def gather_bundle(
     joined = reach(at_hand.files, graph, documents)
     files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
     situation = _situation(request.weights, at_hand, joined, recent_of(store))
-    ranking = _ranking(Board(files, question, bases, graph, situation), at_hand)
+    ranking = _ranking(RankingState(files, question, bases, graph, situation), at_hand)
     looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
     wanted = tokenise(_words(request.goal, at_hand), request.strategy)
@@ -217,15 +217,15 @@ def _situation(
     )
 
 
-def _ranking(board: Board, at_hand: AtHand) -> dict[str, _Standing]:
+def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _Standing]:
     """Ask the forest; the one place where its ranking is called.
 
     A file that the caller named stands for itself, whatever kind of file it is.
     """
-    board.kinds = {
-        path: () if path in at_hand.files else kinds for path, kinds in board.kinds.items()
+    state.kinds = {
+        path: () if path in at_hand.files else kinds for path, kinds in state.kinds.items()
     }
-    ranked = rank(board)
+    ranked = rank(state)
     return {
         each.file.path: _Standing(
             each.file,

@@ -7,6 +7,7 @@ graph.packages("src/app.py")    # what it imports from elsewhere
 closure(graph, "src/app.py")    # what that imports in turn
 """
 
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.closure import (
     CAP,
     DEEPEST,
@@ -17,7 +18,6 @@ from code_intel.forest.dependencies.closure import (
     closure,
 )
 from code_intel.forest.dependencies.graph import Graph, Links
-from code_intel.forest.dependencies.kept import graph_of
 from code_intel.forest.dependencies.resolvers import follows
 
 __all__ = [

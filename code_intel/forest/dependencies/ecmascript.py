@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from posixpath import dirname, splitext
 
 from code_intel.forest.dependencies.manifests import Package, matched
-from code_intel.forest.dependencies.places import ancestors, joined
+from code_intel.forest.dependencies.paths import ancestors, joined
 from code_intel.forest.dependencies.project import Project
 
 _ENDINGS = (

@@ -3,7 +3,7 @@
 import re
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.places import ancestors, joined, nearest
+from code_intel.forest.dependencies.paths import ancestors, joined, nearest
 from code_intel.forest.dependencies.project import Project
 
 _names = str.split

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
 
-from code_intel.forest.dependencies.places import joined
+from code_intel.forest.dependencies.paths import joined
 
 _NAMED = re.compile(
     r"(?:^|/)(?:go\.mod|Cargo\.toml|(?:package|composer|jsconfig|tsconfig[^/]*)\.json)$"

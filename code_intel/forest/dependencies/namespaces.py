@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.places import ancestors, holds, joined, nearest
+from code_intel.forest.dependencies.paths import ancestors, holds, joined, nearest
 from code_intel.forest.dependencies.project import Project
 
 _JVM = (".java", ".kt", ".scala")

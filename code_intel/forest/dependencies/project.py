@@ -6,7 +6,7 @@ from posixpath import basename, dirname
 from types import MappingProxyType
 
 from code_intel.forest.dependencies.manifests import Manifests
-from code_intel.forest.dependencies.places import ancestors
+from code_intel.forest.dependencies.paths import ancestors
 
 
 class Project:

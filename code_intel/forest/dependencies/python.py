@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.places import distance_from, holds, joined
+from code_intel.forest.dependencies.paths import distance_from, holds, joined
 from code_intel.forest.dependencies.project import Project
 
 _ROOTS = frozenset({"src", "lib", "python"})

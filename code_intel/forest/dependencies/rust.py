@@ -2,7 +2,7 @@
 
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.places import ancestors, joined
+from code_intel.forest.dependencies.paths import ancestors, joined
 from code_intel.forest.dependencies.project import Project
 
 _ENTRIES = ("lib.rs", "main.rs")

@@ -1,1 +1,1 @@
-"""Rank the files that answer a question: words, vectors and definitions, then one table of signals."""
+"""Rank the files that answer a question: words, vectors, definitions, and a table of signals."""

@@ -1,4 +1,4 @@
-"""Near-copies: built files, declarations and vendored twins that crowd out their source."""
+"""Find near-copies: built files, declarations and vendored files beside their source."""
 
 import re
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from code_intel.forest.ranking.evidence import File
 
-# (name ends in, how far it is from source); the first that fits. Everything else is source.
+# (ending, distance from source); the first match counts. Other files are source.
 _RANKS = (
     (re.compile(r"\.map$"), 4),
     (re.compile(r"\.min\.[a-z]+$"), 3),
@@ -17,17 +17,20 @@ _ENDINGS = re.compile(r"(?:\.min|\.d|\.esm|\.cjs|\.umd)?(?:\.[a-z0-9]+)?(?:\.map
 _BUILD_PARTS = frozenset(
     {"src", "lib", "dist", "build", "out", "esm", "cjs", "es", "umd", "types", "typings", "bundle"}
 )
-SHARED = 0.5
-"""Share of a file's lines that another has too when it is a copy of it."""
-FEWEST = 5
-"""Lines a file must have to be called a copy for them: many an `__init__.py` reads the same."""
-_SHORTEST_LINE = 9
+MIN_SHARED_LINES = 0.5
+"""Share of its lines that a copy has in common with the original."""
+MIN_LINES = 5
+"""Lines that a file must have to be compared: many `__init__.py` files are equal."""
+_MIN_LINE_CHARS = 9
 
 
-def derived(files: Sequence[File], standing: Mapping[str, float]) -> set[str]:
-    """Return the paths of files that repeat a better one of the same name among `files`.
+def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
+    """Return the paths of files that repeat a better file of the same name.
 
-    `standing` is what a path alone makes of a file, 0 to 1: a bundle in `dist/` is never the original.
+    Args:
+        files: The files that were found.
+        factors: The factor of each path by its kind, 0 to 1: a bundle in `dist/` is not the
+            original.
     """
     families: dict[str, list[File]] = defaultdict(list)
     for file in files:
@@ -37,8 +40,8 @@ def derived(files: Sequence[File], standing: Mapping[str, float]) -> set[str]:
         if len(family) == 1:
             continue
         lines = {file.path: _lines(file) for file in family}
-        # Sources first; among equals the shortest path, for copies lie deeper.
-        paths = sorted(lines, key=lambda p: (-standing[p], _rank(p), p.count("/"), p))
+        # Source first, then the shortest path, because copies lie deeper.
+        paths = sorted(lines, key=lambda p: (-factors[p], _rank(p), p.count("/"), p))
         originals: list[str] = []
         for path in paths:
             if any(_repeats(path, original, lines) for original in originals):
@@ -49,7 +52,11 @@ def derived(files: Sequence[File], standing: Mapping[str, float]) -> set[str]:
 
 
 def stem(path: str) -> str:
-    """Return a file's name without what building adds: `api.min.js.map` is `api`."""
+    """Return a file's name without the endings that builds add.
+
+    >>> stem("dist/api.min.js.map")
+    'api'
+    """
     return _ENDINGS.sub("", path.rpartition("/")[2]).lower()
 
 
@@ -58,19 +65,19 @@ def _rank(path: str) -> int:
 
 
 def _repeats(path: str, original: str, lines: Mapping[str, set[str]]) -> bool:
-    """Tell whether a file is made from another, or is a second copy of it."""
+    """Whether a file is built from another one or repeats its lines."""
     if _rank(path) > _rank(original) and _place(path) == _place(original):
         return True
     mine = lines[path]
-    return len(mine) >= FEWEST and len(mine & lines[original]) >= SHARED * len(mine)
+    return len(mine) >= MIN_LINES and len(mine & lines[original]) >= MIN_SHARED_LINES * len(mine)
 
 
 def _place(path: str) -> tuple[str, ...]:
-    """Return a file's folders but for those that building adds or drops."""
+    """Return a file's folders without those that builds add or drop."""
     return tuple(part for part in path.split("/")[:-1] if part.lower() not in _BUILD_PARTS)
 
 
 def _lines(file: File) -> set[str]:
-    """Return the lines that say something, of the chunks that were found."""
+    """Return the distinct long lines of a file's chunks."""
     lines = (line.strip() for row in file.rows for line in row.text.splitlines())
-    return {line for line in lines if len(line) >= _SHORTEST_LINE}
+    return {line for line in lines if len(line) >= _MIN_LINE_CHARS}

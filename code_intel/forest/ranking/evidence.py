@@ -1,4 +1,4 @@
-"""What the index found for a question, by file."""
+"""Collect what the index finds for a question, by file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,17 +9,17 @@ from code_intel.forest.ranking.question import Name, Question
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 
-if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
-DEFINITIONS = 50
-"""Most chunks a name may be defined in; a name defined more often than that is no landmark."""
+MAX_DEFINITIONS = 50
+"""Maximum chunks per name: a name with more definitions identifies nothing."""
 
 
 @dataclass(slots=True)
 class File:
-    """One file and its chunks that any search found.
+    """A file with the chunks that any search found.
 
     Attributes:
         path: As the index names it.
@@ -27,7 +27,7 @@ class File:
         body: BM25 of chunk texts, by chunk id.
         names: BM25 of symbol names and path, by chunk id.
         cosines: Cosine to the question, by chunk id.
-        defines: How far a chunk defines what the question names, 0 to 1, by chunk id.
+        defines: Whether a chunk defines a name of the question, 0 to 1, by chunk id.
     """
 
     path: str
@@ -41,12 +41,12 @@ class File:
 def gather(
     store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
 ) -> list[File]:
-    """Ask the index by words, names, meaning and definitions; `limit` chunks each, pages of plans aside."""
+    """Search the index by words, names, vectors and definitions, `limit` chunks each."""
     body = dict(store.word_hits(question.terms, "body", limit))
     names = dict(store.word_hits(question.terms, "names", limit))
     cosines = {} if vector is None else _nearest(store, vector, limit)
     named = {name: store.definition_chunks(name.bare) for name in question.names}
-    chunks = {chunk for found in named.values() for chunk in found[:DEFINITIONS]}
+    chunks = {chunk for found in named.values() for chunk in found[:MAX_DEFINITIONS]}
     rows = store.chunk_rows({*body, *names, *cosines, *chunks})
     files: dict[str, File] = {}
     for row in rows.values():
@@ -56,26 +56,26 @@ def gather(
             if row.id in found:
                 kept[row.id] = found[row.id]
     for name, ids in named.items():
-        _define(files, name, [rows[chunk] for chunk in ids[:DEFINITIONS] if chunk in rows])
+        _define(files, name, [rows[chunk] for chunk in ids[:MAX_DEFINITIONS] if chunk in rows])
     return sorted(files.values(), key=lambda file: file.path)
 
 
 def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
-    """Return the cosines of the nearest chunks; pages take nobody's place among them."""
+    """Return the cosines of the `limit` nearest chunks that are not pages of query plans."""
     pages = frozenset(pages_of(store))
     near = store.vector_hits(vector, limit + len(pages))
     return dict([hit for hit in near if hit[0] not in pages][:limit])
 
 
 def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkRow]) -> None:
-    """Mark the chunks that define a name: fully when it is spelled as asked, else less."""
+    """Mark the chunks that define a name, with less weight if the scopes differ."""
     for row in rows:
-        how = _spelled(row.symbols, name)
+        match = _match(row.symbols, name)
         known = files[row.path].defines
-        known[row.id] = max(known.get(row.id, 0.0), how * name.share)
+        known[row.id] = max(known.get(row.id, 0.0), match * name.share)
 
 
-def _spelled(symbols: Iterable[str], name: Name) -> float:
+def _match(symbols: Iterable[str], name: Name) -> float:
     asked = name.qualified
     if any(symbol == asked for symbol in symbols):
         return 1.0

@@ -1,6 +1,7 @@
-"""How far something holds of each file found: pure functions of the board, 0 for what is not named.
+"""Measure properties of each file that was found.
 
-What a measure is worth is not said here but in the table of `signals`.
+Each measure is a pure function of the ranking state and returns values by path; a missing path
+means 0. The table in `signals` gives the weights.
 """
 
 import math
@@ -14,22 +15,21 @@ from code_intel.forest.ranking.copies import derived
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.paths import Kind, relative
 from code_intel.forest.ranking.question import Question
-from code_intel.forest.ranking.state import Board
+from code_intel.forest.ranking.state import RankingState
 
 Values = Mapping[str, float]
-Measure = Callable[[Board], Values]
+Measure = Callable[[RankingState], Values]
 
-SHARES = (1.0, 0.5, 0.25)
-"""What the best chunks of a file count for: one good chunk beats many middling ones (saturation)."""
-WHOLE = math.inf
-"""Scale from 0: two hits that are nearly as good must not become 1 and 0 for being the only two."""
-READ = 40
-"""Files whose best chunk is read for the words of the question."""
-SHORTEST = 3
-"""Letters of a word that is looked for within a text."""
-NEAR = 40
-"""Files from the top that are looked at for copies: below them nobody looks."""
-TOP = 10
+CHUNK_WEIGHTS = (1.0, 0.5, 0.25)
+"""Weights of a file's best chunks: one good chunk beats many mediocre ones."""
+FROM_ZERO = math.inf
+"""Spread that scales from 0, so that two nearly equal hits do not become 1 and 0."""
+MAX_COVERAGE_FILES = 40
+"""Files whose best chunk is searched for the words of the question."""
+MIN_TERM_CHARS = 3
+MAX_COPY_FILES = 40
+"""Files from the top that are compared with each other."""
+MAX_IMPORTERS = 10
 """Files from the top whose imports are followed."""
 
 _VERSION = re.compile(r"v(\d+)")
@@ -37,23 +37,26 @@ _HEADER = re.compile(r"\.h(?:h|pp|xx)?$")
 
 
 def scaled(of: Callable[[File, Question], float], spread: float) -> Measure:
-    """Return a measure as 0 to 1 over the files found; see `scale`."""
+    """Return a measure that is scaled to 0..1 over the files found; see `scale`."""
 
-    def measure(board: Board) -> Values:
-        return scale({file.path: of(file, board.question) for file in board.files}, spread)
+    def measure(state: RankingState) -> Values:
+        return scale({file.path: of(file, state.question) for file in state.files}, spread)
 
     return measure
 
 
-def plain(of: Callable[[File, Question], float]) -> Measure:
-    """Return a measure that is 0 to 1 as it is."""
-    return lambda board: {file.path: of(file, board.question) for file in board.files}
+def unscaled(of: Callable[[File, Question], float]) -> Measure:
+    """Return a measure whose values are 0 to 1 already."""
+    return lambda state: {file.path: of(file, state.question) for file in state.files}
 
 
 def scale(values: Values, spread: float) -> dict[str, float]:
-    """Return values as 0..1: 1 is the best, 0 the least or `spread` below the best, if that is lower.
+    """Scale values to 0..1: the best becomes 1; the least, or `spread` below the best, becomes 0.
 
-    A measure of 0 found nothing and stays 0.
+    The lower of the two applies. A value of 0 means that nothing was found, and stays 0.
+
+    >>> scale({"a": 4.0, "b": 2.0, "c": 0.0}, FROM_ZERO)
+    {'a': 1.0, 'b': 0.5, 'c': 0.0}
     """
     found = [value for value in values.values() if value > 0]
     most = max(found, default=0.0)
@@ -63,16 +66,16 @@ def scale(values: Values, spread: float) -> dict[str, float]:
     }
 
 
-# --- of one file
+# --- measures of one file
 
 
 def meaning(file: File, _: Question) -> float:
-    """Return the mean cosine of the best chunks, weighted: sums would favour long files.
+    """Return the weighted mean cosine of the best chunks.
 
-    A plain mean of five depends on how many chunks the index was asked for; this hardly does.
+    A sum would favour long files. A plain mean would depend on the number of chunks found.
     """
     cosines = file.cosines.values()
-    return _best(cosines) / sum(SHARES[: len(cosines)]) if cosines else 0.0
+    return _best(cosines) / sum(CHUNK_WEIGHTS[: len(cosines)]) if cosines else 0.0
 
 
 def body(file: File, _: Question) -> float:
@@ -81,17 +84,17 @@ def body(file: File, _: Question) -> float:
 
 
 def names(file: File, _: Question) -> float:
-    """Return the BM25 of symbol names and path, of the best chunk."""
+    """Return the BM25 over symbol names and path of the best chunk."""
     return max(file.names.values(), default=0.0)
 
 
 def defines(file: File, _: Question) -> float:
-    """Return how far the file defines what the question names."""
+    """Return whether the file defines a name of the question, 0 to 1."""
     return max(file.defines.values(), default=0.0)
 
 
 def stem(file: File, question: Question) -> float:
-    """Return the share of the question's words that the file's own name is made of."""
+    """Return the share of the question's words that occur in the file's name."""
     named = _words_of(basename(file.path).partition(".")[0])
     return len(named.intersection(question.terms)) / len(question.terms) if question.terms else 0.0
 
@@ -102,39 +105,39 @@ def _words_of(name: str) -> frozenset[str]:
 
 
 def _best(values: Collection[float]) -> float:
-    """Return the best value, plus half the second, plus a quarter of the third."""
-    pairs = zip(sorted(values, reverse=True), SHARES, strict=False)
-    return sum(value * share for value, share in pairs)
+    """Return the sum of the best values, weighted by `CHUNK_WEIGHTS`."""
+    pairs = zip(sorted(values, reverse=True), CHUNK_WEIGHTS, strict=False)
+    return sum(value * weight for value, weight in pairs)
 
 
-# --- of a file among the others
+# --- measures of a file among the others
 
 
-def coverage(board: Board) -> Values:
-    """Return the share of the question's words that a file's best chunk has, be it within others."""
-    wanted = [term for term in board.question.terms if len(term) >= SHORTEST]
-    found = [(max(file.body, key=file.body.__getitem__), file) for file in board.files if file.body]
+def coverage(state: RankingState) -> Values:
+    """Return the share of the question's words in a file's best chunk, also within longer words."""
+    wanted = [term for term in state.question.terms if len(term) >= MIN_TERM_CHARS]
+    found = [(max(file.body, key=file.body.__getitem__), file) for file in state.files if file.body]
     found.sort(key=lambda pair: (-pair[1].body[pair[0]], pair[1].path))
     values = {}
-    for chunk, file in found[:READ] if wanted else ():
+    for chunk, file in found[:MAX_COVERAGE_FILES] if wanted else ():
         text = next(row.text for row in file.rows if row.id == chunk).casefold()
         values[file.path] = sum(term in text for term in wanted) / len(wanted)
     return values
 
 
 def of_kind(kind: Kind) -> Measure:
-    """Return whether a path is of a kind that the question does not ask for."""
-    return lambda board: {path: 1.0 for path, kinds in board.kinds.items() if kind in kinds}
+    """Return a measure of the files of a kind that the question does not ask for."""
+    return lambda state: {path: 1.0 for path, kinds in state.kinds.items() if kind in kinds}
 
 
-def older(board: Board) -> Values:
+def older(state: RankingState) -> Values:
     """Return the files in a version's folder (`v3/`) beside one of a later version."""
-    asked = set(board.question.terms)
+    asked = set(state.question.terms)
     latest: dict[str, int] = {}
     versions: list[tuple[str, str, int]] = []
-    for file in board.files:
+    for file in state.files:
         above = ""
-        for part in relative(file.path, board.bases).lower().split("/")[:-1]:
+        for part in relative(file.path, state.bases).lower().split("/")[:-1]:
             if match := _VERSION.fullmatch(part):
                 number = int(match[1])
                 latest[above] = max(latest.get(above, 0), number)
@@ -144,24 +147,24 @@ def older(board: Board) -> Values:
     return {path: 1.0 for path, above, number in versions if number < latest[above]}
 
 
-def used(board: Board) -> Values:
-    """Return the score of the best file that imports a file, less where everybody does.
+def used(state: RankingState) -> Values:
+    """Return the score of the best file that imports a file, divided by the root of its importers.
 
-    What the files that answer best have in common is often what answers better. A header is in every
-    file of its project and says nothing; and who asks for tests does not want what they import.
+    What the best files import often answers better than they do. Headers are imported everywhere
+    and do not count. Questions about tests or examples do not ask for what those import.
     """
-    if board.graph is None or board.question.topics & {"tests", "examples"}:
+    if state.graph is None or state.question.topics & {"tests", "examples"}:
         return {}
     values: dict[str, float] = {}
-    for file in board.best(TOP):
-        for target in board.graph.outbound(file.path):
-            if board.scores.get(target, 0.0) > 0 and not _HEADER.search(target):
-                common = math.sqrt(1 + len(board.graph.inbound(target)))
-                value = board.scores[file.path] / common
+    for file in state.best(MAX_IMPORTERS):
+        for target in state.graph.outbound(file.path):
+            if state.scores.get(target, 0.0) > 0 and not _HEADER.search(target):
+                common = math.sqrt(1 + len(state.graph.inbound(target)))
+                value = state.scores[file.path] / common
                 values[target] = max(values.get(target, 0.0), value)
     return values
 
 
-def copy(board: Board) -> Values:
+def copy(state: RankingState) -> Values:
     """Return the files near the top that repeat a better one."""
-    return dict.fromkeys(derived(board.best(NEAR), board.standing()), 1.0)
+    return dict.fromkeys(derived(state.best(MAX_COPY_FILES), state.path_factors()), 1.0)

@@ -1,7 +1,6 @@
-"""What a path says about a file: test, example, documentation, built, legacy, facade.
+"""Classify files by their path: test, example, documentation, built, legacy, facade.
 
-Paths are judged relative to what was indexed: a project that lives below `/home/me/tests/` has no
-test for that reason.
+Paths are relative to the indexed folder: a project in `/home/me/tests/` is not a test.
 """
 
 import re
@@ -13,14 +12,14 @@ from code_intel.forest.ranking.question import Question
 
 
 class Kind(NamedTuple):
-    """A kind of file that answers fewer questions than its words suggest.
+    """A kind of file that ranks lower unless a question asks for it.
 
     Attributes:
         name: Tag in `Hit.why`, after `-`.
         topic: The row of `question.TOPICS` by which a question asks for it, or empty.
-        factor: What its score is multiplied by when the question does not.
+        factor: Factor of the score if the question does not ask for it.
         pattern: Searched in `/` + path in lower case.
-        reason: Why.
+        reason: Why the row exists.
     """
 
     name: str
@@ -50,12 +49,15 @@ KINDS = (
                 "__mocks__",
                 "mocks?",
                 r"[^/]+\.tests?",
-                "(?:common|jvm|js|native|android|ios|unit|integration|functional|acceptance)[-_]?tests?",
+                "(?:common|jvm|js|native|android|ios)[-_]?tests?",
+                "(?:unit|integration|functional|acceptance)[-_]?tests?",
             )
-            + r"|/(?!(?:la|con|at|pro|fas|shor|grea)tests?\.)[^/]+tests?\.(?:java|kt|scala|groovy|cs|php|swift|dart)$"
-            + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)\.[^/.]+$"
+            + r"|/(?!(?:la|con|at|pro|fas|shor|grea)tests?\.)[^/]+tests?\."
+            + r"(?:java|kt|scala|groovy|cs|php|swift|dart)$"
+            + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)"
+            + r"\.[^/.]+$"
         ),
-        "Repeats the words of what it tests, often more of them; worth .03 on whole checkouts.",
+        "Repeats the words of the tested code, often more of them; worth .03 on whole checkouts.",
     ),
     Kind(
         "built",
@@ -74,9 +76,10 @@ KINDS = (
                 r"[^/]+\.egg-info",
             )
             + r"|\.min\.[a-z]+$|\.map$|[.-]lockb?(?:\.(?:json5?|ya?ml|toml|hcl|txt))?$"
-            + r"|\.pb\.[a-z]+$|_pb2(?:_grpc)?\.pyi?$|\.g\.[a-z]+$|\.generated\.[a-z]+$|/zz_generated[^/]*$"
+            + r"|\.pb\.[a-z]+$|_pb2(?:_grpc)?\.pyi?$|\.g\.[a-z]+$|\.generated\.[a-z]+$"
+            + r"|/zz_generated[^/]*$"
         ),
-        "Copies of source, and not what anyone edits.",
+        "Copies of source that people do not edit.",
     ),
     Kind(
         "example",
@@ -95,7 +98,7 @@ KINDS = (
                 "bench(?:es|marks?)?",
             )
         ),
-        "Uses what is asked about; worth .01 on whole checkouts.",
+        "Uses the code in question; worth .01 on whole checkouts.",
     ),
     Kind(
         "docs",
@@ -103,30 +106,31 @@ KINDS = (
         0.3,
         re.compile(
             _folders("docs?", "documentation", "changelogs?")
-            + r"|/(?:licen[cs]e|notice|authors|changelog|changes|history|pkg-info)[^/.]*$|\.(?:md|mdx|rst|markdown|txt)$"
+            + r"|/(?:licen[cs]e|notice|authors|changelog|changes|history|pkg-info)[^/.]*$"
+            + r"|\.(?:md|mdx|rst|markdown|txt)$"
         ),
-        "Speaks about the code in the words of the question; worth .07 on whole checkouts.",
+        "Describes the code in the words of the question; worth .07 on whole checkouts.",
     ),
     Kind(
         "legacy",
         "legacy",
         0.3,
         re.compile(r"[/_.-](?:compat|legacy|deprecated)(?:[/_.-]|$)"),
-        "The old way beside the one in use.",
+        "Old code beside the code in use.",
     ),
     Kind(
         "settings",
         "settings",
         0.5,
         re.compile(r"\.(?:json5?|ya?ml|toml|ini|cfg|xml|svg|csv|tsv|ipynb)$|/\.[^/]+$"),
-        "Data and dot files: name things, explain none.",
+        "Data and dot files name things without defining them.",
     ),
     Kind(
         "facade",
         "",
         0.85,
         re.compile(r"/(?:__init__\.pyi?|package-info\.java)$"),
-        "Mentions every name of its folder and defines few; `index.ts` is as often the real thing.",
+        "Mentions all names of its folder and defines few; `index.ts` often defines them.",
     ),
     Kind(
         "stub",
@@ -139,12 +143,12 @@ KINDS = (
 
 
 def kinds_of(path: str, question: Question, bases: Sequence[str] = ()) -> list[Kind]:
-    """Return the kinds a file is of, except those that the question asks for.
+    """Return the kinds of a file, except those that the question asks for.
 
     Args:
-        path: As the index names it.
-        question: What is asked.
-        bases: Folders that were indexed, in the same form; the longest that holds the path is cut.
+        path: A document name.
+        question: The question.
+        bases: Indexed folders as document names; the longest one around the path is cut off.
     """
     found = _kinds("/" + relative(path, bases).lower())
     return [kind for kind in found if kind.topic not in question.topics]
@@ -156,7 +160,7 @@ def _kinds(judged: str) -> tuple[Kind, ...]:
 
 
 def relative(path: str, bases: Sequence[str]) -> str:
-    """Return a path below the longest of the bases that holds it."""
+    """Return a path relative to the longest of the bases that contains it."""
     return _relative(path, tuple(bases))
 
 

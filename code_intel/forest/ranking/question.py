@@ -1,4 +1,4 @@
-"""What a question asks for: words, names, and the kinds of file that are usually in the way."""
+"""Parse a question: its words, the symbols it names, and the kinds of file it asks for."""
 
 import re
 import unicodedata
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from code_intel.chunking.lexicon import ALTERNATIVES, english
 from code_intel.chunking.words import query_words
 
-if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
     from code_intel.embedding.engine import Embedder
 
 _WHOLE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
-# In a sentence ASCII alone: nothing separates `AuthServiceの`, and Japanese words are not symbols.
+# ASCII only, because no space separates `AuthServiceの`, and Japanese words are not symbols.
 _LETTER = re.compile("[A-Za-z]")
 _NAME = re.compile(_WHOLE_NAME.pattern, re.ASCII)
 _SEPARATOR = re.compile(r"\.|::|->|#")
 
 TOPICS = {
     "tests": "test tests testing tested spec specs fixture fixtures mock mocks テスト 試験",
-    "examples": "example examples sample samples demo demos tutorial tutorials benchmark benchmarks "
-    "例 サンプル チュートリアル ベンチマーク",
+    "examples": "example examples sample samples demo demos tutorial tutorials benchmark "
+    "benchmarks 例 サンプル チュートリアル ベンチマーク",
     "docs": "doc docs documentation readme guide changelog history license ドキュメント 文書 説明書",
     "legacy": "legacy compat compatibility deprecated deprecation old backward backwards 互換 非推奨",
     "built": "dist build built bundle bundled minified generated vendored ビルド 生成物",
@@ -32,24 +32,23 @@ TOPICS = {
     "settings": "config configuration setting settings json yaml toml lock manifest workflow "
     "設定ファイル",
 }
-"""Words by which a question asks for files that are otherwise put behind the others."""
+"""Words by which a question asks for files that otherwise rank lower."""
 
-# An exception is no example, and a contest no test.
+# 例外 (exception) contains 例 (example), コンテスト (contest) contains テスト (test).
 _LOOKALIKES = re.compile("例外|例え|凡例|比例|慣例|(?:コン|プロ|ア)テスト")
 _TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()}
 
 
-LONGEST = 4000
-"""Characters of a question that are read; a pasted stack trace has its say."""
-MOST = 64
-"""Words, and names, that are looked up."""
-SHORTEST_NAME = 4
-"""Letters below which what looks like code in a sentence is `e.g` or `pH`."""
+MAX_QUERY_CHARS = 4000
+MAX_TERMS = 64
+"""Maximum number of words, and of names, that are looked up."""
+MIN_NAME_CHARS = 4
+"""Shorter identifiers in a sentence are rather `e.g` or `pH`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol that a question names; `share` is 1 when it is the whole question, else less."""
+    """A symbol in a question; `share` is 1 if it is the whole question, else less."""
 
     spelled: str
     share: float
@@ -67,11 +66,11 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, read once.
+    """A parsed question.
 
     Attributes:
-        terms: Index tokens, stop words left out; of a Japanese question, the English ones first.
-        names: Symbols it names.
+        terms: Index tokens without stop words; for a Japanese question, English ones first.
+        names: Symbols in the question.
         topics: The rows of TOPICS that it asks for.
     """
 
@@ -81,8 +80,8 @@ class Question:
 
 
 def read(query: str) -> Question:
-    """Read a question in any language; an empty one has no terms, an endless one is cut."""
-    query = query[:LONGEST]
+    """Parse a question in any language; read at most `MAX_QUERY_CHARS` of it."""
+    query = query[:MAX_QUERY_CHARS]
     folded = unicodedata.normalize("NFKC", query).casefold()
     plain = set(re.findall(r"[a-z]+", folded))
     japanese = _LOOKALIKES.sub(" ", folded)
@@ -91,33 +90,33 @@ def read(query: str) -> Question:
         for topic, asked in _TOPIC_WORDS.items()
         if any(word in plain if word.isascii() else word in japanese for word in asked)
     }
-    said = query_words(" ".join(_english(query, ALTERNATIVES)))
-    terms = dict.fromkeys((*said, *query_words(query)))
-    return Question(tuple(terms)[:MOST], _names(query)[:MOST], frozenset(topics))
+    translated = query_words(" ".join(_english(query, ALTERNATIVES)))
+    terms = dict.fromkeys((*translated, *query_words(query)))
+    return Question(tuple(terms)[:MAX_TERMS], _names(query)[:MAX_TERMS], frozenset(topics))
 
 
 def embedded(embedder: "Embedder", query: str) -> "NDArray[np.float32]":
-    """Return the vector of a question; of a Japanese one, the middle between it and its English words.
+    """Return the vector of a question; for a Japanese one, the mean with that of its English words.
 
     Raises:
         EmbeddingError: There is no model.
-        UsageError: There is nothing in it to embed.
+        UsageError: The question is empty.
     """
-    query = query[:LONGEST]
-    said = " ".join(_english(query, 1))
-    vectors = embedder.queries([query, said] if said else [query])
-    middle: NDArray[np.float32] = vectors.sum(axis=0)
-    middle /= float(middle @ middle) ** 0.5
-    return middle
+    query = query[:MAX_QUERY_CHARS]
+    translated = " ".join(_english(query, 1))
+    vectors = embedder.queries([query, translated] if translated else [query])
+    mean: NDArray[np.float32] = vectors.sum(axis=0)
+    mean /= float(mean @ mean) ** 0.5
+    return mean
 
 
 def _english(query: str, alternatives: int) -> list[str]:
-    """Return the English words of a Japanese question; none for any other."""
+    """Return the English words of a Japanese question; none for other languages."""
     return [word for words in english(query) for word in words[:alternatives]]
 
 
 def _names(query: str) -> tuple[Name, ...]:
-    """Return the identifiers of a question: all of a one-word one, else what looks like code."""
+    """Return the question if it is an identifier, else the words in it that look like code."""
     text = unicodedata.normalize("NFKC", query).strip()
     whole = text.strip("`'\"()[];: ")
     if _WHOLE_NAME.fullmatch(whole) and (whole.isascii() or not _LETTER.search(whole)):
@@ -127,8 +126,8 @@ def _names(query: str) -> tuple[Name, ...]:
 
 
 def _looks_like_code(name: str) -> bool:
-    """Tell `getUser`, `get_user`, `Foo.bar` and `HTTPAdapter` from words, acronyms and `e.g.`."""
-    if len(name) < SHORTEST_NAME or name.isupper():
+    """Whether a word is like `getUser`, `get_user`, `Foo.bar` or `HTTPAdapter`."""
+    if len(name) < MIN_NAME_CHARS or name.isupper():
         return False
     inner_capital = any(b.isupper() and not a.isupper() for a, b in pairwise(name))
     acronym_first = name[:2].isupper() and any(map(str.islower, name))

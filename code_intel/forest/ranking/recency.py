@@ -1,35 +1,29 @@
-"""Which documents people are at: those changed last, if the rest has been lying there for longer.
+"""Find the documents that were changed recently.
 
-A fresh checkout has one time for all of its files, which says nothing. Times are compared with each
-other and never with the clock, so an unchanged index gives the same answer.
+Documents count as recent if they are clearly newer than the others: all files of a fresh checkout
+have the same time. Times are compared with each other and not with the clock, so an unchanged index
+gives the same answer.
 """
 
 from collections.abc import Mapping
 from itertools import takewhile
-from weakref import WeakKeyDictionary
 
 from code_intel.index.store import Store
 
-MOST = 16
-"""Documents that may count as changed lately."""
-LONGER = 3600 * 10**9
-"""Nanoseconds by which they are newer than the next one after them."""
-
-_KEPT: WeakKeyDictionary[Store, tuple[str, Mapping[str, float]]] = WeakKeyDictionary()
+MAX_DOCUMENTS = 16
+MIN_AGE_GAP_NS = 3600 * 10**9
+"""How much newer than the next older document the recent ones must be."""
 
 
 def recent_of(store: Store) -> Mapping[str, float]:
-    """Return the documents changed last, the latest with 1, the others with less; often none."""
+    """Return the recently changed documents, the latest with 1, older ones with less."""
     with store.snapshot():
-        revision, kept = store.revision(), _KEPT.get(store)
-        if kept is None or kept[0] != revision:
-            kept = _KEPT[store] = (revision, _recent(store))
-        return kept[1]
+        return store.derived("recent", store.revision(), lambda _: _recent(store))
 
 
 def _recent(store: Store) -> Mapping[str, float]:
-    *latest, (_, before) = store.latest(MOST + 1) or [("", 0)]
-    if len(latest) < MOST:
+    *latest, (_, before) = store.latest(MAX_DOCUMENTS + 1) or [("", 0)]
+    if len(latest) < MAX_DOCUMENTS:
         return {}
-    newer = takewhile(lambda row: row[1] - before > LONGER, latest)
-    return {path: 1 - place / MOST for place, (path, _) in enumerate(newer)}
+    newer = takewhile(lambda row: row[1] - before > MIN_AGE_GAP_NS, latest)
+    return {path: 1 - place / MAX_DOCUMENTS for place, (path, _) in enumerate(newer)}

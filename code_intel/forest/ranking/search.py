@@ -1,8 +1,8 @@
-"""Where is it? Words, vectors and definitions, ranked by file.
+"""Search the forest by words, vectors and definitions, and rank by file.
 
-gather -> the rows of `signals.RANKING`, in order -> one hit a file, and at most one page of a plan beside them
-(`pages`). Each row is a pure function of what the index found; an unchanged index gives the same answer
-(docs/decisions/0010).
+`gather` collects the chunks, then the rows of `signals.RANKING` are applied in order. The result is
+one hit per file, and at most one page of a query plan (`pages`). Each row is a pure function of
+what the index found, so an unchanged index gives the same answer (docs/decisions/0010).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,27 +15,27 @@ from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.signals import NAMES, RANKING, Signal, weight
-from code_intel.forest.ranking.state import Board, Situation
+from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import NEIGHBOURS, Store
 from code_intel.records import Hit
 
-if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
 POOL = 300
-"""Chunks asked of each search; the right file is nearly always among them (recall@10 is .97)."""
+"""Chunks per search; the right file is nearly always among them (recall@10 is .97)."""
 
 
 class Ranked(NamedTuple):
-    """A file with its score, what its path alone makes of it (0 to 1), and tags that say why."""
+    """A file with its score, the factor of its path (0 to 1), and tags with the reasons."""
 
     file: File
     score: float
-    standing: float
+    path_factor: float
     why: tuple[str, ...]
 
 
@@ -57,17 +57,16 @@ def search(
         store: The forest's index.
         query: A question, a phrase or a symbol, in any language.
         vector: The query's embedding, or None to search with words only.
-        top_k: Most hits; a page of a plan that speaks to the question comes beside them.
+        top_k: Maximum number of hits; a matching page of a query plan is added.
         directory: Only documents below this folder.
-        file_pattern: Only documents whose name matches this glob; their path, if it has a `/`.
-        bases: Folders that were indexed, as documents name them; paths are judged relative to them.
-        situation: What the caller has at hand; by default what was changed lately.
-        without: Names of rows of `signals.RANKING` to leave out.
+        file_pattern: Only documents whose name matches this glob, or whose path does if it has a
+            `/`.
+        bases: Indexed folders as document names; paths are judged relative to them.
+        situation: What is known besides the question; by default the recently changed documents.
+        without: Names of rows of `signals.RANKING` to skip.
     """
     question = read(query)
-    if not (
-        question.terms or question.names
-    ):  # any vector is near some other: `?!` is about nothing
+    if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
     limit = NEIGHBOURS if directory or file_pattern else POOL
     files = gather(store, question, vector, limit)
@@ -76,57 +75,57 @@ def search(
         files = [file for file in files if within(file.path, directory, file_pattern)]
     if situation is None:
         situation = Situation(recent=recent_of(store))
-    board = Board(files, question, bases, graph_of(store, bases), situation)
-    ranked = rank(board, without)[: max(top_k, 0)]
+    state = RankingState(files, question, bases, graph_of(store, bases), situation)
+    ranked = rank(state, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
     hits = [_hit(each, each.score / best) for each in ranked]
     page = pages.best(store, question, vector, nearest)
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
-    return pages.placed(hits, page, pages.tags_of(store, page))
+    return pages.insert_page(hits, page, pages.tags_of(store, page))
 
 
-def rank(board: Board, without: Collection[str] = ()) -> list[Ranked]:
-    """Return the files that have any evidence for them, best first; equals by path.
+def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
+    """Return the files with any evidence, best first, ties by path.
 
     Args:
-        board: What was found, and what is known besides; its scores are made here.
-        without: Names of rows of `RANKING` to leave out, to see what they are worth.
+        state: What was found and what is known; the scores are computed here.
+        without: Names of rows of `RANKING` to skip, to measure what they are worth.
 
     Raises:
-        UsageError: No row has such a name.
+        UsageError: There is no such row.
     """
     if unknown := sorted(set(without) - NAMES):
         raise UsageError(f"The ranking has no row {unknown[0]}.", details={"field": "without"})
-    board.scores, board.why = {}, {}
+    state.scores, state.why = {}, {}
     for signal in RANKING:
         if signal.name not in without:
-            _apply(signal, board)
-    standing = board.standing()
+            _apply(signal, state)
+    factors = state.path_factors()
     return [
         Ranked(
             file,
-            board.scores[file.path],
-            standing[file.path],
-            tuple(board.why.get(file.path, ())),
+            state.scores[file.path],
+            factors[file.path],
+            tuple(state.why.get(file.path, ())),
         )
-        for file in board.best(len(board.files))
+        for file in state.best(len(state.files))
     ]
 
 
-def _apply(signal: Signal, board: Board) -> None:
-    """Let one row of the table move the scores."""
-    worth = signal.weight if signal.alone is None or board.has_vectors() else signal.alone
-    worth *= board.situation.weights.get(signal.name, 1.0)
+def _apply(signal: Signal, state: RankingState) -> None:
+    """Apply one row of the table to the scores."""
+    weight_now = signal.weight if signal.alone is None or state.has_vectors() else signal.alone
+    weight_now *= state.situation.weights.get(signal.name, 1.0)
     sign = "" if signal.does == "adds" else "-"
-    for path, value in signal.measure(board).items():
+    for path, value in signal.measure(state).items():
         if value <= 0:
             continue
         if signal.does == "adds":
-            board.scores[path] = board.scores.get(path, 0.0) + worth * value
-        elif path in board.scores:
-            board.scores[path] *= 1 - (1 - worth) * value
-        board.why.setdefault(path, []).append(f"{sign}{signal.name}")
+            state.scores[path] = state.scores.get(path, 0.0) + weight_now * value
+        elif path in state.scores:
+            state.scores[path] *= 1 - (1 - weight_now) * value
+        state.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
 def _hit(ranked: Ranked, score: float) -> Hit:
@@ -146,7 +145,7 @@ def _hit(ranked: Ranked, score: float) -> Hit:
 
 
 def best_chunks(file: File) -> tuple[ChunkRow, ...]:
-    """Return the chunks of a file that were found, best first: by its own evidence, weighed as files are."""
+    """Return the found chunks of a file, best first, with the weights of the file ranking."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight("meaning")),
         (file.body, weight("words")),
@@ -155,16 +154,16 @@ def best_chunks(file: File) -> tuple[ChunkRow, ...]:
     )
     total = dict.fromkeys((row.id for row in file.rows), 0.0)
     for values, share in parts:
-        most = max(values.values(), default=0.0)
+        best = max(values.values(), default=0.0)
         for chunk, value in values.items():
-            total[chunk] += share * value / most if most > 0 else 0.0
+            total[chunk] += share * value / best if best > 0 else 0.0
     return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
 
 
 def within(path: str, directory: str, file_pattern: str) -> bool:
-    """Whether a document is below a folder and has a name (a path, if the glob has a `/`) of that glob.
+    """Whether a document is below a folder and matches a glob, by its path if the glob has a `/`.
 
-    Letters stand for themselves, case included and Unicode form aside; only the glob has wildcards.
+    The comparison is case-sensitive and ignores differences of Unicode composition.
     """
     path, directory, file_pattern = map(composed, (path, directory, file_pattern))
     folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")

@@ -1,4 +1,4 @@
-"""What ranking works on: the files found, the question, what the caller has at hand, and the scores so far."""
+"""Hold the state of a ranking: files, question, situation and scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from code_intel.forest.ranking.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known besides the question; each maps a document to how far it holds, 0 to 1.
+    """What is known besides the question. The first four map documents to 0..1.
 
     Attributes:
         editing: Being edited, or named by the caller.
-        needed: Imports what is being edited, or is imported by it.
-        near: In the same folder, or next to it.
-        recent: Changed lately.
-        weights: What a scoring profile makes of a signal's weight, by the signal's name; 1 if not named.
+        needed: Imports a file that is being edited, or is imported by one.
+        near: In the same folder as one, or in an adjacent folder.
+        recent: Changed recently.
+        weights: Factors of a scoring profile for signals, by signal name; 1 if missing.
     """
 
     editing: Mapping[str, float] = field(default_factory=dict)
@@ -29,49 +29,48 @@ class Situation:
     weights: Mapping[str, float] = field(default_factory=dict)
 
 
-NOWHERE = Situation()
-"""Nothing is known besides the question."""
+NO_SITUATION = Situation()
 
 
 @dataclass(slots=True)
-class Board:
-    """A ranking while it is made.
+class RankingState:
+    """The state of one ranking.
 
     Attributes:
-        files: What any search found, by path.
-        question: What is asked.
-        bases: Folders that were indexed; paths are judged relative to them.
-        graph: Who imports whom.
-        situation: What the caller has at hand.
-        scores: By path; what has no evidence has no score.
+        files: The files that any search found, by path.
+        question: The question.
+        bases: Indexed folders; paths are judged relative to them.
+        graph: The import graph.
+        situation: What is known besides the question.
+        scores: By path; files without evidence have none.
         why: Tags by path.
-        kinds: What a path alone says of a file that the question does not ask for.
+        kinds: By path, the kinds of file that the question does not ask for.
     """
 
     files: Sequence[File]
     question: Question
     bases: Sequence[str] = ()
     graph: Graph | None = None
-    situation: Situation = NOWHERE
+    situation: Situation = NO_SITUATION
     scores: dict[str, float] = field(default_factory=dict)
     why: dict[str, list[str]] = field(default_factory=dict)
     kinds: Mapping[str, Sequence[Kind]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Judge every path once."""
+        """Classify every path."""
         self.kinds = {
             file.path: kinds_of(file.path, self.question, self.bases) for file in self.files
         }
 
     def has_vectors(self) -> bool:
-        """Whether the question was asked by meaning, too."""
+        """Whether the question was compared with vectors."""
         return any(file.cosines for file in self.files)
 
-    def standing(self) -> dict[str, float]:
-        """Return what a path alone makes of each file, 0 to 1."""
+    def path_factors(self) -> dict[str, float]:
+        """Return the factor of each path by its kinds, 0 to 1."""
         return {path: prod(kind.factor for kind in kinds) for path, kinds in self.kinds.items()}
 
-    def best(self, most: int) -> list[File]:
-        """Return the best files so far, best first; equals by path."""
+    def best(self, limit: int) -> list[File]:
+        """Return the best files so far, best first, ties by path."""
         found = [file for file in self.files if self.scores.get(file.path, 0.0) > 0]
-        return sorted(found, key=lambda file: (-self.scores[file.path], file.path))[:most]
+        return sorted(found, key=lambda file: (-self.scores[file.path], file.path))[:limit]

@@ -1,13 +1,11 @@
-"""The graph of an index, made at the first question and kept until documents change.
+"""Build the import graph of an index and keep it until documents change.
 
-After an edit only the edited documents are resolved again; where files came, went or a manifest
-changed, all of them, since any import may mean another file then.
+After an edit, only the edited documents are resolved again. If files were added or deleted, or a
+manifest changed, all are, since any import may then resolve to another file.
 """
 
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from code_intel.forest.dependencies.graph import Graph, links_of
 from code_intel.forest.dependencies.manifests import is_manifest
@@ -16,20 +14,18 @@ from code_intel.forest.dependencies.resolvers import is_named
 from code_intel.index.store import Store
 
 
-class _Kept(NamedTuple):
-    """A graph and the state of the index it was made from.
+class _GraphState(NamedTuple):
+    """A graph and what it was built from.
 
     Attributes:
-        revision: Of the index.
-        digests: By path.
-        targets: What each document imports, as written; documents that import nothing are left out.
-        texts: Of the manifests.
-        names: What documents define that is imported by name, whatever the file is called.
-        project: What the targets were resolved in.
-        graph: Who imports whom.
+        digests: Of the documents, by path.
+        targets: Import targets as written, by path; documents without imports are omitted.
+        texts: Texts of the manifests, by path.
+        names: Names that documents define and that imports may name, by path.
+        project: Resolves the targets.
+        graph: The import graph.
     """
 
-    revision: str
     digests: Mapping[str, str]
     targets: Mapping[str, Sequence[str]]
     texts: Mapping[str, str]
@@ -38,27 +34,22 @@ class _Kept(NamedTuple):
     graph: Graph
 
 
-_KEPT: WeakKeyDictionary[Store, _Kept] = WeakKeyDictionary()
-_LOCK = threading.Lock()
-
-
 def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
-    """Return which document imports which, as the index is now.
+    """Return the import graph of the current index.
 
     Args:
         store: The forest's index.
-        bases: Folders that were indexed, as documents name them; see `index.walk.bases`.
+        bases: Indexed folders as document names; see `index.walk.bases`.
     """
-    # The store's lock before ours, always: a caller may hold it already.
-    with store.snapshot(), _LOCK:
-        revision, known = store.revision(), _KEPT.get(store)
-        if known is None or known.revision != revision or known.project.bases != tuple(bases):
-            known = _made(store, revision, tuple(bases), known)
-            _KEPT[store] = known
-        return known.graph
+    with store.snapshot():
+        version = store.revision(), tuple(bases)
+        state: _GraphState = store.derived(
+            "graph", version, lambda before: _build(store, tuple(bases), before)
+        )
+        return state.graph
 
 
-def _made(store: Store, revision: str, bases: tuple[str, ...], before: _Kept | None) -> _Kept:
+def _build(store: Store, bases: tuple[str, ...], before: _GraphState | None) -> _GraphState:
     documents = store.digests()
     files = {path: language for path, language, _ in documents}
     digests = {path: digest for path, _, digest in documents}
@@ -81,11 +72,11 @@ def _made(store: Store, revision: str, bases: tuple[str, ...], before: _Kept | N
         project = Project(files, texts, bases, names)
         targets = {path: found for path, found in targets.items() if found and path in files}
         graph = Graph({path: links_of(project, path, found) for path, found in targets.items()})
-    return _Kept(revision, digests, targets, texts, names, project, graph)
+    return _GraphState(digests, targets, texts, names, project, graph)
 
 
 def _names(store: Store, paths: Sequence[str]) -> dict[str, Collection[str]]:
-    """Return what documents define that stands in no class of its own, extensions included."""
+    """Return the names that documents define outside nested classes."""
     names: dict[str, set[str]] = {path: set() for path in paths}
     for definition in store.defined_in(paths) if paths else ():
         if definition.qualified.count(".") <= 1:
