@@ -29,9 +29,9 @@ class MapFacts(NamedTuple):
         symbol_defined: Whether the local index defines its symbol now.
         risk: Risk of the session.
         intent: Intent of the session.
-        doubted: Whether sessions or people object to it (docs/decisions/0027).
-        elsewhere: Whether only a remote map server matched the query, which no local name does.
-        strained: Whether the score comes from an alias that is not a synonym of the term.
+        disputed: Whether sessions or people object to it (docs/decisions/0027).
+        remote_only: Whether only a remote map server matched the query, which no local name does.
+        alias_only: Whether the score comes from an alias that is not a synonym of the term.
     """
 
     score: float | None
@@ -42,9 +42,9 @@ class MapFacts(NamedTuple):
     symbol_defined: bool
     risk: Risk
     intent: Intent
-    doubted: bool = False
-    strained: bool = False
-    elsewhere: bool = False
+    disputed: bool = False
+    alias_only: bool = False
+    remote_only: bool = False
 
 
 class ReadyGuard(NamedTuple):
@@ -105,19 +105,19 @@ GUARDS: tuple[ReadyGuard, ...] = (
     ),
     ReadyGuard(
         "undisputed",
-        lambda facts: not facts.doubted,
+        lambda facts: not facts.disputed,
         "a session rejected the agreement or failed with it",
         "verify it before relying on it",
     ),
     ReadyGuard(
         "alias",
-        lambda facts: not facts.strained,
+        lambda facts: not facts.alias_only,
         "the match relies on an alias that only sessions have used and that differs from the term",
         "verify it; `code-intel map add` makes the alias a term of its own",
     ),
     ReadyGuard(
         "elsewhere",
-        lambda facts: not facts.elsewhere,
+        lambda facts: not facts.remote_only,
         "only the remote map server matched this query; no local term or alias does",
         "verify it",
     ),
@@ -151,7 +151,7 @@ def judge(facts: MapFacts) -> ShortCircuitVerdict:
     # NaN and numbers outside 0..1 are not calibrated scores; they fail this comparison.
     if score is None or facts.status in _NOT_SERVED or not VERIFICATION_SCORE <= score <= 1:
         return ShortCircuitVerdict("forest", None)
-    agreed = facts.confirmed and not facts.elsewhere
+    agreed = facts.confirmed and not facts.remote_only
     if score < READY_SCORE:
         if not _BY_NAME["margin"].holds(facts):  # ambiguous (docs/decisions/0013)
             return ShortCircuitVerdict("forest", None, ("margin",))

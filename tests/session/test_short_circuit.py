@@ -51,7 +51,7 @@ def test_the_score_alone_chooses_the_band(
         ({"margin": 0.04}, "margin"),
         ({"symbol_defined": False}, "symbol_defined"),
         ({"risk": Risk.HIGH}, "risk"),
-        ({"elsewhere": True}, "elsewhere"),
+        ({"remote_only": True}, "elsewhere"),
         ({"intent": Intent.DELETE}, "intent"),
     ],
 )

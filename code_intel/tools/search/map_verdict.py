@@ -95,9 +95,9 @@ def _judged(
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
-        doubted=found is not None and _is_doubted(found, session),
-        strained=found is not None and _is_strained(found, session, best.score),
-        elsewhere=found is not None and _is_only_remote(context, found, session),
+        disputed=found is not None and _is_disputed(found, session),
+        alias_only=found is not None and _relies_on_alias(found, session, best.score),
+        remote_only=found is not None and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
     served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
@@ -184,7 +184,7 @@ def _is_readable(folder: Path, name: str) -> bool:
     return True
 
 
-def _is_doubted(standing: Standing, session: Session | None) -> bool:
+def _is_disputed(standing: Standing, session: Session | None) -> bool:
     """Whether it is disputed here; a team's server does not know what this project rejected."""
     against = standing.objections
     return bool(against.doubt) or (
@@ -192,7 +192,7 @@ def _is_doubted(standing: Standing, session: Session | None) -> bool:
     )
 
 
-def _is_strained(standing: Standing, session: Session | None, score: float | None) -> bool:
+def _relies_on_alias(standing: Standing, session: Session | None, score: float | None) -> bool:
     """Whether only an alias made the score certain, and its words differ from the term."""
     agreement = standing.entry.agreement
     if session is None or agreement is None or score is None or score < EXACT:
