@@ -5,15 +5,15 @@ import sys
 from pathlib import Path
 
 from code_intel.records import UpstreamStatus
-from code_intel.servers.upstream.report import Report, running
+from code_intel.servers.upstream.report import StatusFile, running
 
 STATES = (UpstreamStatus("devrag-map", "in process"), UpstreamStatus("devrag-forest", "command x"))
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from code_intel.records import UpstreamStatus
-from code_intel.servers.upstream.report import Report
-report = Report(Path(sys.argv[1]))
+from code_intel.servers.upstream.report import StatusFile
+report = StatusFile(Path(sys.argv[1]))
 report.write((UpstreamStatus("devrag-map", "command x", "ready"),))
 print("told", flush=True)
 signal.pause()
@@ -22,7 +22,7 @@ signal.pause()
 
 def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) -> None:
     assert list(running(tmp_path)) == []
-    report = Report(tmp_path)
+    report = StatusFile(tmp_path)
     report.write(STATES)
     (told,) = running(tmp_path)
     assert [state["name"] for state in told.states] == ["devrag-map", "devrag-forest"]
@@ -33,7 +33,7 @@ def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) ->
 
 
 def test_when_it_is_tried_again_is_not_told_since_that_is_true_for_a_moment(tmp_path: Path) -> None:
-    report = Report(tmp_path)
+    report = StatusFile(tmp_path)
     report.write((UpstreamStatus("devrag-map", "command x", "backoff", error="e", retry_in=0.5),))
     (told,) = running(tmp_path)
     assert told.states[0]["error"] == "e"
@@ -53,7 +53,7 @@ def test_a_killed_gateway_claims_nothing_and_is_swept_away(tmp_path: Path) -> No
         finally:
             process.kill()
     assert list(running(tmp_path)) == []
-    report = Report(tmp_path)
+    report = StatusFile(tmp_path)
     report.write(STATES)
     names = {path.name for path in (tmp_path / "logs").iterdir()}
     assert not any(str(process.pid) in name for name in names)

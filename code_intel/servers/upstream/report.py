@@ -29,7 +29,7 @@ class GatewayReport(NamedTuple):
     states: list[dict[str, Any]]
 
 
-class Report:
+class StatusFile:
     """This process's file, made at the first change and removed at the end."""
 
     def __init__(self, state: Path) -> None:

@@ -11,7 +11,7 @@ from code_intel.errors import UpstreamError
 from code_intel.records import SearchAnswer, UpstreamStatus
 from code_intel.servers.upstream.answer import answer_of, filtered, project_name, with_notes
 from code_intel.servers.upstream.connection import Connection
-from code_intel.servers.upstream.report import Report
+from code_intel.servers.upstream.report import StatusFile
 from code_intel.tools.context.searchers import CorpusSearcher, ProjectSearcher
 
 
@@ -52,7 +52,7 @@ class Upstreams:
     """The connections of a gateway, and the tasks that keep them."""
 
     def __init__(self, settings: Settings, local: ProjectSearcher) -> None:
-        self._report = Report(settings.state)
+        self._status_file = StatusFile(settings.state)
         self._connections = {
             name: Connection(config, self._changed) for name, config in settings.upstreams.items()
         }
@@ -72,10 +72,10 @@ class Upstreams:
                 for connection in self._connections.values():
                     group.start_soon(connection.run)
         finally:
-            self._report.close()
+            self._status_file.close()
 
     def _changed(self) -> None:
-        self._report.write(self.searcher.states())
+        self._status_file.write(self.searcher.states())
 
 
 def try_out(config: UpstreamConfig) -> str:
