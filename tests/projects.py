@@ -1,5 +1,8 @@
 """A real project and real processes, as end-to-end tests drive them."""
 
+import contextlib
+import io
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -56,6 +59,32 @@ class Project:
             encoding="utf-8",
             check=check,
             timeout=240,
+        )
+
+    def call(
+        self, program: str, *arguments: str, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line in this process, where starting a program is not the point."""
+        from code_intel.cli.devrag import main as devrag
+        from code_intel.cli.main import main
+
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            patch.chdir(self.root)
+            patch.setattr(sys, "stdin", io.StringIO())
+            for name in os.environ.keys() - self.env.keys():
+                patch.delenv(name)
+            for name, value in self.env.items():
+                patch.setenv(name, value)
+            code = devrag(arguments) if program == "devrag" else main(arguments)
+        if check and code:
+            raise subprocess.CalledProcessError(code, program, out.getvalue(), err.getvalue())
+        return subprocess.CompletedProcess(
+            [program, *arguments], code, out.getvalue(), err.getvalue()
         )
 
     def git(self, *arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""Texts for a terminal, whose columns East Asian characters take two of."""
+"""Fit text into terminal columns. East Asian characters take two columns."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,12 @@ from code_intel.session.frame import display_width
 
 
 def cut(text: str, columns: int) -> str:
-    """Return as much of a text as fits; East Asian characters take two columns."""
+    """Return as much of a text as fits."""
     return next(wrapped(text, columns, most=1), "")
 
 
 def wrapped(text: str, columns: int, most: int = 0) -> Iterator[str]:
-    """Yield a text in lines of at most `columns`, at most `most` of them; the last says `…` when more follows."""
+    """Yield a text in lines of at most `columns`, at most `most` of them; `…` marks a cut."""
     number = 0
     while text:
         number += 1
@@ -26,7 +26,7 @@ def wrapped(text: str, columns: int, most: int = 0) -> Iterator[str]:
 
 
 def _fitting(text: str, columns: int) -> int:
-    """Return how many characters fit."""
+    """Return the number of characters that fit."""
     for end, char in enumerate(text):
         columns -= display_width(char)
         if columns < 0:

@@ -1,6 +1,6 @@
-"""Check every invariant: configurations, databases, agreements, sessions, registries of commands.
+"""Check configurations, databases, agreements, sessions and command registries.
 
-Exits 1 when something does not work, and says for each finding what to do about it. Changes nothing.
+Prints each finding with its remedy. Exits 1 if something does not work. Nothing is changed.
 """
 
 import argparse
@@ -28,24 +28,26 @@ from code_intel.tools.context.corpus_service import project_sync
 from code_intel.tools.context.gateway import sessions_of
 
 ADVICE = {
-    "broken": "Its symbol is gone: correct the file, or delete it.",
+    "broken": "Its symbol is gone. Correct the file, or delete it.",
     "conflict": "Resolve the merge in this file.",
     "invalid": "Correct the file's front matter, or delete it.",
 }
 
-WITHIN = (
-    "What sessions have acknowledged is kept inside the project, where an agent can write it.",
-    "Set CODE_INTEL_STATE_DIR to a folder outside.",
+STATE_INSIDE = (
+    "The heads of sessions are stored inside the project, where an agent can change them.",
+    "Set CODE_INTEL_STATE_DIR to a folder outside the project.",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
+    parser.add_argument(
+        "project", nargs="?", help="the project (default: the one that contains this folder)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print every finding; 1 when one is an error."""
+    """Print every finding; return 1 if one is an error."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     for_map = LazyEmbedder(settings, corpus="map")
     models = {"map": for_map, "forest": LazyEmbedder(settings, corpus="forest", beside=for_map)}
@@ -61,15 +63,14 @@ def run(args: argparse.Namespace) -> int:
     ]
     failed = any(row["level"] == "error" for row in rows)
     lines = [
-        f"{row['level']:<8}{row['area']:<11}{row['what']}{' ' + row['remedy'] if row['remedy'] else ''}"
-        for row in rows
+        f"{row['level']:<8}{row['area']:<11}{row['what']} {row['remedy']}".rstrip() for row in rows
     ]
     emit(args, {"ok": not failed, "findings": rows}, "\n".join(lines))
     return 1 if failed else 0
 
 
 def _engines(models: Mapping[str, LazyEmbedder]) -> list[Finding]:
-    """Try every engine: a damaged file or a processor it was not made for shows here first."""
+    """Load every embedding engine, which shows damaged files and unsupported processors."""
     found: dict[str, Finding] = {}
     for corpus, model in models.items():
         try:
@@ -83,7 +84,7 @@ def _engines(models: Mapping[str, LazyEmbedder]) -> list[Finding]:
         found[corpus] = (
             Finding("warning", f"The {corpus}'s {slow}")
             if slow
-            else Finding("info", f"The {corpus}'s passages are embedded by {model.identity}.")
+            else Finding("info", f"Embedding model of the {corpus}: {model.identity}.")
         )
     return list(found.values())
 
@@ -95,7 +96,7 @@ def _identity(model: LazyEmbedder) -> str | None:
 def _project(
     settings: Settings, models: Mapping[str, LazyEmbedder]
 ) -> list[tuple[str, list[Finding]]]:
-    """Return (area, findings) of a project."""
+    """Return the findings about a project by area."""
     if not is_set_up(settings):
         what = f"{settings.root} is not set up."
         return [("project", [Finding("warning", what, f"Run `{setting_up(settings)}`.")])]
@@ -134,29 +135,31 @@ def _agreements(settings: Settings) -> list[Finding]:
 def _sessions(settings: Settings) -> list[Finding]:
     place = sessions_of(settings)
     files = journal.journal_files(place)
-    found = [Finding("warning", *WITHIN)] if place.heads.is_relative_to(settings.root) else []
+    found = [Finding("warning", *STATE_INSIDE)] if place.heads.is_relative_to(settings.root) else []
     for file in files:
         try:
             journal.inspect(place, file.name)
         except CodeIntelError as error:
-            found.append(Finding("warning", error.message, "Delete the file; start a new session."))
+            found.append(
+                Finding("warning", error.message, "Delete the file and start a new session.")
+            )
     return found or [Finding("info", f"{counted(len(files), 'session')} can be replayed.")]
 
 
 def _plans(settings: Settings) -> list[Finding]:
-    """Count what query plans have left, and name what of it cannot be read."""
+    """Count the files of query plans, and name those that cannot be read."""
     try:
         root = place.root_of(settings)
         listings = {name: kind.listing(root) for name, kind in KINDS.items()}
         notes = plan_settings.load(root).warnings
     except CodeIntelError as error:
         return [Finding("warning", error.message, error.hint)]
-    remedy = "Delete the file: planning again makes it anew."
-    found = [Finding("warning", note, "Correct the key, or take it out.") for note in notes]
+    remedy = "Delete the file. The next plan creates it again."
+    found = [Finding("warning", note, "Correct the key, or remove it.") for note in notes]
     found += [
         Finding("warning", visible(f"{kind}/{name}: {reason}"), remedy)
         for kind, listing in listings.items()
         for name, reason in listing.damaged.items()
     ]
     counts = ", ".join(f"{len(listing.rows)} {kind}" for kind, listing in listings.items())
-    return found or [Finding("info", f"{counts} are kept in {root.name}.")]
+    return found or [Finding("info", f"{counts} in {root.name}.")]

@@ -1,43 +1,31 @@
-"""Find files by the words in them; `search` finds by meaning as well."""
+"""Find files by the words in them. `search` also finds them by meaning."""
 
 import argparse
-from typing import get_args
 
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
-from code_intel.cli.tool_call import call
-from code_intel.forest.bundles.boosts import BoostProfile
+from code_intel.cli.project import add_project
+from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.search.files_search import files_search
+
+OPTIONS = (
+    ToolOption("--top-k", "top_k", "N", "number of files"),
+    ToolOption("--boost", "boost_profile", about="kind of file to rank first"),
+    ToolOption("--directory", "directory", "FOLDER"),
+    ToolOption("--pattern", "file_pattern", "GLOB"),
+    ToolOption("--language", "language", "NAME"),
+    ToolOption("--cursor", "cursor", "C", "continue after an earlier answer"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="+", help="words; quote what belongs together")
-    parser.add_argument("--top-k", type=int, default=20, metavar="N", help="files (default 20)")
-    parser.add_argument(
-        "--boost",
-        choices=get_args(BoostProfile),
-        default="default",
-        help="which kind of file stands in front: source (default), documents (docs), none",
-    )
-    parser.add_argument("--directory", default="", metavar="FOLDER", help="only below this folder")
-    parser.add_argument("--pattern", default="", metavar="GLOB", help="only names of this glob")
-    parser.add_argument("--language", default="", help="only in this language")
-    parser.add_argument("--cursor", default="", metavar="C", help="go on where an answer ended")
+    parser.add_argument("query", nargs="+", help="words; quote a phrase")
+    add_options(parser, files_search, OPTIONS)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer; 1 when nothing was found."""
-    given = {
-        "query": " ".join(args.query),
-        "top_k": args.top_k,
-        "boost_profile": args.boost,
-        "directory": args.directory,
-        "file_pattern": args.pattern,
-        "language": args.language,
-        "cursor": args.cursor,
-    }
-    answer = call(project_of(args), files_search, given)
+    """Print the files; return 1 when nothing was found."""
+    answer = run_tool(args, files_search, OPTIONS, {"query": " ".join(args.query)})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["results"] else 1

@@ -1,4 +1,4 @@
-"""Which of the things a list names is meant by the beginning of a name."""
+"""Resolve the unambiguous beginning of an id."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,35 +7,41 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.session.story import plain
 
 _SHOWN = 32
-"""Characters of what is no name: no more than a session's has, never a secret."""
+"""Characters of an unknown id that an error repeats. It may be a secret."""
 
 
 class IdKind(NamedTuple):
-    """What is looked for: its noun, and what to do where there is none of that name, or none at all."""
+    """The noun of a kind of id, and the hints for an unknown id and for an empty list."""
 
     noun: str
-    lists: str
-    begins: str
+    unknown: str
+    empty: str
 
 
 def resolve_prefix(found: Sequence[str], text: str, kind: IdKind, *, some: bool) -> str:
-    """Return the only one that was found for `text`; `some` says whether there are any at all.
+    """Return the only id that was found.
+
+    Args:
+        found: The ids that begin with `text`.
+        text: What the user typed.
+        kind: The kind of id.
+        some: Whether there are any ids at all.
 
     Raises:
         NotFoundError: There is none.
-        UsageError: Several begin like this; names two.
+        UsageError: Several begin like this; the error names two.
     """
     if not found:
         missing = f"No {kind.noun} is called {plain(text)[:_SHOWN]}."
         raise NotFoundError(
             missing if some else f"There are no {kind.noun}s yet.",
-            hint=kind.lists if some else kind.begins,
+            hint=kind.unknown if some else kind.empty,
             details={"field": "id"},
         )
     if len(found) > 1:
         raise UsageError(
-            f"{len(found)} {kind.noun}s begin like this, {found[0]} and {found[1]} among them.",
-            hint="Give more of it.",
+            f"{len(found)} {kind.noun}s begin like this, among them {found[0]} and {found[1]}.",
+            hint="Give more characters of the id.",
             details={"field": "id"},
         )
     return found[0]

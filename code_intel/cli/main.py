@@ -1,7 +1,7 @@
-"""`code-intel`: the table of commands and the error boundary of the terminal.
+"""Run a `code-intel` command line, and turn errors into messages and exit codes.
 
-Exit codes: 0 done, 1 a finding or nothing found where that is the question, 2 bad usage or
-configuration, 3 unexpected. Only the module of the chosen command is imported.
+Exit codes: 0 success, 1 a finding or nothing found, 2 wrong usage or configuration, 3 an unexpected
+error. Only the module of the chosen command is imported.
 """
 
 import argparse
@@ -21,15 +21,15 @@ from code_intel.foundation.redaction import masked, masked_data
 
 
 class UnexpectedError(CodeIntelError):
-    """Anything that is not one of ours: a defect."""
+    """An error that the program did not expect: a defect."""
 
     code = "unexpected"
-    remedy = "Please report it with what stderr says; `code-intel doctor` may help."
+    remedy = "Please report it with the output on stderr. `code-intel doctor` may help."
     exit_code = 3
 
 
 class Command(NamedTuple):
-    """One word of the command line; its module has `configure(parser)` and `run(args)`."""
+    """A command; its module has `configure(parser)` and `run(args)`."""
 
     name: str
     module: str
@@ -37,38 +37,40 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("init", "code_intel.cli.setup.init", "set a project up (or --remove it)"),
-    Command("migrate", "code_intel.cli.migrate", "bring a project over from v3.7 or v3.8"),
-    Command("serve", "code_intel.cli.serve", "run the gateway (stdio or HTTP)"),
-    Command("search", "code_intel.cli.search", "ask the map first, then the forest"),
+    Command("init", "code_intel.cli.setup.init", "set a project up, or undo that"),
+    Command("migrate", "code_intel.cli.migrate", "bring a project over from v3.7, v3.8 or later"),
+    Command("serve", "code_intel.cli.serve", "run the gateway on stdio or HTTP"),
+    Command(
+        "search", "code_intel.cli.search", "search the map (agreements), then the forest (source)"
+    ),
     Command("files", "code_intel.cli.files", "find files by the words in them"),
     Command("context", "code_intel.cli.context", "gather what to read for a goal"),
-    Command("plan", "code_intel.cli.plan", "expect, search, compare, refine, until it is enough"),
-    Command("plans", "code_intel.cli.plans", "list plans, tell the story of one, tidy up"),
+    Command("plan", "code_intel.cli.plan", "search in several steps against expectations"),
+    Command("plans", "code_intel.cli.plans", "list, show or remove stored plans"),
     Command(
-        "commands", "code_intel.cli.commands", "find, describe and execute prompt commands; serve"
+        "commands", "code_intel.cli.commands", "find, describe, execute or serve prompt commands"
     ),
-    Command("rerank", "code_intel.cli.rerank", "order files by what they are about"),
-    Command("deps", "code_intel.cli.deps", "what a file imports, and who imports it"),
-    Command("snippets", "code_intel.cli.snippets", "read lines of a file, or a symbol"),
+    Command("rerank", "code_intel.cli.rerank", "order files by similarity to a question"),
+    Command("deps", "code_intel.cli.deps", "show what a file imports, or what imports it"),
+    Command("snippets", "code_intel.cli.snippets", "show lines of a file, or a symbol"),
     Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),
-    Command("status", "code_intel.cli.status", "what is indexed, what is missing"),
-    Command("doctor", "code_intel.cli.doctor", "check every invariant"),
-    Command("map", "code_intel.cli.map", "list agreements, add or confirm one"),
-    Command("session", "code_intel.cli.session", "list sessions, tell the story of one"),
-    Command("stats", "code_intel.cli.stats", "how sessions ended"),
+    Command("status", "code_intel.cli.status", "show what is indexed and what is missing"),
+    Command("doctor", "code_intel.cli.doctor", "check the installation and the project"),
+    Command("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
+    Command("session", "code_intel.cli.session", "list sessions, or show one"),
+    Command("stats", "code_intel.cli.stats", "show how sessions ended"),
 )
 
 
 _NAMED = re.compile(r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)")
-"""How argparse begins a complaint about one argument."""
+"""The beginning of argparse's messages about one argument."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are errors of ours, so that one boundary tells them."""
+    """A parser that raises `UsageError`, so that all errors are printed in one place."""
 
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        """Refuse the line."""
+        """Raise the error."""
         missing = "required" in message
         named = _NAMED.match(message)
         field = (named[1] or named[2]).replace("-", "_") if named else ""
@@ -87,12 +89,14 @@ def run() -> None:
 
 
 def speak_utf8() -> None:
-    """Read and write UTF-8 whatever the locale; what is no text comes in replaced, goes out escaped.
+    """Read and write UTF-8 in every locale.
 
-    Where the locale would take the names of files for something else, the program starts again without it.
+    Invalid input is replaced, output that cannot be encoded is escaped. If the locale would decode
+    file names differently, the program starts again in UTF-8 mode.
     """
     if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
+        argv = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+        os.execv(sys.executable, argv)  # noqa: S606 - this program
     for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"),
                            (sys.stderr, "backslashreplace")):  # fmt: skip
         if isinstance(stream, io.TextIOWrapper):
@@ -131,12 +135,12 @@ def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
 
 
 def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], program: str) -> int:
-    """Run a command and return its exit code; the one place where the terminal learns of errors.
+    """Run a command and return its exit code; print its errors.
 
     Args:
         work: The command.
-        tell: Puts an error on stdout, for programs.
-        program: Whose name stands before messages on stderr.
+        tell: Prints an error on stdout, for programs.
+        program: The name before messages on stderr.
     """
     try:
         return _somewhere(work)
@@ -145,24 +149,25 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         print(masked(f"{program}: {error.message}\n  {error.hint}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"{program}: stopped; what was done is kept.", file=sys.stderr)
+        print(f"{program}: stopped. Completed work was kept.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The interpreter would complain when it flushes a pipe that nobody reads.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # noqa: TID251 - the null device
+        # Otherwise the interpreter prints an error when it flushes the closed pipe.
+        null = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
+        os.dup2(null, sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the boundary
         tell(UnexpectedError(f"{type(error).__name__}: {error}"))
         traceback.print_exc()
-        print(f"{program}: this is a defect, not your fault.", file=sys.stderr)
+        print(f"{program}: this is a defect in the program, not your mistake.", file=sys.stderr)
         return UnexpectedError.exit_code
 
 
 def _somewhere(work: Callable[[], int]) -> int:
-    """Run a command, and say so when it needs the folder it was called in, and that is gone.
+    """Run a command; report it if the current folder no longer exists.
 
     Raises:
-        UsageError: It is.
+        UsageError: The command needs the current folder, and that is gone.
     """
     try:
         return work()
@@ -170,18 +175,18 @@ def _somewhere(work: Callable[[], int]) -> int:
         if error.filename is not None:
             raise
         raise UsageError(
-            "The folder this was called in is gone.",
-            hint="Call it in a folder that exists; a server is told its project by CODE_INTEL_ROOT.",
+            "The current folder no longer exists.",
+            hint="Change to an existing folder. A server takes its project from CODE_INTEL_ROOT.",
             details={"field": "project"},
         ) from error
 
 
 def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
-    """Return the parser of one command; `--json` is everybody's."""
+    """Return the parser of one command; every command has `--json`."""
     module = importlib.import_module(command.module)
     parser = Parser(prog=f"{program} {command.name}", description=module.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--json", action="store_true", help="answer with one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     module.configure(parser)
     return parser
 
@@ -192,5 +197,6 @@ def usage(program: str, commands: Sequence[Command]) -> str:
     rows = "\n".join(f"  {command.name:<{width}}{command.about}" for command in commands)
     return (
         f"usage: {program} COMMAND [ARGUMENTS]\n\n{rows}\n\n"
-        f"`{program} COMMAND --help` says more; --json everywhere; {program} {__version__}."
+        f"`{program} COMMAND --help` shows its options. Every command has --json.\n"
+        f"{program} {__version__}"
     )

@@ -1,8 +1,9 @@
 """Bring a project over from v3.7, v3.8 or later of the original program.
 
-Learned pairs become agreements that are not confirmed yet, the configuration of the one devrag becomes the two of
-map and forest, and `.mcp.json` starts this program. Files of newer versions are not overwritten. Replaced files
-are copied to `.code-intel/backup`; --undo restores them. Running it again does nothing.
+Learned pairs become agreements that are not confirmed yet, the configuration of the one devrag
+becomes the two of map and forest, and `.mcp.json` starts this program. Files of newer versions are
+not overwritten. Replaced files are copied to `.code-intel/backup`; --undo restores them. Running it
+again does nothing.
 """
 
 import argparse
@@ -28,8 +29,9 @@ SHOWN = 5
 MOST_NOTES = 20
 SYNC = "Run `code-intel sync` to build the indexes; those of the original are not used."
 CONFIRM = (
-    "The migrated agreements are not confirmed, so no answer relies on them alone. `code-intel map confirm --all"
-    " --dry-run` lists those whose symbols are still defined; without --dry-run it confirms them."
+    "The migrated agreements are not confirmed, so no answer relies on them alone. `code-intel map"
+    " confirm --all --dry-run` lists those whose symbols are still defined; without --dry-run it"
+    " confirms them."
 )
 INTERRUPTED = "A migration was interrupted. {step} what it had changed; copies are in {folder}."
 CHANGED_SINCE = "edited since the migration; the original is in {}"
@@ -113,7 +115,8 @@ def _text(todo: Plan, made: Run | None, *, dry: bool) -> Iterator[str]:
     yield from _part("Needs your attention", todo.problems)
     if made:
         where = name_in(todo.root, made.folder)
-        yield f"Copies of replaced files are in {where}/{MIGRATION.copies}. To restore them: code-intel migrate --undo"
+        yield f"Copies of replaced files are in {where}/{MIGRATION.copies}."
+        yield "To restore them: code-intel migrate --undo"
     steps = [] if dry else _next(todo)
     yield from (f"{number}. {step}" for number, step in enumerate(steps, 1))
 

@@ -1,4 +1,4 @@
-"""What the terminal shows: text for people, one JSON object with `--json`; progress on stderr."""
+"""Print results as text or, with `--json`, as one JSON object; show progress on stderr."""
 
 import argparse
 import json
@@ -12,21 +12,24 @@ from typing import Any, Protocol
 from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible, visible_json
 
-PATIENCE = 1.0
-"""Seconds until a terminal is told that the work goes on, and how often then."""
+PROGRESS_DELAY_S = 1.0
+"""Seconds until a terminal shows that work is still going on."""
 
 
 class Advance(Protocol):
-    """Called by long work: units done, units in all (0 when not known yet), what it is doing."""
+    """Called by long work: units done, units in all (0 if unknown), and what it is doing."""
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Show it."""
 
 
 def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    """Print the result, secret values masked: JSON when `--json` was given, else the text.
+    """Print the result with secrets masked and control characters made visible.
 
-    What files are called and say must not steer a terminal either.
+    Args:
+        args: The options; `--json` chooses JSON.
+        data: The result as JSON.
+        text: The result as text.
     """
     if args.json:
         print(visible_json(json.dumps(masked_data(data), ensure_ascii=False)), flush=True)
@@ -36,7 +39,7 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Advance]:
-    """Show one bar for each kind of work on stderr; nothing where stderr is no terminal but lines."""
+    """Show a bar per kind of work on stderr; lines if stderr is not a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -48,7 +51,7 @@ def progress() -> Iterator[Advance]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _lines
+        yield _line_printer()
         return
     columns = (
         TextColumn("{task.description:<18}"),
@@ -68,32 +71,34 @@ def progress() -> Iterator[Advance]:
 
 
 @contextmanager
-def patience() -> Iterator[None]:
-    """Say on stderr how long it has taken, from the first second on and ever more seldom."""
+def elapsed_time() -> Iterator[None]:
+    """Print the elapsed time on stderr after a second, then at growing intervals."""
     done = threading.Event()
     began = time.monotonic()
 
     def tell() -> None:
-        wait = PATIENCE
+        wait = PROGRESS_DELAY_S
         while not done.wait(wait):
             print(f"… {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             wait *= 2
 
-    teller = threading.Thread(target=tell, name="patience", daemon=True)
-    teller.start()
+    thread = threading.Thread(target=tell, name="elapsed-time", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        thread.join()
 
 
-_last: dict[str, int] = {}
+def _line_printer() -> Advance:
+    """Return a function that prints a line at every tenth of the work."""
+    last: dict[str, int] = {}
 
+    def advance(done: int, total: int, what: str) -> None:
+        tenth = 10 * done // total if total else 0
+        if last.get(what) != tenth:
+            last[what] = tenth
+            print(f"{what}: {done}/{total or '?'}", file=sys.stderr, flush=True)
 
-def _lines(done: int, total: int, what: str) -> None:
-    """Without a terminal: a line at every tenth of the work."""
-    tenth = 10 * done // total if total else 0
-    if _last.get(what) != tenth:
-        _last[what] = tenth
-        print(f"{what}: {done}/{total or '?'}", file=sys.stderr, flush=True)
+    return advance

@@ -1,42 +1,39 @@
-"""Plan a search: say what is expected, search, compare, refine, until it is good enough; and keep it.
+"""Search in several steps: state what you expect, search, compare, and refine the query.
 
-Exits 0 when the expectations are met at least in part, 1 when they are not, 130 on Ctrl-C: what was found until
-then is kept. `--continue ID` goes on with a plan, `--max-iterations 1` lets you steer. docs/plans.md explains it.
+The plan is stored. Exits 0 if the expectations are met at least in part, 1 if they are not, 130 on
+Ctrl-C; what was found until then is stored. `--continue ID` continues a plan, `--max-iterations 1`
+lets you steer each query. See docs/plans.md.
 """
 
 import argparse
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
 from code_intel.cli.plans.plan_files import SHORT, resolve_plan
 from code_intel.cli.plans.show import expectations
 from code_intel.cli.project import add_project, as_project_says, project_of
-from code_intel.cli.tool_call import call
+from code_intel.cli.tool_call import (
+    ToolOption,
+    add_options,
+    call,
+    given_inputs,
+    naming_options,
+)
 from code_intel.config import Settings
-from code_intel.errors import BusyError, UsageError
+from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.planning import keeping, place, refining
 from code_intel.planning.records import (
-    CONFIDENCE,
-    ITERATIONS,
-    LEAST_SECONDS,
-    LONGEST_SECONDS,
-    MIN_MATCHES,
-    SECONDS,
-    InitialMode,
-    Mode,
     Plan,
-    Refinement,
 )
 from code_intel.planning.stored import as_json
 from code_intel.records import Freshness
@@ -46,156 +43,76 @@ from code_intel.tools.plans.plan_answers import STOPS
 from code_intel.tools.plans.plan_inputs import preview
 from code_intel.tools.wire.answers import index_text
 
-
-class Option(NamedTuple):
-    """An option of the command, and the input of the tool that it is, `expectedResults.minMatches`."""
-
-    flag: str
-    field: str
-    about: str
-    metavar: str = ""
-    kind: Callable[[str], Any] = str
-    many: bool = False
-    choices: tuple[str, ...] = ()
-
-
-_MANY = "; may be repeated"
 OPTIONS = (
-    Option("--query", "initialQueries", f"a query to try first{_MANY}", "QUERY", many=True),
-    Option(
-        "--keyword",
-        "expectedResults.keywords",
-        f"what results speak of (default: the goal's words){_MANY}",
-        "WORD",
-        many=True,
-    ),
-    Option(
-        "--pattern",
-        "expectedResults.contentPatterns",
-        f"what results match{_MANY}",
-        "RE2",
-        many=True,
-    ),
-    Option(
-        "--min-matches",
-        "expectedResults.minMatches",
-        f"results at the least (default {MIN_MATCHES})",
-        "N",
-        int,
-    ),
-    Option(
-        "--confidence",
-        "expectedResults.confidence",
-        f"score that will do, 0 to 1 (default {CONFIDENCE})",
-        "X",
-        float,
-    ),
-    Option(
-        "--mode", "evaluationMode", "how keywords match (default fuzzy)", choices=get_args(Mode)
-    ),
-    Option(
-        "--initial",
-        "strategy.initialMode",
-        "first query: two keywords, or all (default: the goal)",
-        choices=get_args(InitialMode),
-    ),
-    Option(
-        "--refine",
-        "strategy.refinementMethod",
-        "what queries are refined by (default hybrid)",
-        choices=get_args(Refinement),
-    ),
-    Option(
-        "--rule",
-        "strategy.expansionRules",
-        f"add X, include X, search in X, or words{_MANY}",
-        "RULE",
-        many=True,
-    ),
-    Option(
-        "--max-iterations", "maxIterations", f"queries at the most (default {ITERATIONS})", "N", int
-    ),
-    Option(
-        "--timeout",
-        "timeoutSeconds",
-        f"seconds for all of it, {LEAST_SECONDS} to {LONGEST_SECONDS} (default {SECONDS})",
-        "S",
-        int,
-    ),
-    Option("--provider", "provider", "forest (default) or map", "NAME"),
-    Option("--db", "db", "another index database inside the project", "PATH"),
-    Option(
+    ToolOption("--query", "initialQueries", "QUERY", "a query to try first"),
+    ToolOption("--keyword", "expectedResults.keywords", "WORD"),
+    ToolOption("--pattern", "expectedResults.contentPatterns", "RE2"),
+    ToolOption("--min-matches", "expectedResults.minMatches", "N"),
+    ToolOption("--confidence", "expectedResults.confidence", "X"),
+    ToolOption("--mode", "evaluationMode"),
+    ToolOption("--initial", "strategy.initialMode"),
+    ToolOption("--refine", "strategy.refinementMethod"),
+    ToolOption("--rule", "strategy.expansionRules", "RULE"),
+    ToolOption("--max-iterations", "maxIterations", "N"),
+    ToolOption("--timeout", "timeoutSeconds", "S"),
+    ToolOption("--provider", "provider", "NAME"),
+    ToolOption("--db", "db", "PATH"),
+    ToolOption(
         "--preset",
         "preset",
-        "expectations and strategy by name: `code-intel plans presets`",
         "NAME",
+        "expectations and strategy by name: `code-intel plans presets`",
     ),
-    Option("--continue", "planId", "go on with a plan: its id, its beginning, or `last`", "ID"),
+    ToolOption(
+        "--continue", "planId", "ID", "continue a plan: its id, the beginning of its id, or `last`"
+    ),
 )
-"""Every input of the tool `gistdex_query_plan` but the goal, `saveIntermediateResults` and the session."""
 _COLUMNS, _NAME = 76, 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("goal", nargs="*", help="what to find out, in any language")
-    for row in OPTIONS:
-        if row.choices:
-            parser.add_argument(row.flag, dest=row.field, choices=row.choices, help=row.about)
-        else:
-            action = "append" if row.many else "store"
-            parser.add_argument(
-                row.flag,
-                dest=row.field,
-                action=action,
-                type=row.kind,
-                metavar=row.metavar,
-                help=row.about,
-            )
+    add_options(parser, gistdex_query_plan, OPTIONS)
     parser.add_argument(
-        "--no-intermediate", action="store_true", help="keep the texts of final results alone"
+        "--no-intermediate", action="store_true", help="store the texts of final results only"
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="say what would be expected and asked first, do nothing",
+        help="show the expectations and the first queries; do nothing",
     )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan; 1 when it failed."""
+    """Run the plan; return 1 if it failed."""
     settings = replace(project_of(args), upstreams=MappingProxyType({}))
     root = place.root_of(settings)
     given = _given(args, settings, root)
     if args.dry_run:
-        with _in_options():
+        with naming_options(gistdex_query_plan, OPTIONS):
             plan = preview(settings, Tool(gistdex_query_plan, "").arguments(given)[0])
         emit(args, _planned(plan), "\n".join(_plan_text(plan)))
         return 0
     began = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        with _in_options(), _told() as report:
+        with naming_options(gistdex_query_plan, OPTIONS), _progress() as report:
             answer = call(settings, gistdex_query_plan, given, report)
     except KeyboardInterrupt:
-        _name_what_is_kept(root, given, began)
+        _print_stored_plan(root, given, began)
         raise
     emit(args, answer.data, _text(answer.data))
     return 1 if answer.data["status"] == "failed" else 0
 
 
 def _given(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str, Any]:
-    """Return the tool's arguments; the goal of a plan that goes on need not be said again.
+    """Return the tool's arguments; the goal of a plan that is continued is optional.
 
     Raises:
         UsageError: There is no goal.
     """
-    given: dict[str, Any] = {}
-    for row in OPTIONS:
-        value = getattr(args, row.field)
-        part, _, name = row.field.rpartition(".")
-        if value is not None:
-            (given.setdefault(part, {}) if part else given)[name] = value
+    given = given_inputs(args, OPTIONS)
     if args.no_intermediate:
         given["saveIntermediateResults"] = False
     if "db" in given:
@@ -217,22 +134,8 @@ def _goal_of(root: Path, plan_id: str | None) -> str:
     )
 
 
-@contextmanager
-def _in_options() -> Iterator[None]:
-    """Tell a tool's error in the words of the terminal: its options instead of the tool's inputs."""
-    try:
-        yield
-    except (UsageError, BusyError) as error:
-        said = [error.message.removeprefix("gistdex_query_plan: "), error.hint]
-        for row in OPTIONS:
-            if not row.field.islower():  # those are words of every sentence, too
-                said = [re.sub(rf"\b{re.escape(row.field)}\b", row.flag, text) for text in said]
-        message, hint = (text.replace(" and call gistdex_query_plan again", "") for text in said)
-        raise type(error)(message, hint=hint, code=error.error, details=error.details) from error
-
-
 def _planned(plan: Plan) -> dict[str, Any]:
-    """Return what would be done, in the names of the tool."""
+    """Return the preview under the tool's names."""
     return {
         "goal": plan.goal,
         "expectedResults": as_json(plan.expected),
@@ -244,20 +147,20 @@ def _planned(plan: Plan) -> dict[str, Any]:
 
 
 def _queries(plan: Plan) -> list[str]:
-    """Return what would be asked before anything is known of the answers."""
+    """Return the queries that would be asked first."""
     return list(plan.waiting) or list(filter(None, [refining.next_query(plan)]))
 
 
 def _plan_text(plan: Plan) -> Iterator[str]:
     yield from expectations(plan)
-    first, *others = _queries(plan) or ["none that was not asked yet"]
+    first, *others = _queries(plan) or ["none; all were asked already"]
     yield f"First query: {visible(first)}"
     yield from (f"  then: {visible(query)}" for query in others)
 
 
 @contextmanager
-def _told() -> Iterator[Report]:
-    """Tell of each query as it begins: a bar on a terminal, else a line."""
+def _progress() -> Iterator[Report]:
+    """Show each query as it begins: a bar on a terminal, otherwise a line."""
     with progress() as advance:
 
         async def report(done: float, total: float | None, message: str) -> None:
@@ -270,27 +173,27 @@ def _told() -> Iterator[Report]:
         yield report
 
 
-def _name_what_is_kept(root: Path, given: Mapping[str, Any], began: str) -> None:
-    """Say how a plan that was interrupted goes on: the one that was named, or the one made since."""
+def _print_stored_plan(root: Path, given: Mapping[str, Any], began: str) -> None:
+    """Print how to continue the interrupted plan: the named one, or the one that was made."""
     made = (
         entry.id
         for entry in keeping.entries(root)
         if entry.stop == "stopped" and entry.used >= began and entry.goal == masked(given["goal"])
     )
     if kept := given.get("planId") or next(made, ""):
-        print(f"Kept: code-intel plan --continue {kept[:SHORT]}", file=sys.stderr)
+        print(f"To continue: code-intel plan --continue {kept[:SHORT]}", file=sys.stderr)
 
 
 def _go_on(data: Mapping[str, Any]) -> str:
-    """Return how a plan that has not succeeded goes on: with a query of one's own once it has none left."""
+    """Return how to continue a plan that did not succeed; with a new query if it has none left."""
     if data["status"] == "success":
         return ""
     own = ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
-    return f"; go on: code-intel plan --continue {data['planId'][:SHORT]}{own}"
+    return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{own}"
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    """Return an answer for people: how it ended, a line a query, what was found, where it is."""
+    """Return the answer as text: result, a line per query, the findings, and where it is stored."""
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
         said = each.get("error") or each["feedback"]
@@ -311,9 +214,9 @@ def _text(data: Mapping[str, Any]) -> str:
             f"Planned before: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
         )
     if page := data.get("structuredKnowledgePath"):
-        lines.append(f"Written down in {page}")
+        lines.append(f"Summary in {page}")
     if saved := data["savedAt"]:
-        lines.append(f"Kept as {saved}{_go_on(data)}")
+        lines.append(f"Saved as {saved}{_go_on(data)}")
     lines += [f"Note: {visible(warning)}" for warning in data.get("warnings", ())]
     index = Freshness(**{**data["index"], "degraded": tuple(data["index"]["degraded"])})
     return "\n".join(lines) + index_text(index)

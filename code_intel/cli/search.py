@@ -1,8 +1,9 @@
-"""Ask the map first and, when it does not know, the forest.
+"""Search the map first and, if it has no answer, the forest.
 
-The terminal belongs to no session: nothing moves, nothing is recorded. Without a query one is made
-from the project and printed. `-` as the query reads one query a line from standard input and answers
-one JSON object a line.
+The map holds the project's agreements: which term means which symbol. The forest is the index of
+its source. The search belongs to no session and is not recorded. Without a query, the command makes
+one from the project and prints it. With `-` it reads one query per line from standard input and
+prints one JSON object per line.
 """
 
 import argparse
@@ -11,34 +12,32 @@ import sys
 from typing import Any
 
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, is_set_up, project_of, setting_up
+from code_intel.cli.project import add_project, project_of, require_index
 from code_intel.cli.setup.question import first_question
-from code_intel.errors import CodeIntelError, NotFoundError
+from code_intel.errors import CodeIntelError
 from code_intel.records import VERIFICATION_SCORE, SearchAnswer
-from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
+from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.wire.answers import fit, hit_data, hits_text, index_data, index_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="*", help="a question, words or a symbol; - reads lines")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--map", action="store_true", help="only the map of agreements")
-    where.add_argument("--forest", action="store_true", help="only the source")
     parser.add_argument(
-        "--top-k", type=hits_wanted, default=5, metavar="N", help="hits (default 5)"
+        "query", nargs="*", help="a question, words or a symbol; - reads standard input"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--map", action="store_true", help="search the agreements only")
+    where.add_argument("--forest", action="store_true", help="search the source only")
+    parser.add_argument(
+        "--top-k", type=hit_count, default=5, metavar="N", help="number of hits (default: 5)"
     )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer; 1 when nothing was found."""
+    """Print the hits; return 1 when nothing was found."""
     settings = project_of(args)
-    if not settings.forest.db_path.exists():
-        before = "" if is_set_up(settings) else f"`{setting_up(settings)}`, then "
-        raise NotFoundError(
-            f"{settings.root} is not indexed yet.", hint=f"Run {before}`{project_sync(settings)}`."
-        )
+    require_index(settings)
     services = open_project(settings, readonly=True)
     try:
         if args.query == ["-"]:
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _one(
     services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return the answer to one line; an error answers that line and ends nothing."""
+    """Return the answer to one line; an error is the answer to its line only."""
     try:
         return _data(*ask(services, query, args))
     except CodeIntelError as error:
@@ -68,7 +67,7 @@ def _one(
 def ask(
     services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
 ) -> tuple[str, SearchAnswer]:
-    """Return which corpus answered, and what."""
+    """Return the corpus that answered, and its answer."""
     map_service, forest_service = services
     if not args.forest:
         answer = map_service.search(query, args.top_k)
@@ -96,7 +95,7 @@ def _text(source: str, answer: SearchAnswer) -> str:
     return body + index_text(answer.index)
 
 
-def hits_wanted(text: str) -> int:
+def hit_count(text: str) -> int:
     """Read the value of `--top-k`."""
     if not text.isdecimal() or not 1 <= int(text) <= 100:  # noqa: PLR2004 - as the tools have it
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 to 100")

@@ -1,7 +1,7 @@
 """Run the gateway on stdin and stdout, or over HTTP.
 
-This is what a client's configuration starts; it serves one project: CODE_INTEL_ROOT, else
-CLAUDE_PROJECT_DIR, else the one it is started in. docs/http.md is about HTTP.
+A client's configuration starts this. It serves one project: CODE_INTEL_ROOT, else
+CLAUDE_PROJECT_DIR, else the project of the current folder. See docs/http.md for HTTP.
 """
 
 import argparse
@@ -13,12 +13,12 @@ from code_intel.config import Settings, find_served_root, load_settings, require
 from code_intel.errors import ConfigError, UsageError
 from code_intel.servers.wire import take_stdout
 
-if TYPE_CHECKING:  # imported as late as its server
+if TYPE_CHECKING:  # imported when the server starts
     from code_intel.servers.protocol import ToolServer
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options; the environment and the working folder say which project."""
+    """Declare the options; the project comes from the environment or the current folder."""
     add_http(parser)
     add_writes(parser)
 
@@ -37,15 +37,16 @@ def run(args: argparse.Namespace) -> int:
 def serve_project(
     args: argparse.Namespace, build: "Callable[..., ToolServer]", program: str
 ) -> NoReturn:
-    """Serve the project that the environment or the working folder says, as `add_http` and `add_writes` say.
+    """Serve the project of the environment or the current folder.
 
     Args:
-        args: With those options.
-        build: Given the settings and `writes`, whether clients may have programs run.
-        program: Its name over HTTP.
+        args: The options of `add_http` and `add_writes`.
+        build: Builds the server from the settings and `writes`, which allows clients to run
+            programs.
+        program: The name of the server over HTTP.
 
     Raises:
-        ConfigError: The project is no folder.
+        ConfigError: The project is not a folder.
     """
     wire = take_stdout()
     settings = load_settings(require_single_project(find_served_root()))
@@ -56,56 +57,56 @@ def serve_project(
 
 
 def add_writes(parser: argparse.ArgumentParser) -> None:
-    """Declare what clients may do over HTTP beyond reading."""
+    """Declare `--allow-writes`."""
     parser.add_argument(
         "--allow-writes",
         action="store_true",
         default=None,
-        help="over HTTP, let clients execute prompt commands, too, which may run programs here",
+        help="over HTTP, allow clients to execute prompt commands, which may run programs here",
     )
 
 
 def add_http(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every server."""
+    """Declare the HTTP options of a server."""
     parser.add_argument(
         "--http",
         type=int,
         metavar="PORT",
-        help="serve over HTTP at this port, not on stdin and stdout; 0 takes a free one and says which",
+        help="serve over HTTP on this port instead of stdin and stdout; 0 chooses a free port",
     )
     parser.add_argument(
         "--host",
-        help="listen at this address (default: 127.0.0.1, which only this machine can reach)",
+        help="listen on this address (default: 127.0.0.1, reachable from this machine only)",
     )
     parser.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="answer only requests that carry a token of this file, one a line",
+        help="accept only requests with a token from this file, which has one per line",
     )
     parser.add_argument(
         "--allow-host",
         action="append",
         metavar="NAME",
-        help="another name the server is called by, such as a proxy's (may be repeated)",
+        help="another host name of the server, such as a proxy's; may be repeated",
     )
 
 
 def serve(
     args: argparse.Namespace, build: "Callable[[], ToolServer]", wire: BinaryIO, program: str
 ) -> NoReturn:
-    """Serve as the options of `add_http` say.
+    """Serve according to the options of `add_http`.
 
     Raises:
-        UsageError: An option is wrong, or the port cannot be had.
+        UsageError: An option is wrong, or the port is not available.
         ConfigError: The token file cannot be used.
     """
     if args.http is None:
         for name in ("host", "token_file", "allow_host", "allow_writes"):
             if getattr(args, name, None) is not None:
                 raise UsageError(
-                    f"--{name.replace('_', '-')} is about HTTP, and --http is missing.",
-                    hint="Add --http PORT, or leave it out.",
+                    f"--{name.replace('_', '-')} needs --http.",
+                    hint="Add --http PORT, or leave the option out.",
                     details={"field": name},
                 )
         from code_intel.servers import stdio

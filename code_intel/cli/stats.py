@@ -1,7 +1,7 @@
-"""Show how sessions ended: by intent, by phase, by confidence, with the forest or without.
+"""Show how sessions ended: by intent, by phase, by confidence, and with or without the forest.
 
-Counts the newest 1,000 outcomes that `record_outcome` has logged; what became of the map's answers is shown
-by `code-intel map stats`. Writes nothing.
+Counts the newest 1,000 outcomes that `record_outcome` logged. `code-intel map stats` shows what
+became of the map's answers. Nothing is written.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Count and show."""
+    """Print the figures."""
     found = outcomes_of(project_of(args))
     emit(args, found._asdict(), "\n".join(_lines(found)))
     return 0
@@ -41,7 +41,7 @@ def _lines(found: OutcomeStatistics) -> Iterator[str]:
 
 
 def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Return a table whose last column is the share of successes, where there is something to share."""
+    """Yield the lines of a table whose last column is the share of successes."""
     columns = list(next(iter(rows.values())))
     yield f"{title:<28}" + "".join(f"{column:>10}" for column in columns) + f"{'succeed':>10}"
     for name, row in rows.items():

@@ -1,4 +1,4 @@
-"""Say what is indexed, what is missing, and what is agreed."""
+"""Show what is indexed, what is missing, and the status of agreements. Nothing is written."""
 
 import argparse
 from collections import Counter
@@ -23,11 +23,13 @@ from code_intel.tools.wire.answers import index_data
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
+    parser.add_argument(
+        "project", nargs="?", help="the project (default: the one that contains this folder)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the status; writes nothing."""
+    """Print the status."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     services = open_project(settings, readonly=True)
     engines = dict.fromkeys(map(_engine, services))
@@ -40,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     data["upstreams"] = upstream_status(settings)
     lines += upstream_lines(data["upstreams"])
     if not is_set_up(settings):
-        lines.append(f"not set up; run `{setting_up(settings)}`")
+        lines.append(f"The project is not set up. Run `{setting_up(settings)}`.")
     with Index(settings.forest, readonly=True) as forest:
         agreed = Counter(s.validity for s in standings(settings, forest))
     data["agreements"] = dict(agreed)
@@ -58,13 +60,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _engine(service: CorpusService) -> str:
-    """Return what makes the vectors of an index."""
+    """Return the identity of the embedding model, or why there is none."""
     usable, reason = service.embedder.available()
     return service.embedder.identity if usable else f"none: {reason}"
 
 
 def service_status(service: CorpusService) -> dict[str, Any]:
-    """Return what is known of one index, without making one."""
+    """Return the status of one index without creating it."""
     config = service.index.config
     data: dict[str, Any] = {
         "config": str(config.path),
@@ -78,12 +80,12 @@ def service_status(service: CorpusService) -> dict[str, Any]:
     try:
         skipped = int(service.index.store.get_meta("skipped") or 0)
         return data | {"model": service.index.store.model(), "skipped": skipped}
-    except CodeIntelError:  # freshness has said why
+    except CodeIntelError:  # freshness has the reason
         return data
 
 
 def service_line(data: dict[str, Any]) -> str:
-    """Return one line about an index."""
+    """Return the status of an index as one line."""
     if data["state"] == "missing":
         return f"missing ({'; '.join(data['degraded'])})"
     holder = f", indexed by process {data['indexer_pid']}" if data["indexer_pid"] else ""

@@ -1,4 +1,4 @@
-"""Commands of several words, `code-intel map list`: a table of words, each a module like a command's."""
+"""Declare the subcommands of a command, such as `code-intel map list`."""
 
 import argparse
 import importlib
@@ -8,17 +8,20 @@ from code_intel.cli.main import Command
 
 
 def add_subcommands(
-    parser: argparse.ArgumentParser, words: Sequence[Command], *, required: bool = True
+    parser: argparse.ArgumentParser, commands: Sequence[Command], *, required: bool = True
 ) -> None:
-    """Declare the words and their options; the chosen word's module is `args.subcommand_module`, None without a word."""
-    names = "|".join(word.name for word in words)
+    """Declare subcommands and their options.
+
+    The module of the chosen one is `args.subcommand_module`, None if the line has none.
+    """
+    names = "|".join(command.name for command in commands)
     parser.set_defaults(subcommand_module=None)
-    choices = parser.add_subparsers(dest="word", required=required, metavar=names)
-    for word in words:
-        module = importlib.import_module(word.module)
-        each = choices.add_parser(word.name, help=word.about, description=module.__doc__)
+    choices = parser.add_subparsers(dest="subcommand", required=required, metavar=names)
+    for command in commands:
+        module = importlib.import_module(command.module)
+        each = choices.add_parser(command.name, help=command.about, description=module.__doc__)
         each.formatter_class = argparse.RawDescriptionHelpFormatter
-        # `map --json list` and `map list --json` are both said: the second must not undo the first.
+        # Without a default of its own, `map list` keeps the value of `map --json list`.
         each.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
         )

@@ -1,7 +1,9 @@
 """Bring both indexes up to date: words first, then vectors.
 
-Returns when both are complete; `--words-only` leaves the vectors to the first server that starts. Files
-that cannot be indexed are named and do not fail the command. What was done is kept when it is stopped.
+The two indexes are the map (agreements) and the forest (source). With `--words-only` the next
+server that starts computes the vectors. Files that cannot be read are named and do not fail the
+command. Skipped files are counted; `code-intel doctor` names some of them with the reason. If you
+stop the command, what was indexed stays.
 """
 
 import argparse
@@ -20,12 +22,14 @@ from code_intel.tools.documents.sync import report_data, report_text
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("project", nargs="?", help="the project (default: where you are)")
-    parser.add_argument("--words-only", action="store_true", help="leave the vectors for later")
+    parser.add_argument(
+        "project", nargs="?", help="the project (default: the one that contains this folder)"
+    )
+    parser.add_argument("--words-only", action="store_true", help="do not compute vectors now")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sync both; 0 also when single files failed."""
+    """Update both indexes; return 0 even if some files failed."""
     from pathlib import Path
 
     named = Path(args.project).expanduser() if args.project else None
@@ -55,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def words(service: CorpusService, advance: Advance) -> SyncReport:
-    """Index the words of one corpus."""
+    """Update the word index of one corpus."""
     what = f"{service.index.config.corpus}: words"
     return service.index.complete(
         words_only=True, progress=lambda done, total: advance(done, total, what), say=_say
@@ -63,7 +67,7 @@ def words(service: CorpusService, advance: Advance) -> SyncReport:
 
 
 def vectors(service: CorpusService, advance: Advance) -> list[str]:
-    """Embed what is pending, and return what hindered it."""
+    """Compute missing vectors; return warnings."""
     usable, reason = service.embedder.available()
     if not usable:
         return [f"no vectors: {reason}"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from code_intel.cli.commands import OF_THE_SERVER, SUBCOMMANDS
+from code_intel.cli.commands import SERVER_OPTIONS, SUBCOMMANDS
 from code_intel.cli.main import main
 from code_intel.cli.serve import add_http, add_writes
 from code_intel.registry.learning import Experience
@@ -108,7 +108,7 @@ def test_a_search_names_the_best_first_and_exits_1_where_nothing_fits(run: Run) 
     assert lines[0].endswith("  docs write release-notes")
     assert 0 <= float(lines[0].split()[0]) <= 1
     assert lines[1].strip() == "Write the release notes of a version"
-    assert run("search", "quaternion", code=1).out.startswith("No command fits")
+    assert run("search", "quaternion", code=1).out.startswith("No command was found")
 
 
 def test_a_search_answers_programs_with_the_tool_s_rows(run: Run) -> None:
@@ -131,7 +131,7 @@ def test_describing_says_what_a_command_takes_and_repeats_seed_001s_error(run: R
     assert said.splitlines()[0] == "docs write release-notes"
     assert "Usage: Before a release." in said
     assert "--edition: default, short" in said
-    assert "takes --file, --stdin, --destination" in said
+    assert "accepts --file, --stdin, --destination" in said
     assert "  --uv audience=…: who reads them" in said
     assert json.loads(run("describe", *NOTES, "--json").out)["options"]["stdin"] is True
     error = json.loads(run("describe", "climpt-git", "x", "y", "--json", code=1).out)
@@ -170,7 +170,7 @@ def test_paths_are_said_from_where_one_stands(
     ):
         error = run("execute", *NOTES, "--file", path, code=2).err
         assert said_of_it in error
-        assert "inside the project, said from where you are" in error
+        assert "inside the project, relative to the current folder" in error
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_paths_are_said_from_where_one_stands(
         (["--edition", "long"], "--edition is `long`"),
         (["--edition", "-x"], "expected one argument"),
         (["--destination", ".git/hooks/x"], "--destination"),
-        (["--uv", "audience"], "--uv audience is no NAME=VALUE"),
+        (["--uv", "audience"], "--uv audience is not NAME=VALUE"),
         (["--uv", "a=1", "--uv", "a=2"], "twice"),
         (["--uv", "a b=1"], "--uv a b"),
         (["--adaptation", "a\nb"], "--adaptation"),
@@ -370,12 +370,12 @@ def test_what_nobody_can_see_in_a_registry_is_shown(run: Run, project: Path) -> 
 
 
 def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
-    assert "--http is the server's" in run("--http", "0", "list", code=2).err
+    assert "--http is an option of the server" in run("--http", "0", "list", code=2).err
     assert "--allow-writes" in run("--allow-writes", "search", "x", code=2).err
     parser = argparse.ArgumentParser()
     add_http(parser)
     add_writes(parser)
-    assert set(OF_THE_SERVER) == vars(parser.parse_args([])).keys()
+    assert set(SERVER_OPTIONS) == vars(parser.parse_args([])).keys()
     assert [word.name for word in SUBCOMMANDS] == [
         "search",
         "describe",

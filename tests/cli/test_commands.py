@@ -15,14 +15,14 @@ MAP = "devrag-map.json"
 
 
 def answer(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
-    done = project.run("code-intel", *arguments, check=False)
+    done = project.call("code-intel", *arguments, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return dict(json.loads(done.stdout))
 
 
 def devrag(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
-    done = project.run("devrag", *arguments, check=False)
+    done = project.call("devrag", *arguments, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     envelope = json.loads(done.stdout)
@@ -37,7 +37,7 @@ def files(root: Path) -> dict[str, int]:
 
 
 def agree(project: Project, term: str = "送料計算", symbol: str = "shipping_fee") -> None:
-    project.run("code-intel", "map", "add", term, symbol, "--evidence", "returns the fee")
+    project.call("code-intel", "map", "add", term, symbol, "--evidence", "returns the fee")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_every_command_answers_one_json_object_and_its_exit_code(
 def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
     for arguments, code in (((), 2), (("nope",), 2), (("--help",), 0), (("--version",), 0)):
         for program in ("code-intel", *(("devrag",) if arguments else ())):
-            done = bare.run(program, *arguments, check=False)
+            done = bare.call(program, *arguments, check=False)
             assert done.returncode == code, (program, arguments)
             assert done.stdout + done.stderr
 
@@ -149,7 +149,7 @@ def test_devrag_syncs_lists_and_reports(shop: Project) -> None:
     assert "src/new.py" in [row["filename"] for row in listed["documents"]]
     assert devrag(shop, "status", "--config", FOREST)["files"] == listed["total"]
     assert devrag(shop, "doctor", "--config", FOREST)["ok"]
-    text = shop.run("devrag", "list", "--config", FOREST, "--output", "text").stdout
+    text = shop.call("devrag", "list", "--config", FOREST, "--output", "text").stdout
     assert "src/new.py\n" in text
 
 
@@ -215,7 +215,7 @@ def test_words_only_is_said_in_every_answer_and_never_enough(shop: Project) -> N
     assert exact["agreement"]["symbol"] == "shipping_fee"
     assert 0 < exact["score"] < 0.7
     assert answer(shop, "search", "送料計算 shipping", "--json")["source"] == "forest"
-    text = shop.run("code-intel", "search", "shipping fee").stdout
+    text = shop.call("code-intel", "search", "shipping fee").stdout
     assert "embedding is switched off" in text
     assert "off" in answer(shop, "status", "--json")["embedding"]
 
@@ -271,7 +271,7 @@ def test_without_a_query_the_project_is_asked_about_itself(shop: Project) -> Non
     symbol = data["query"].split()[2]
     assert symbol.isidentifier()
     assert any(symbol in (row.get("symbol") or "") + row["chunk"] for row in data["results"])
-    text = shop.run("code-intel", "search").stdout
+    text = shop.call("code-intel", "search").stdout
     assert text.startswith(f"Question: {data['query']}\n")
 
 
@@ -288,7 +288,7 @@ def test_the_first_question_fits_what_there_is(
     bare: Project, file: str, text: str, asked: str
 ) -> None:
     (bare.root / file).write_text(text, encoding="utf-8")
-    bare.run("code-intel", "init")
+    bare.call("code-intel", "init")
     answer(bare, "sync", "--json")
     data = answer(bare, "search", "--json")
     assert data["query"] == asked
@@ -296,7 +296,7 @@ def test_the_first_question_fits_what_there_is(
 
 
 def test_nothing_indexed_leaves_nothing_to_ask(bare: Project) -> None:
-    bare.run("code-intel", "init")
+    bare.call("code-intel", "init")
     assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
     answer(bare, "sync", "--json")
     assert answer(bare, "search", "--json", code=1)["error"] == "not_found"

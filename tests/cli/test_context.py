@@ -31,13 +31,13 @@ def test_context_gathers_for_a_goal_and_reads_a_diff(shop: Project) -> None:
 
 
 def test_context_shows_code_to_people(shop: Project) -> None:
-    text = shop.run("code-intel", "context", "what does delivery cost").stdout
+    text = shop.call("code-intel", "context", "what does delivery cost").stdout
     assert text.startswith("1. src/cart/shipping.py  [")
     assert "def shipping_fee(total: Decimal, zone: str) -> Decimal:" in text
 
 
 def test_files_lists_files_with_the_line_that_fits(shop: Project) -> None:
-    text = shop.run("code-intel", "files", "shipping", "fee", "--language", "python").stdout
+    text = shop.call("code-intel", "files", "shipping", "fee", "--language", "python").stdout
     assert text.splitlines()[0] == (
         "1. src/cart/shipping.py:9  def shipping_fee(total: Decimal, zone: str) -> Decimal:"
     )
@@ -58,21 +58,21 @@ def test_files_of_another_program_are_ordered_or_named_as_unknown(shop: Project)
     assert done.returncode == (0 if data["reranked"] else 1)
     assert [row["given_at"] for row in data["results"]][-1] == 3
     assert data["not_indexed"] == ["gone.py"]
-    nothing = shop.run("code-intel", "rerank", "x", " ", "--json", check=False)
+    nothing = shop.call("code-intel", "rerank", "x", " ", "--json", check=False)
     assert (nothing.returncode, json.loads(nothing.stdout)["field"]) == (2, "candidates")
 
 
 def test_nothing_found_is_code_1_and_bad_usage_code_2(shop: Project) -> None:
-    assert shop.run("code-intel", "files", "qqqzzz", check=False).returncode == 1
-    assert shop.run("code-intel", "context", "qqqzzz", check=False).returncode == 1
-    bad = shop.run("code-intel", "context", "x", "--limit", "99", "--json", check=False)
+    assert shop.call("code-intel", "files", "qqqzzz", check=False).returncode == 1
+    assert shop.call("code-intel", "context", "qqqzzz", check=False).returncode == 1
+    bad = shop.call("code-intel", "context", "x", "--limit", "99", "--json", check=False)
     assert bad.returncode == 2
     assert json.loads(bad.stdout)["field"] == "limit"
-    gone = shop.run("code-intel", "context", "x", "--diff", "gone.patch", "--json", check=False)
+    gone = shop.call("code-intel", "context", "x", "--diff", "gone.patch", "--json", check=False)
     assert (gone.returncode, json.loads(gone.stdout)["field"]) == (2, "diff")
 
 
 def test_looking_changes_nothing_in_the_project(shop: Project) -> None:
     before = {p: p.stat().st_mtime_ns for p in shop.root.rglob("*.py")}
-    shop.run("code-intel", "context", "shipping fee")
+    shop.call("code-intel", "context", "shipping fee")
     assert {p: p.stat().st_mtime_ns for p in shop.root.rglob("*.py")} == before

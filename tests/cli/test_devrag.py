@@ -79,7 +79,7 @@ def test_a_name_that_begins_with_a_dash_stands_behind_two(place: Path, devrag: D
     assert devrag("search", "--top-k=1", "--", "-quay")["count"] == 1
     assert devrag("delete", "--dry-run", "--", "-top.md")["would_delete_db"] == "-top.md"
     assert devrag("--", "reindex", "documents/-dash.md")["success"]
-    assert "behind `--`" in devrag("delete", "-top.md", code=2)["hint"]
+    assert "after `--`" in devrag("delete", "-top.md", code=2)["hint"]
 
 
 def test_a_switch_may_say_yes_or_no_as_in_go(devrag: Devrag) -> None:

@@ -62,7 +62,7 @@ def test_init_leaves_the_single_entry_and_its_files_as_they_are(bare: Project) -
     config = '{"documents_dir": "./documents"}'
     (bare.root / "config.json").write_text(config, encoding="utf-8")
     for arguments in ((), ("--remove",)):
-        bare.run("code-intel", "init", *arguments)
+        bare.call("code-intel", "init", *arguments)
         servers = json.loads((bare.root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]
         assert servers["devrag"] == {"type": "stdio", "command": "/usr/local/bin/devrag"}
         assert (bare.root / "config.json").read_text(encoding="utf-8") == config
@@ -77,7 +77,7 @@ def test_a_folder_of_its_own_for_the_configs_is_found_too(bare: Project) -> None
         '{"document_patterns": ["../src"], "db_path": "./vectors-forest.db"}', encoding="utf-8"
     )
     for arguments in (("--config", "devrag-forest.json"), ()):
-        synced = json.loads(bare.run("devrag", *arguments, "sync").stdout)["data"]
+        synced = json.loads(bare.call("devrag", *arguments, "sync").stdout)["data"]
         assert synced["added"] + synced["unchanged"] == 1
     assert not (bare.root / ".code-intel" / ".code-intel").exists()
     assert not (bare.root / "vectors.db").exists()

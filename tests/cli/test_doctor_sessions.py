@@ -12,7 +12,7 @@ from projects import Project
 
 
 def findings(shop: Project) -> list[tuple[str, str, str]]:
-    rows = json.loads(shop.run("code-intel", "doctor", "--json").stdout)["findings"]
+    rows = json.loads(shop.call("code-intel", "doctor", "--json").stdout)["findings"]
     return [(r["level"], r["what"], r["remedy"]) for r in rows if r["area"] == "sessions"]
 
 

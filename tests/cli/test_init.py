@@ -32,7 +32,7 @@ def tree(root: Path) -> dict[str, bytes | None]:
 
 
 def init(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
-    done = project.run("code-intel", "init", *arguments, "--json", check=False)
+    done = project.call("code-intel", "init", *arguments, "--json", check=False)
     assert done.returncode == code, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -262,7 +262,7 @@ def untracked(project: Project) -> Project:
 
 
 def test_remove_keeps_agreements_and_what_was_edited(shop: Project) -> None:
-    untracked(shop).run(
+    untracked(shop).call(
         "code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it"
     )
     (shop.root / "devrag-map.json").write_text(
@@ -293,7 +293,7 @@ def test_locks_that_nothing_hides_from_git_go_though_pairs_stay(bare: Project) -
 
 def test_what_stays_is_named_before_and_after(shop: Project) -> None:
     assert not init(untracked(shop), "--remove", "--dry-run")["notes"]
-    shop.run("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
+    shop.call("code-intel", "map", "add", "送料", "shipping_fee", "--evidence", "returns it")
     planned = init(shop, "--remove", "--dry-run")["notes"]
     assert planned == ["Only you can delete these; they stay in .code-intel: agreements."]
     assert init(shop, "--remove")["notes"] == planned
@@ -343,8 +343,8 @@ def test_a_project_that_learned_nothing_is_as_it_was(bare: Project) -> None:
     (bare.root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
     before = tree(bare.root)
     init(bare)
-    bare.run("code-intel", "sync")
-    bare.run("code-intel", "search", "hello")
+    bare.call("code-intel", "sync")
+    bare.call("code-intel", "search", "hello")
     assert (bare.root / ".code-intel" / "state.db").exists()
     init(bare, "--remove")
     assert tree(bare.root) == before
@@ -359,7 +359,7 @@ def test_remove_takes_the_database_and_nothing_that_is_called_alike(bare: Projec
         (bare.root / file).write_bytes(data)
     before = tree(bare.root)
     init(bare)
-    bare.run("code-intel", "sync")
+    bare.call("code-intel", "sync")
     assert (bare.root / "for.db").exists()
     init(bare, "--remove")
     assert tree(bare.root) == before
@@ -381,7 +381,7 @@ def test_databases_in_the_project_are_hidden_from_git_wherever_they_are(bare: Pr
     (bare.root / "devrag-map.json").write_text('{"db_path": "../map.db"}', encoding="utf-8")
     bare.git("init", "-q")
     init(bare)
-    bare.run("code-intel", "sync")
+    bare.call("code-intel", "sync")
     assert (bare.root / "data" / "my [x].db").exists()
     listed = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=all"],
@@ -446,7 +446,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(
     before = {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
     for options in (["--dry-run"], []):
         clients = ("--client", "codex", "--client", "claude")
-        done = bare.run("code-intel", "init", *clients, *options, check=False)
+        done = bare.call("code-intel", "init", *clients, *options, check=False)
         assert done.returncode == 2
         assert "leads out of the project" in done.stderr
     assert {file: file.read_bytes() for file in home.rglob("*") if file.is_file()} == before
@@ -459,14 +459,14 @@ def test_a_project_may_have_any_name(tmp_path: Path, env: dict[str, str], name: 
     root.mkdir(parents=True)
     (root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
     project = Project(root, env)
-    project.run("code-intel", "init")
-    project.run("code-intel", "sync")
-    found = json.loads(project.run("code-intel", "search", "hello", "--json").stdout)
+    project.call("code-intel", "init")
+    project.call("code-intel", "sync")
+    found = json.loads(project.call("code-intel", "search", "hello", "--json").stdout)
     assert found["results"][0]["document"] == "a.py"
     outside = Project(tmp_path, env)
-    assert outside.run("code-intel", "status", "--", str(root)).returncode == 0
+    assert outside.call("code-intel", "status", "--", str(root)).returncode == 0
     config = str(root / "devrag-forest.json")
-    answer = json.loads(outside.run("devrag", f"--config={config}", "search", "hello").stdout)
+    answer = json.loads(outside.call("devrag", f"--config={config}", "search", "hello").stdout)
     assert answer["data"]["results"][0]["document"] == "a.py"
 
 

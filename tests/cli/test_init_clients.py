@@ -217,10 +217,10 @@ def test_files_that_may_not_be_written_and_folders_in_their_place_stop_all(
     assert "read-only" in init("--client", "all", code=2)["message"]
     file.chmod(0o644)
     (project / ".cursor").write_bytes(b"")
-    assert "in the place of a folder" in init("--client", "all", code=2)["message"]
+    assert "is not a folder" in init("--client", "all", code=2)["message"]
     (project / ".cursor").unlink()
     (project / ".mcp.json").mkdir()
-    assert "in the place of a file" in init("--client", "all", code=2)["message"]
+    assert "is not a file" in init("--client", "all", code=2)["message"]
     assert files(project) == {".vscode/mcp.json": b'{"servers": {}}'}
     assert not (project / ".code-intel").exists()
 
@@ -327,7 +327,7 @@ def test_no_name_of_a_tool_is_longer_than_a_client_takes(client: Client) -> None
     longest = max(
         (client.tool.format(server=clients.GATEWAY, tool=tool) for tool in tools), key=len
     )
-    assert len(longest) <= client.longest
+    assert len(longest) <= client.max_tool_chars
 
 
 MINIMAL = {"PATH": "/usr/bin:/bin", "LANG": "C"}

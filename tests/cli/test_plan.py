@@ -71,8 +71,8 @@ def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixt
     assert lines[1].startswith(f"1. 0.{head[-2:]}  “{FEE}”  ")
     assert lines[2] == "Found:"
     assert lines[3].startswith("  src/cart/shipping.py:1-")
-    assert f"Kept as .gistdex/cache/plans/{plan.id}.json" in lines
-    assert f"Written down in {plan.knowledge}" in lines
+    assert f"Saved as .gistdex/cache/plans/{plan.id}.json" in lines
+    assert f"Summary in {plan.knowledge}" in lines
     assert (project / plan.knowledge).is_file()
     assert lines[-1].startswith("Note: embedding: No embedding model")
     assert err.splitlines()[0] == f"0/5 {FEE}"
@@ -170,7 +170,7 @@ def test_a_plan_goes_on_where_it_was(project: Path, run: Run) -> None:
     on = run("--continue", begun["planId"][:8], "--query", "zones", "--max-iterations", "1")
     assert on.splitlines()[2].startswith("2. ")
     assert [each.query for each in kept(project, begun).iterations] == [FEE, "zones"]
-    assert "go on: code-intel plan --continue " in on
+    assert "To continue: code-intel plan --continue " in on
     told = answer(
         run("--continue", "last", "--query", "domestic", "--max-iterations", "1", "--json")
     )
@@ -295,7 +295,7 @@ def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
     (entry,) = keeping.entries(project / ".gistdex")
     assert entry.stop == "stopped"
     assert 1 <= entry.iterations < 11
-    assert f"Kept: code-intel plan --continue {entry.id[:8]}" in err
+    assert f"To continue: code-intel plan --continue {entry.id[:8]}" in err
 
 
 def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> None:
@@ -304,7 +304,7 @@ def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> N
     # Nothing is kept while this holds the lock.
     hold = locked(place.prepared(root, place.PLANS) / LOCK, 1.0)
     err = interrupted("--continue", "last", "--query", "zones", at="0/", hold=hold)
-    assert f"Kept: code-intel plan --continue {begun['planId'][:8]}" in err
+    assert f"To continue: code-intel plan --continue {begun['planId'][:8]}" in err
     assert keeping.load(root, begun["planId"]).iterations[0].query == FEE
 
 

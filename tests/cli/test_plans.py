@@ -108,7 +108,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def test_where_nothing_is_kept_lists_say_so_and_make_nothing(project: Path, run: Run) -> None:
-    assert run("list", code=1) == "No plans yet; `code-intel plan GOAL` makes one.\n"
+    assert run("list", code=1) == "There are no plans yet. `code-intel plan GOAL` makes one.\n"
     assert "There are no plans yet" in run("show", "last", code=1)
     assert run("prune") == run("clear") == "Nothing to remove.\n"
     assert not (project / ".gistdex").exists()
@@ -291,7 +291,7 @@ def test_an_index_that_cannot_forget_a_page_is_said_and_the_page_is_gone(
     database.mkdir()
     text = run("clear")
     assert "1 removed" in text
-    assert "Searches may show the pages until the next sync: " in text
+    assert "Searches may find the pages until the next sync: " in text
     assert not page.exists()
 
 

@@ -53,7 +53,7 @@ def test_looking_moves_makes_and_repairs_nothing_and_sync_does(
     spoil(shop.root / FOREST)
     before = contents(shop.root)
     for line in LOOKING:
-        done = shop.run(*shlex.split(line), check=False)
+        done = shop.call(*shlex.split(line), check=False)
         data = json.loads(done.stdout)
         assert contents(shop.root) == before, line
         assert "Traceback" not in done.stderr, line
@@ -65,27 +65,27 @@ def test_looking_moves_makes_and_repairs_nothing_and_sync_does(
         elif line.endswith("status"):
             assert data["data"]["state"] == "missing"
     if spoil is newer:  # its program is in use: nothing of this version touches it
-        refused = shop.run("code-intel", "sync", "--words-only", check=False)
+        refused = shop.call("code-intel", "sync", "--words-only", check=False)
         assert refused.returncode == 1
         assert "Upgrade code-intel" in refused.stderr
         assert (shop.root / FOREST).read_bytes() == before[str(shop.root / FOREST)]
         return
-    shop.run("code-intel", "sync", "--words-only")
-    assert shop.run("code-intel", "search", "shipping", "--json").returncode == 0
+    shop.call("code-intel", "sync", "--words-only")
+    assert shop.call("code-intel", "search", "shipping", "--json").returncode == 0
 
 
 @pytest.mark.parametrize("line", LOOKING)
 def test_looking_at_a_folder_never_set_up_leaves_it_empty(bare: Project, line: str) -> None:
-    done = bare.run(*shlex.split(line.replace("--config devrag-forest.json ", "")), check=False)
+    done = bare.call(*shlex.split(line.replace("--config devrag-forest.json ", "")), check=False)
     assert done.returncode == int("search" in line or line.endswith(("list", "list --json")))
     assert list(bare.root.iterdir()) == []
 
 
 def test_the_doctor_names_a_command_that_works_from_anywhere(bare: Project) -> None:
-    done = bare.run("code-intel", "doctor", "--json")
+    done = bare.call("code-intel", "doctor", "--json")
     (finding,) = (f for f in json.loads(done.stdout)["findings"] if f["area"] == "project")
     program, word, folder = shlex.split(finding["remedy"].split("`")[1])
     assert (program, word, folder) == ("code-intel", "init", str(bare.root))
-    bare.run(program, word, folder)
-    after = json.loads(bare.run("code-intel", "doctor", "--json").stdout)
+    bare.call(program, word, folder)
+    after = json.loads(bare.call("code-intel", "doctor", "--json").stdout)
     assert any("map is empty" in f["what"] and f["level"] == "info" for f in after["findings"])

@@ -251,7 +251,7 @@ def test_the_single_devrag_goes_on_while_the_original_is_there_and_then_serves_t
     before = entries_of(root)["devrag"]
     todo = migrate(root)
     assert entries_of(root)["devrag"] == before
-    assert any("goes on with the original devrag" in text for text in said(todo)[".mcp.json"])
+    assert any("keeps using the original devrag" in text for text in said(todo)[".mcp.json"])
     original(root).unlink()
     migrate(root)
     entry = entries_of(root)["devrag"]

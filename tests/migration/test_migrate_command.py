@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def run(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
-    done = project.run("code-intel", "migrate", *words, "--json", check=False)
+    done = project.call("code-intel", "migrate", *words, "--json", check=False)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return dict(json.loads(done.stdout))
@@ -55,20 +55,20 @@ def test_people_are_told_what_was_done_what_was_left_and_what_is_next(project: P
     later(project.root)
     many = [PAIRS[0] | {"nl_term": f"機能{number}"} for number in range(9)]
     write(project.root, {JSON: {"version": 1, "pairs": [*many, "odd"]}})
-    done = project.run("code-intel", "migrate", check=False)
+    done = project.call("code-intel", "migrate", check=False)
     assert done.returncode == 1
     for text in (
         f"{JSON}: version 1, 9 pairs",
         "create  4 more in .code-intel/agreements",
         "update  .mcp.json (code-intel: it started the original gateway; adds devrag-map, devrag-forest)",
         ".code-intel/chroma: the index of v3.9 and later; not read",
-        "1 item in it, number",
+        "1 item (number",
         "code-intel migrate --undo",
         "code-intel map confirm --all",
     ):
         assert text in done.stdout
     assert done.stderr == ""
-    assert "Nothing to do" in project.run("code-intel", "migrate", check=False).stdout
+    assert "Nothing to do" in project.call("code-intel", "migrate", check=False).stdout
 
 
 def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
@@ -109,12 +109,12 @@ def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> Non
 
 
 def test_where_there_is_nothing_to_migrate_it_says_so(project: Project) -> None:
-    done = project.run("code-intel", "migrate")
+    done = project.call("code-intel", "migrate")
     assert "Nothing to migrate" in done.stdout
     assert "code-intel init" in done.stdout
     assert list(project.root.iterdir()) == []
-    project.run("code-intel", "init")
-    assert "code-intel init" not in project.run("code-intel", "migrate").stdout  # it is set up
+    project.call("code-intel", "init")
+    assert "code-intel init" not in project.call("code-intel", "migrate").stdout  # it is set up
 
 
 def test_a_folder_that_is_none_is_bad_usage(project: Project) -> None:
@@ -125,6 +125,6 @@ def test_a_folder_that_is_none_is_bad_usage(project: Project) -> None:
 def test_far_more_pairs_than_a_screen_has_are_counted_on_stderr(project: Project) -> None:
     pairs = [PAIRS[0] | {"nl_term": f"機能{number}"} for number in range(300)]
     write(project.root, {JSON: {"version": 1, "pairs": pairs}})
-    done = project.run("code-intel", "migrate", "--json")
+    done = project.call("code-intel", "migrate", "--json")
     assert len(json.loads(done.stdout)["changes"]) == 300 + 6
     assert "files: 306/306" in done.stderr

@@ -1,7 +1,7 @@
-"""What the words of `code-intel commands` have in common: whose registry, which command, and the context they work at.
+"""Shared parts of `code-intel commands`: options, and a context to run tools in.
 
-Nothing of the registry is imported before a word runs: the server is another face of the same command, and must be
-there at once.
+The registry is imported only when a subcommand runs: the same command starts the server, which must
+answer at once.
 """
 
 import argparse
@@ -9,16 +9,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from code_intel.cli.output import patience
+from code_intel.cli.output import elapsed_time
 from code_intel.config import Settings
 from code_intel.registry.records import DEFAULT_AGENT
 
-if TYPE_CHECKING:  # opened by the words alone
+if TYPE_CHECKING:  # imported only by subcommands
     from code_intel.tools.context.commands import CommandContext
     from code_intel.tools.declaration import Answer
 
-WAIT = 60.0
-"""Seconds that a terminal waits for the model and for vectors; a server does not, since it will be asked again."""
+MODEL_TIMEOUT_S = 60.0
+"""Seconds that a terminal waits for the model and vectors; a server does not wait."""
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +27,13 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
         "--agent",
         default=DEFAULT_AGENT,
         metavar="NAME",
-        help=f"whose registry (default: {DEFAULT_AGENT})",
+        help=f"the agent that owns the registry (default: {DEFAULT_AGENT})",
     )
 
 
 def add_name(parser: argparse.ArgumentParser) -> None:
     """Add the three identifiers of a command."""
-    parser.add_argument("c1", help="its domain, such as git")
+    parser.add_argument("c1", help="the command's domain, such as git")
     parser.add_argument("c2", help="its action, such as group-commit")
     parser.add_argument("c3", help="its target, such as unstaged-changes")
 
@@ -41,11 +41,11 @@ def add_name(parser: argparse.ArgumentParser) -> None:
 def call_command_tool(
     settings: Settings, tool: "Callable[..., Awaitable[Answer]]", given: Mapping[str, Any]
 ) -> "Answer":
-    """Call a tool of the command server as a client would.
+    """Call a tool of the command server.
 
     Raises:
-        UsageError: An argument is wrong; names the field.
-        CodeIntelError: As the tool does.
+        UsageError: An argument is wrong; the error names the field.
+        CodeIntelError: As the tool raises it.
     """
     from code_intel.tools.declaration import Tool
 
@@ -56,16 +56,16 @@ def call_command_tool(
 def run_with_commands(
     settings: Settings, work: "Callable[[CommandContext], Awaitable[Answer]]"
 ) -> "Answer":
-    """Do a piece of work and close what it opened; work that takes long says so on stderr."""
+    """Run work with the project's command registry; report long work on stderr."""
     from code_intel.tools.context.commands import open_commands
 
-    context = open_commands(settings, patience=WAIT)
+    context = open_commands(settings, patience=MODEL_TIMEOUT_S)
 
     async def done() -> "Answer":
         return await work(context)
 
     try:
-        with patience():
+        with elapsed_time():
             return asyncio.run(done())
     finally:
         context.close()

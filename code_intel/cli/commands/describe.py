@@ -1,6 +1,7 @@
-"""Say what a command is for and what it takes; every command of that name, where a registry has several.
+"""Show what a command is for and which options it takes.
 
-Exits 1 when there is none. --json prints what the tool `describe` answers.
+If a registry has several commands of that name, all are shown. Exits 1 if there is none. --json
+prints the answer of the tool `describe`.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Describe it."""
+    """Print the description."""
     from code_intel.tools.commands.command_describe import describe
 
     given = {name: getattr(args, name) for name in ("agent", "c1", "c2", "c3")}
@@ -45,7 +46,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[str]:
             yield from _paragraph(f"--{kind}: {', '.join(options[kind])}")
     taken = [f"--{kind}" for kind in ("file", "stdin", "destination") if options.get(kind)]
     if taken:
-        yield f"  takes {', '.join(taken)}"
+        yield f"  accepts {', '.join(taken)}"
     for name, about in row.get("variables", {}).items():
         yield from _paragraph(f"--uv {name.removeprefix('uv-')}=…: {about}")
 

@@ -1,8 +1,10 @@
-"""Execute a command and print its prompt, and nothing else, on stdout; `describe` says what it takes.
+"""Execute a command and print its prompt, and nothing else, on stdout.
 
-Paths are as you say them from where you are. --dry-run prints the command line that would run, or the file that would be
-rendered, and does nothing. --for says what it is executed for: the next search for something like it knows. Exits 1 when there
-is no such command, or it fails: stderr says why. --json prints what the tool `execute` answers, with the whole prompt.
+`describe` shows a command's options. Paths are relative to the current folder. --dry-run prints the
+command line that would run, or the file that would be rendered, and does nothing. --for says what
+the command is used for; later searches for something similar rank it higher. Exits 1 if there is no
+such command or it fails; stderr has the reason. --json prints the answer of the tool `execute` with
+the whole prompt.
 """
 
 import argparse
@@ -20,35 +22,37 @@ from code_intel.errors import ExecutionError, UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 
-if TYPE_CHECKING:  # imported when one is executed
+if TYPE_CHECKING:  # imported when a command is executed
     from code_intel.config import Settings
     from code_intel.tools.context.commands import CommandContext
     from code_intel.tools.declaration import Answer
 
 PATHS = ("file", "destination")
 OF_ROOT = re.compile(r"relative to the project's root(?:, as answers name files)?")
-"""What a tool says of paths, which a terminal takes from where one stands."""
+"""How a tool describes paths; in a terminal they are relative to the current folder."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_name(parser)
-    parser.add_argument("--edition", metavar="NAME", help="which edition of its prompt")
-    parser.add_argument("--adaptation", metavar="NAME", help="which adaptation")
-    parser.add_argument("--file", metavar="PATH", help="the file that it is about")
-    parser.add_argument("--destination", metavar="PATH", help="where its result shall go")
-    parser.add_argument("--stdin", metavar="TEXT", help="the text that it is about; - reads it")
+    parser.add_argument("--edition", metavar="NAME", help="edition of the prompt")
+    parser.add_argument("--adaptation", metavar="NAME", help="adaptation of the prompt")
+    parser.add_argument("--file", metavar="PATH", help="the input file")
+    parser.add_argument("--destination", metavar="PATH", help="where the result should be written")
+    parser.add_argument("--stdin", metavar="TEXT", help="the input text; - reads standard input")
     parser.add_argument(
         "--uv", action="append", metavar="NAME=VALUE", help="a variable; may be repeated"
     )
-    parser.add_argument("--for", dest="feature", metavar="TEXT", help="what it is executed for")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run, do nothing")
+    parser.add_argument(
+        "--for", dest="feature", metavar="TEXT", help="what the command is used for"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would run; do nothing")
     add_agent(parser)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Execute, or say what would be done."""
+    """Execute the command, or print what would be done."""
     settings = project_of(args)
     given = _options(args, settings)
     with _in_terminal():
@@ -61,10 +65,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
-    """Return the options in the tool's names.
+    """Return the options under the tool's names.
 
     Raises:
-        UsageError: A variable is not said as NAME=VALUE, or twice.
+        UsageError: A variable is not NAME=VALUE, or is given twice.
     """
     from code_intel.registry.options import LONGEST_INPUT
 
@@ -74,13 +78,13 @@ def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
         if given.get(name):
             given[name] = as_project_says(settings.root, given[name])
     if given.get("stdin") == "-":
-        given["stdin"] = sys.stdin.read(LONGEST_INPUT + 1)  # one too many is refused
+        given["stdin"] = sys.stdin.read(LONGEST_INPUT + 1)  # the tool refuses one too many
     for said in args.uv or ():
         name, equals, value = said.partition("=")
         if not equals or f"uv-{name}" in given:
             raise UsageError(
-                f"--uv {said} is {'said twice' if equals else 'no NAME=VALUE'}.",
-                hint="Say each variable once, as in --uv audience=users.",
+                f"--uv {said} is {'given twice' if equals else 'not NAME=VALUE'}.",
+                hint="Give each variable once, as in --uv audience=users.",
                 details={"field": "uv"},
             )
         given[f"uv-{name}"] = value
@@ -90,10 +94,10 @@ def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
 async def _answered(
     context: "CommandContext", args: argparse.Namespace, given: dict[str, str]
 ) -> "Answer":
-    """Execute, or plan to; the prompt comes whole, however long it is.
+    """Execute the command, or plan it; return the whole prompt.
 
     Raises:
-        CodeIntelError: As the tool `execute` does.
+        CodeIntelError: As the tool `execute` raises it.
     """
     from code_intel.registry import execution
     from code_intel.tools.commands.command_execute import chosen, data_of
@@ -113,7 +117,7 @@ async def _answered(
         if await thread(context.experience.note, command.key, args.feature):
             data["noted_for"] = args.feature
         else:
-            notes.append("What it was executed for could not be kept.")
+            notes.append("The purpose (--for) could not be stored.")
     if notes:
         data["notes"] = notes
     return Answer(data, done.prompt.removesuffix("\n"))
@@ -121,7 +125,7 @@ async def _answered(
 
 @contextmanager
 def _in_terminal() -> Iterator[None]:
-    """Tell an error of the tool as a terminal does: `--edition`, not `options.edition`; what a program said, as it is."""
+    """Name options in errors as `--edition`, not `options.edition`; print a program's stderr."""
     try:
         yield
     except UsageError as error:
@@ -135,5 +139,5 @@ def _in_terminal() -> Iterator[None]:
 
 
 def _in_flags(text: str) -> str:
-    text = OF_ROOT.sub("inside the project, said from where you are", text)
+    text = OF_ROOT.sub("inside the project, relative to the current folder", text)
     return re.sub(r"\boptions\.(uv)?[-]?", lambda found: "--uv " if found[1] else "--", text)

@@ -1,4 +1,4 @@
-"""What `doctor` finds of the registries of commands: whether they can be used, and who executes what they have."""
+"""Check the command registries for `doctor`."""
 
 from collections.abc import Iterator
 
@@ -12,23 +12,22 @@ from code_intel.registry.learning import Experience
 from code_intel.registry.loading import Loaded, Registries
 from code_intel.registry.options import Asked
 
-NAMED = 3
-"""Commands without a prompt that are named; of the others it is said how many there are."""
+MAX_NAMED = 3
+"""Commands without a prompt that are named; the others are counted."""
 NO_PROMPT = "Write their prompts, as docs/command-registry.md shows, or install climpt."
-
-PUT_ASIDE = "The next execution that is noted puts it aside, or remove .code-intel/commands.json."
-NEWER = "Use the newer code-intel for it, or remove .code-intel/commands.json."
+DAMAGED_LOG = "Remove .code-intel/commands.json, or let the next execution rename it."
+NEWER_LOG = "Use the newer code-intel, or remove .code-intel/commands.json."
 
 
 def registry_findings(settings: Settings) -> list[Finding]:
-    """Return what there is to say of a project's own registries; nothing where it has none."""
+    """Return the findings about a project's registries; none if it has no registry."""
     return list(_findings(settings)) if place.has_registry(settings.root) else []
 
 
 def _findings(settings: Settings) -> Iterator[Finding]:
     kept = Experience(settings.root).kept()
     if kept.note:
-        yield Finding("warning", kept.note, NEWER if kept.newer else PUT_ASIDE)
+        yield Finding("warning", kept.note, NEWER_LOG if kept.newer else DAMAGED_LOG)
     registries = Registries(settings.root)
     try:
         agents = registries.agents()
@@ -47,17 +46,16 @@ def _findings(settings: Settings) -> Iterator[Finding]:
         if runner == runners.PROMPTS:
             yield from _without_prompt(loaded)
         count = len(loaded.registry.commands)
-        yield Finding(
-            "info", f"{counted(count, 'command')} of {agent} can be found; {_by(runner)}."
-        )
+        yield Finding("info", f"{counted(count, 'command')} of {agent}; {_by(runner)}.")
 
 
 def _by(runner: str) -> str:
-    return "their prompts are rendered here" if runner == runners.PROMPTS else f"{runner} executes"
+    rendered = runner == runners.PROMPTS
+    return "code-intel renders their prompts" if rendered else f"{runner} executes them"
 
 
 def _without_prompt(loaded: Loaded) -> Iterator[Finding]:
-    """Yield what says that commands have no prompt, where nobody but us would have one."""
+    """Yield a finding if commands have no prompt file."""
     folder = place.prompts_of(loaded.registry.path)
     bare = [
         each.name
@@ -65,6 +63,6 @@ def _without_prompt(loaded: Loaded) -> Iterator[Finding]:
         if not any((folder / name).is_file() for name in prompts.places(each, Asked()))
     ]
     if bare:
-        more = f" and {len(bare) - NAMED} more" if len(bare) > NAMED else ""
-        what = f"There is no prompt for {', '.join(bare[:NAMED])}{more}."
+        more = f" and {len(bare) - MAX_NAMED} more" if len(bare) > MAX_NAMED else ""
+        what = f"There is no prompt for {', '.join(bare[:MAX_NAMED])}{more}."
         yield Finding("warning", what, NO_PROMPT)

@@ -1,9 +1,11 @@
-"""List the commands of every agent, and what is odd in their registries; or what commands were executed for.
+"""List the commands of every agent and problems of their registries, or what they were used for.
 
-C1, or C1 C2, or C1 C2 C3 narrows both. --learned lists what was executed for what, --forget takes it out: of the command that
-is named, for what --for says, or with --all everything. Exits 1 when there is nothing, 2 when a registry cannot be used. --json:
-`registries` {agent, path, version, description, commandCount, commands, notes} or {agent, error, path, details}; `uses`
-{agent, c1, c2, c3, feature, times, last}, `notes`; `forgotten`.
+C1, C1 C2 or C1 C2 C3 restricts the list. --learned lists what commands were used for. --forget
+removes such records: of the named command, for the text of --for, or with --all everything. Exits 1
+if there is nothing, 2 if a registry cannot be used.
+
+--json: `registries` {agent, path, version, description, commandCount, commands, notes} or {agent,
+error, path, details}; `uses` {agent, c1, c2, c3, feature, times, last}, `notes`; `forgotten`.
 """
 
 import argparse
@@ -21,39 +23,48 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted, visible
 from code_intel.registry.records import DEFAULT_AGENT, Command, Key
 
-if TYPE_CHECKING:  # read by this word alone
+if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.config import Settings
     from code_intel.registry.learning import Use
     from code_intel.registry.loading import Registries
 
 _COLUMNS, _NAME = 110, 46
-NOBODY = "There is no agent: name one, and its registry, in {}."
+NO_AGENT = "There is no agent. Name one, and its registry, in {}."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("name", nargs="*", metavar="C1 C2 C3", help="only commands named so")
-    parser.add_argument("--agent", metavar="NAME", help="only those of this agent (default: all)")
+    parser.add_argument(
+        "name",
+        nargs="*",
+        metavar="C1 C2 C3",
+        help="only this command, or commands of this domain or action",
+    )
+    parser.add_argument(
+        "--agent", metavar="NAME", help="only commands of this agent (default: all)"
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--learned", action="store_true", help="what commands were executed for, the latest first"
+        "--learned", action="store_true", help="list what commands were used for, the latest first"
     )
-    what.add_argument("--forget", action="store_true", help="take out what was executed for what")
+    what.add_argument(
+        "--forget", action="store_true", help="remove records of what commands were used for"
+    )
     parser.add_argument(
-        "--for", dest="feature", metavar="TEXT", help="with --forget: for this alone"
+        "--for", dest="feature", metavar="TEXT", help="with --forget: only records with this text"
     )
-    parser.add_argument("--all", action="store_true", help="with --forget: everything")
+    parser.add_argument("--all", action="store_true", help="with --forget: all records")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, or forget."""
+    """List commands or uses, or forget uses."""
     if len(args.name) > 3:  # noqa: PLR2004 - identifiers of a command
-        raise UsageError("A command has three names.", details={"field": "name"})
+        raise UsageError("A command has three names, C1 C2 C3.", details={"field": "name"})
     for name in ("feature", "all"):
         if getattr(args, name) and not args.forget:
             flag = "--for" if name == "feature" else "--all"
-            raise UsageError(f"{flag} goes with --forget.", details={"field": name})
+            raise UsageError(f"{flag} needs --forget.", details={"field": name})
     settings = project_of(args)
     if args.forget:
         return _forget(args, settings)
@@ -61,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listed(args: argparse.Namespace, settings: "Settings") -> int:
-    """Tell of every registry; 2 when one cannot be used, 1 when there is no command."""
+    """List every registry; return 2 if one cannot be used, 1 if there is no command."""
     from code_intel.registry.loading import Registries
     from code_intel.registry.place import CONFIG
 
@@ -69,7 +80,7 @@ def _listed(args: argparse.Namespace, settings: "Settings") -> int:
     agents = [args.agent] if args.agent else registries.agents()
     rows = [_registry(settings.root, registries, agent, args.name) for agent in agents]
     lines = [line for row in rows for line in _lines(row)]
-    emit(args, {"registries": rows}, "\n".join(lines) or NOBODY.format(CONFIG))
+    emit(args, {"registries": rows}, "\n".join(lines) or NO_AGENT.format(CONFIG))
     if any("error" in row for row in rows):
         return 2
     return 0 if any(row["commands"] for row in rows) else 1
@@ -97,7 +108,7 @@ def _registry(
 
 
 def _command(command: Command) -> dict[str, str]:
-    # Masked before it is cut: half a secret is not known for one.
+    # Mask before cutting: half a secret is not recognized.
     names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
     return names | {"description": masked(command.description)}
 
@@ -120,13 +131,15 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _learned(args: argparse.Namespace, settings: "Settings") -> int:
-    """Tell what commands were executed for; 1 when nothing is known."""
+    """List what commands were used for; return 1 if nothing is known."""
     from code_intel.registry.learning import Experience
 
     kept = Experience(settings.root).kept()
     uses = [use for use in kept.uses if _is_meant(use, args)]
     notes = [kept.note] if kept.note else []
-    lines = [_use(use) for use in uses] or ["Nothing was executed for anything yet."]
+    lines = [_use(use) for use in uses] or [
+        "No uses are known yet; `commands execute --for TEXT` records one."
+    ]
     lines += [f"Note: {visible(note)}" for note in notes]
     emit(args, {"uses": [asdict(use) for use in uses], "notes": notes}, "\n".join(lines))
     return 0 if uses else 1
@@ -144,27 +157,29 @@ def _use(use: "Use") -> str:
 
 
 def _forget(args: argparse.Namespace, settings: "Settings") -> int:
-    """Take uses out.
+    """Remove records of uses.
 
     Raises:
-        UsageError: It is not said which.
-        StorageError: They cannot be taken out.
+        UsageError: The line does not say which.
+        StorageError: The disk refused.
     """
     from code_intel.registry.learning import Experience
 
     if args.all == bool(args.name or args.feature):
         raise UsageError(
-            "Say what is to be forgotten.",
-            hint="Name a command by its three names, say --for TEXT, or --all and nothing else.",
+            "Say what to forget.",
+            hint="Give a command's three names, --for TEXT, or --all alone.",
             details={"field": "forget"},
         )
     if args.name and len(args.name) != 3:  # noqa: PLR2004 - as above
         raise UsageError(
-            "A command has three names.",
+            "A command has three names, C1 C2 C3.",
             hint="`code-intel commands list --learned` shows them.",
             details={"field": "name"},
         )
     key = Key(args.agent or DEFAULT_AGENT, *args.name) if args.name else None
     gone = Experience(settings.root).forget(key, args.feature or "")
-    emit(args, {"forgotten": gone}, f"{gone} forgotten." if gone else "Nothing of it was known.")
+    emit(
+        args, {"forgotten": gone}, f"{gone} forgotten." if gone else "There was nothing to forget."
+    )
     return 0 if gone else 1

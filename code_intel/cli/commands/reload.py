@@ -1,8 +1,8 @@
-"""Read an agent's registry again, say how many commands it has and what is odd in it, and make their vectors now.
+"""Read an agent's registry again, count its commands, report problems, and compute their vectors.
 
-A file that has changed is read again anyway, and a server makes vectors beside its work; this tells of faults and waits
-for the vectors, which a large registry is searched by once all are there. `--agent '*'` takes all. Exits 2 where a registry
-cannot be used. --json prints what the tool `reload` answers, and `degraded`, why there are no vectors.
+A changed registry is read again anyway, and a server computes vectors in the background. This
+command waits for them. `--agent '*'` means all agents. Exits 2 if a registry cannot be used. --json
+prints the answer of the tool `reload`, and in `degraded` why there are no vectors.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from code_intel.cli.output import emit, progress
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted, visible
 
-if TYPE_CHECKING:  # imported when a registry is read
+if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.tools.context.commands import CommandContext
     from code_intel.tools.declaration import Answer
 
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read it, and have its vectors made."""
+    """Read the registry and compute its vectors."""
     data = run_with_commands(project_of(args), lambda context: _reloaded(context, args.agent)).data
     whose = "all agents" if data["agent"] == "*" else visible(data["agent"])
     lines = [f"{counted(data['commandCount'], 'command')} of {whose}"]
@@ -48,7 +48,7 @@ async def _reloaded(context: "CommandContext", agent: str) -> "Answer":
 
 
 def _with_vectors(context: "CommandContext", agent: str) -> str:
-    """Wait for the vectors of an agent's commands; return why there are none."""
+    """Compute the vectors of an agent's commands; return why there are none, or an empty text."""
     with progress() as advance:
         return context.meanings.complete(
             context.registries.of(agent),

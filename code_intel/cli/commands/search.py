@@ -1,7 +1,7 @@
-"""Find commands by what they are for, in any language, best first; nothing is executed or kept.
+"""Find commands by purpose, in any language, best first. Nothing is executed or recorded.
 
---also says the same in other words, such as the action and the target: the rankings are brought together. Exits 1 when
-nothing fits. --json prints what the tool `search` answers.
+--also adds the same question in other words, such as the action and the target; the rankings are merged. Exits 1 if
+nothing was found. --json prints the answer of the tool `search`.
 """
 
 import argparse
@@ -20,19 +20,26 @@ _COLUMNS = 96
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="+", help="what is to be done")
+    parser.add_argument("query", nargs="+", help="what you want to do")
     parser.add_argument(
-        "--also", action="append", metavar="QUERY", help="in other words; at most four times"
+        "--also",
+        action="append",
+        metavar="QUERY",
+        help="the question in other words; at most four times",
     )
     parser.add_argument(
-        "--top-k", type=int, default=TOP, metavar="N", help=f"commands (default {TOP}, at most 20)"
+        "--top-k",
+        type=int,
+        default=TOP,
+        metavar="N",
+        help=f"number of commands (default: {TOP}, at most 20)",
     )
     add_agent(parser)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search; 1 when nothing fits."""
+    """Print the commands found; return 1 if there are none."""
     from code_intel.tools.commands.command_search import search
 
     query = " ".join(args.query)
@@ -54,9 +61,9 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
         if "learned" in row:
             known = row["learned"]
             times = counted(known["times"], "time") if known["times"] > 1 else "once"
-            yield f"      executed {times} for “{visible(known['feature'])}”"
+            yield f"      used {times} for “{visible(known['feature'])}”"
     if not data["results"]:
-        yield "No command fits; `code-intel commands list` lists all of them."
+        yield "No command was found. `code-intel commands list` lists all of them."
     yield from (f"Note: {visible(note)}" for note in (*data["degraded"], *data.get("warnings", ())))
     if any(note.startswith(PENDING.partition("{")[0]) for note in data["degraded"]):
-        yield "Note: `code-intel commands reload` makes them now."
+        yield "Note: `code-intel commands reload` computes them now."

@@ -1,9 +1,9 @@
-"""`devrag`: one index server and its commands, a drop-in for devrag's users (docs/decisions/0017).
+"""Run `devrag`, one index server and its commands, compatible with the original (decision 0017).
 
-`devrag [--config PATH] [COMMAND …]`; flags may stand in any place; without a command it serves on stdin
-and stdout. Answers are JSON, `{"status": "ok", "data": …}` or `{"status": "error", "error": …}`, unless
-`--output text`. Exit codes: 1 when something failed, 2 when the line or the configuration is wrong. A server
-that cannot start says so on stderr alone.
+`devrag [--config PATH] [COMMAND …]`; flags may be anywhere. Without a command it serves on stdin
+and stdout. Answers are JSON, `{"status": "ok", "data": …}` or `{"status": "error", "error": …}`,
+unless `--output text` is given. Exit codes: 1 if something failed, 2 if the command line or the
+configuration is wrong. A server that cannot start reports that on stderr only.
 """
 
 import importlib
@@ -26,31 +26,31 @@ from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
 
 COMMANDS = (
-    Command("serve", "code_intel.cli.devrag.serve", "run the index server, on stdin and stdout or over HTTP"),
-    Command("sync", "code_intel.cli.devrag.sync", "bring the index up to date, words and vectors"),
+    Command("serve", "code_intel.cli.devrag.serve", "run the index server on stdio or HTTP"),
+    Command("sync", "code_intel.cli.devrag.sync", "update the index, words and vectors"),
     Command("search", "code_intel.cli.devrag.search", "search the index"),
     Command("list", "code_intel.cli.devrag.list", "list the documents"),
-    Command("index", "code_intel.cli.devrag.index", "index one file, whatever the patterns say"),
-    Command("index-code", "code_intel.cli.devrag.index_code", "index source files, or all below a folder"),
+    Command("index", "code_intel.cli.devrag.index", "index one file"),
+    Command("index-code", "code_intel.cli.devrag.index_code", "index files, or all files of a folder"),
     Command("reindex", "code_intel.cli.devrag.reindex", "parse one document again"),
-    Command("delete", "code_intel.cli.devrag.delete", "take one document out of the index"),
-    Command("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "give a Markdown file front matter"),
+    Command("delete", "code_intel.cli.devrag.delete", "remove one document from the index"),
+    Command("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "add front matter"),
     Command("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields into front matter"),
-    Command("status", "code_intel.cli.devrag.status", "what is indexed, what is missing"),
-    Command("doctor", "code_intel.cli.devrag.doctor", "check every invariant (also: check)"),
-    Command("vacuum", "code_intel.cli.devrag.vacuum", "give unused space back to the disk"),
+    Command("status", "code_intel.cli.devrag.status", "show what is indexed and what is missing"),
+    Command("doctor", "code_intel.cli.devrag.doctor", "check the index (also: check)"),
+    Command("vacuum", "code_intel.cli.devrag.vacuum", "free unused space of the database"),
     Command("schema", "code_intel.cli.devrag.schema", "describe every command for programs"),
 )  # fmt: skip
 ALIASES = {"": "serve", "check": "doctor"}
 MISSING = {
-    "search-relations": "Relations are in the index of code-intel: find_definitions and find_references "
-    "of `code-intel serve`, or `devrag search SYMBOL`.",
-    "build-dictionary": "No dictionary is needed: questions in Japanese find English text by meaning, and "
-    "agreements (`code-intel map add`) say which word means which symbol.",
+    "search-relations": "Use find_definitions and find_references of `code-intel serve`, or "
+    "`devrag search SYMBOL`.",
+    "build-dictionary": "No dictionary is needed: Japanese questions find English text by "
+    "meaning, and agreements (`code-intel map add`) define which term means which symbol.",
 }
-"""Commands of devrag that there are not, and what to use instead."""
+"""Commands of the original devrag that do not exist here, and what to use instead."""
 MAKING = frozenset({"serve", "sync"})
-"""Commands that make devrag's template where there is no configuration; the others only look for it."""
+"""Commands that create devrag's default configuration if there is none."""
 COMPUTING = frozenset({"serve", "sync", "search", "index", "index-code", "reindex"})
 
 
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
 
     def tell(error: CodeIntelError) -> None:
         failed.append(code_of(error, line.command) in OPERATIONAL)
-        if line.command != "serve":  # a client reads the protocol there, and nothing else
+        if line.command != "serve":  # its stdout belongs to the protocol
             print(json.dumps(masked_data(refusal(error, line.command)), ensure_ascii=False))
 
     code = bounded(work, tell, "devrag")
@@ -98,8 +98,8 @@ def _main(line: Line) -> int:
     if line.unknown:
         raise UsageError(
             f"devrag {command.name} has no flag {line.unknown}.",
-            hint=f"`devrag {command.name} --help` lists its flags; a word that begins with a dash "
-            f"goes last, behind `--`.",
+            hint=f"`devrag {command.name} --help` lists its flags. Put a word that begins with a "
+            f"dash last, after `--`.",
         )
     words = ["--", *line.words] if line.words else []  # a word may begin with a dash
     args = parser_of(command, "devrag").parse_args([*line.flags, *words])
@@ -109,7 +109,7 @@ def _main(line: Line) -> int:
 
 
 def _config(line: Line) -> IndexConfig:
-    """Read the configuration that a line means, and say what is odd about it."""
+    """Read the configuration that a line names, and print its warnings."""
     path = locate_config(line.config, serving=line.command == "serve")
     if line.command in MAKING and not path.exists():
         from code_intel.cli.devrag.template import make
@@ -127,7 +127,8 @@ def _config(line: Line) -> IndexConfig:
         and config.model in DEFAULT_MODEL_NAMES
     ):
         raise EmbeddingError(
-            "compute.device is gpu, the built-in model knows the CPU alone, and fallback_to_cpu is false.",
+            "compute.device is gpu and fallback_to_cpu is false, but the built-in model runs on the "
+            "CPU only.",
             code="init_failed",
             hint="Set compute.fallback_to_cpu to true, or compute.device to auto.",
         )
@@ -135,7 +136,7 @@ def _config(line: Line) -> IndexConfig:
 
 
 def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
-    """Print a command's (exit code, data, text); data None means that it has printed itself."""
+    """Print a command's (exit code, data, text), if it has data, and return the exit code."""
     code, data, text = result
     if data is not None:
         envelope = {"status": "ok", "data": masked_data(data)}

@@ -1,4 +1,4 @@
-"""Give a Markdown file front matter; a file that has some is refused: use update-frontmatter."""
+"""Add front matter to a Markdown file. If it has front matter already, use update-frontmatter."""
 
 import argparse
 from typing import Any
@@ -12,5 +12,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Write it."""
+    """Write the front matter."""
     return written(args, update=False)

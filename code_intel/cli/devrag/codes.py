@@ -1,12 +1,12 @@
-"""Errors in devrag's envelope, with devrag's codes, which scripts branch on (docs/decisions/0017)."""
+"""Return errors with devrag's codes, which scripts rely on (docs/decisions/0017)."""
 
 from typing import Any, NamedTuple
 
 from code_intel.errors import CodeIntelError
 
 
-class Row(NamedTuple):
-    """Which error becomes which code; `*` is any, the first row that fits counts."""
+class CodeRule(NamedTuple):
+    """Maps an error to a code; `*` matches anything, and the first rule that matches counts."""
 
     error: str
     field: str
@@ -18,12 +18,12 @@ WRITING = ("index", "index-code", "reindex", "sync")
 UNWRITTEN = ("busy", "storage_failed", "index_damaged", "index_unusable")
 
 CODES = (
-    Row("path_outside_root", "*", "*", "invalid_path"),
-    Row("invalid_argument", "path", "*", "invalid_path"),
-    Row("invalid_argument", "directory", "*", "invalid_path"),
-    *(Row(error, "*", command, "insert_failed") for error in UNWRITTEN for command in WRITING),
+    CodeRule("path_outside_root", "*", "*", "invalid_path"),
+    CodeRule("invalid_argument", "path", "*", "invalid_path"),
+    CodeRule("invalid_argument", "directory", "*", "invalid_path"),
+    *(CodeRule(error, "*", command, "insert_failed") for error in UNWRITTEN for command in WRITING),
 )
-"""What has a name of its own in devrag."""
+"""Errors that have their own code in devrag."""
 FAILED = {
     "search": "search_failed",
     "list": "list_failed",
@@ -32,18 +32,18 @@ FAILED = {
     "update-frontmatter": "frontmatter_failed",
     **dict.fromkeys(WRITING, "index_failed"),
 }
-"""What else may go wrong in a command; in all others `init_failed`."""
+"""The code of any other error of a command; `init_failed` for other commands."""
 KEPT = frozenset({
     "unknown_command", "missing_argument", "invalid_argument", "invalid_input", "invalid_json",
-    "invalid_config", "embed_failed", "init_failed", "index_failed", "frontmatter_failed", "read_failed",
-    "unexpected",
+    "invalid_config", "embed_failed", "init_failed", "index_failed", "frontmatter_failed",
+    "read_failed", "unexpected",
 })  # fmt: skip
-"""Codes that errors have already."""
+"""Our codes that devrag has as well."""
 OPERATIONAL = frozenset({
     "embed_failed", "init_failed", "index_failed", "insert_failed", "search_failed", "list_failed",
     "delete_failed", "frontmatter_failed", "read_failed",
 })  # fmt: skip
-"""The line was good and something else was not: exit 1."""
+"""Codes of failures that the command line did not cause: exit 1."""
 
 
 def code_of(error: CodeIntelError, command: str) -> str:

@@ -1,12 +1,13 @@
-"""Take one document out of the index; the file stays, and stays out until it is indexed by name.
+"""Remove one document from the index.
 
-With --remove-file the file is removed from the disk too; one of the map goes to the trash.
+It stays out until it is indexed by name again. Its file stays, unless --remove-file is given; then
+an agreement goes to the trash and any other file is deleted.
 """
 
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, add_path, opened, opened_as_it_is, path_of
+from code_intel.cli.devrag.options import add_output, add_path, opened, opened_existing, path_of
 from code_intel.tools.documents import operations
 
 
@@ -19,10 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Delete it."""
+    """Remove the document."""
     path = path_of(args.config, args.filename)
     if not args.dry_run:
-        with opened_as_it_is(args.config) as service:
+        with opened_existing(args.config) as service:
             data = operations.delete(service, path, remove_file=args.remove_file)
         return 0, data, data["message"]
     with opened(args.config, readonly=True) as service:

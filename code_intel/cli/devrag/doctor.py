@@ -1,4 +1,4 @@
-"""Check every invariant of the index; exits 1 when something does not work."""
+"""Check the index. Exits 1 if something does not work."""
 
 import argparse
 from typing import Any

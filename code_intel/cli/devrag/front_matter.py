@@ -1,4 +1,4 @@
-"""The options and the work of both commands that write front matter."""
+"""Options and work of the two commands that write front matter."""
 
 import argparse
 from typing import Any, get_args
@@ -6,16 +6,20 @@ from typing import Any, get_args
 from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
 from code_intel.tools.documents import metadata
 
-FLAGS = {"domain": "domain", "docType": "doc_type", "language": "language", "tags": "tags", "project": "project"}  # fmt: skip
+FLAGS = {name: name for name in ("domain", "language", "tags", "project")} | {"docType": "doc_type"}
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_path(parser)
-    parser.add_argument("--domain", choices=_choices(metadata.Domain), help="what it belongs to")
-    parser.add_argument("--doc-type", choices=_choices(metadata.DocType), help="what kind of text")
-    parser.add_argument("--language", help="of the code it is about: go, typescript, python …")
-    parser.add_argument("--tags", help="words, with commas")
+    parser.add_argument(
+        "--domain", choices=_choices(metadata.Domain), help="the area it belongs to"
+    )
+    parser.add_argument("--doc-type", choices=_choices(metadata.DocType), help="the kind of text")
+    parser.add_argument(
+        "--language", help="the language of the code it describes: go, typescript, python …"
+    )
+    parser.add_argument("--tags", help="tags, separated by commas")
     parser.add_argument("--project", help="name of the project")
     parser.add_argument(
         "--params", default="{}", metavar="JSON", help="the same fields as a JSON object"
@@ -24,7 +28,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 
 
 def written(args: argparse.Namespace, *, update: bool) -> tuple[int, dict[str, Any] | None, str]:
-    """Write the fields; flags go over `--params`."""
+    """Write the fields; flags override `--params`."""
     given = {field: getattr(args, name) for field, name in FLAGS.items()}
     said = {field: value for field, value in given.items() if value is not None}
     values = metadata.fields(metadata.from_json(args.params) | said)
@@ -35,6 +39,6 @@ def written(args: argparse.Namespace, *, update: bool) -> tuple[int, dict[str, A
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
-    """Return the words of an optional `Literal`."""
+    """Return the values of an optional `Literal`."""
     literal = next(part for part in get_args(get_args(annotation)[0]) if get_args(part))
     return get_args(literal)

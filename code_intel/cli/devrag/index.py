@@ -1,6 +1,6 @@
 """Index one file now, words and vectors.
 
-Also a file that no pattern means; it stays indexed until it is deleted by name.
+A file that no pattern matches is indexed too, and stays indexed until you delete it by name.
 """
 
 import argparse
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Index it."""
+    """Index the file."""
     with opened(args.config) as service:
         data = operations.index(service, path_of(args.config, args.filepath))
     return 0, data, data["message"]

@@ -1,7 +1,7 @@
-"""Index source files now: one, several, or all below a folder, words and vectors.
+"""Index source files now, words and vectors: one, several, or all files of a folder.
 
-Also files that no pattern means; they stay indexed until they are deleted by name. Of several files,
-those that fail are named.
+Files that no pattern matches are indexed too, and stay indexed until you delete them by name. If
+some of several files fail, they are named.
 """
 
 import argparse
@@ -18,14 +18,16 @@ from code_intel.tools.documents.operations import one_of
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("filepath", nargs="?", default="", help="one file")
-    parser.add_argument("--directory", default="", help="every file below this folder")
-    parser.add_argument("--filepaths", default="", help="several files, with commas")
-    parser.add_argument("--force", action="store_true", help="parse again what has not changed")
+    parser.add_argument(
+        "--directory", default="", help="every file in this folder and its subfolders"
+    )
+    parser.add_argument("--filepaths", default="", help="several files, separated by commas")
+    parser.add_argument("--force", action="store_true", help="parse unchanged files again")
     add_output(parser)
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Index what is named."""
+    """Index the files."""
     one_of(filepath=args.filepath, directory=args.directory, filepaths=args.filepaths)
     several = ",".join(path_of(args.config, path.strip()) for path in args.filepaths.split(","))
     one, folder = (path_of(args.config, path) for path in (args.filepath, args.directory))

@@ -1,8 +1,8 @@
-"""A command line of devrag's users, taken apart: flags may stand anywhere, before the command too.
+"""Split a devrag command line into command, flags and words.
 
-Go's flags have one dash or two, and a value behind `=` or behind a space; what stands behind `--` is no
-flag. `SWITCHES` and `VALUES` are all flags of all commands, so that a value is never taken for the
-command; a test compares them with the parsers.
+Flags may be anywhere, also before the command. As in Go, flags have one dash or two, and a value
+after `=` or a space; `--` ends the flags. `SWITCHES` and `VALUES` are the flags of all commands, so
+that a value is never taken for the command; a test compares them with the parsers.
 """
 
 from collections.abc import Sequence
@@ -20,21 +20,21 @@ VALUES = frozenset({
 })  # fmt: skip
 YES = frozenset({"1", "t", "true"})
 NO = frozenset({"0", "f", "false"})
-"""What Go takes behind the `=` of a switch, in any case."""
+"""The values that Go accepts after the `=` of a switch, in any case."""
 
 
 @dataclass(slots=True)
 class Line:
-    """What a line says.
+    """A command line.
 
     Attributes:
-        command: The first word that is no flag and no flag's value; empty when there is none.
-        config: `--config`; None when it is not given.
-        model_dir: `--model-dir`; empty when it is not given.
-        version: Whether `--version` stands anywhere.
+        command: The first word that is neither a flag nor a value; empty if there is none.
+        config: The value of `--config`, None if it is not given.
+        model_dir: The value of `--model-dir`, empty if it is not given.
+        version: Whether `--version` is given.
         unknown: The first flag that no command has.
-        flags: The flags, each together with its value.
-        words: The other words behind the command.
+        flags: The flags with their values.
+        words: The other words after the command.
     """
 
     command: str = ""
@@ -47,10 +47,11 @@ class Line:
 
 
 def read(argv: Sequence[str]) -> Line:
-    """Take a line apart.
+    """Split a command line.
 
     Raises:
-        UsageError: A global flag lacks its value, or a switch has one that says neither yes nor no.
+        UsageError: A global flag lacks its value, or the value of a switch is neither true nor
+            false.
     """
     line, rest = Line(), iter(argv)
     for word in rest:
@@ -71,7 +72,7 @@ def read(argv: Sequence[str]) -> Line:
 
 
 def _flag(word: str) -> tuple[str, str, str]:
-    """Return a known flag's name, `=` if it has one, and what is behind; else an empty name."""
+    """Return a known flag's name, `=` if it has one, and the rest; else an empty name."""
     name, equals, value = word.lstrip("-").partition("=")
     name = "help" if name == "h" else name
     dashes = len(word) - len(word.lstrip("-"))

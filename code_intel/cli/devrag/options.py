@@ -1,4 +1,4 @@
-"""What `devrag` commands have in common: options, fields to show, files on the line, an open index."""
+"""Shared parts of the `devrag` commands: options, fields to show, paths, an open index."""
 
 import argparse
 import os
@@ -14,32 +14,45 @@ if TYPE_CHECKING:  # serving imports this before its handshake
     from code_intel.tools.context.corpus_service import CorpusService
 
 FIELDS = {"content": "chunk", "filename": "document"}
-"""Other names of result fields, which devrag's help has."""
+"""Other names of result fields in the original devrag's help."""
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the global options, for the help (`line` reads them), and `--output`."""
+    """Add `--output` and, for the help only, the global options that `line` reads."""
     parser.add_argument("--config", metavar="PATH", help="the configuration (default: config.json)")
-    parser.add_argument("--model-dir", metavar="PATH", help="folder in which a local model may be")
+    parser.add_argument("--model-dir", metavar="PATH", help="folder of local models")
     parser.add_argument(
-        "--output", "--format", choices=("json", "text"), default="json", help="how to answer"
+        "--output",
+        "--format",
+        choices=("json", "text"),
+        default="json",
+        help="format of the answer",
     )
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Add `--fields`."""
-    parser.add_argument("--fields", default="", help="only these fields of each row, with commas")
+    parser.add_argument(
+        "--fields", default="", help="only these fields of each row, separated by commas"
+    )
 
 
 def add_path(parser: argparse.ArgumentParser, name: str = "filepath") -> None:
-    """Add the file that a command is about."""
-    parser.add_argument(name, help="relative to the configuration, else to where you are")
+    """Add the file that a command works on."""
+    parser.add_argument(
+        name, help="a file, relative to the configuration or else to the current folder"
+    )
 
 
-def kept(
+def with_fields(
     rows: Sequence[Mapping[str, Any]], fields: str, known: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows with the fields that were asked for alone, of the `known` that any row may have.
+    """Return the rows with the chosen fields only.
+
+    Args:
+        rows: The rows.
+        fields: Names of fields, separated by commas; empty for all.
+        known: The fields that a row may have.
 
     Raises:
         UsageError: There is no such field.
@@ -56,7 +69,7 @@ def kept(
 
 
 def path_of(config: IndexConfig, text: str) -> str:
-    """Return a path as tools take it: relative to the config; where only the shell knows it, absolute."""
+    """Return a path relative to the config, or absolute if it exists in the current folder only."""
     if text and not os.path.lexists(config.folder / text) and os.path.lexists(text):
         return str(Path(text).absolute())
     return text
@@ -64,7 +77,7 @@ def path_of(config: IndexConfig, text: str) -> str:
 
 @contextmanager
 def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusService]":
-    """Hold the index of a config; see `open_service`."""
+    """Open the index of a config; see `open_service`."""
     from code_intel.tools.context.corpus_service import open_service
 
     service = open_service(config, readonly=readonly)
@@ -75,14 +88,14 @@ def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusSe
 
 
 @contextmanager
-def opened_as_it_is(config: IndexConfig) -> "Iterator[CorpusService]":
-    """Hold an index that is there, for writing; none is made, none is moved away or migrated.
+def opened_existing(config: IndexConfig) -> "Iterator[CorpusService]":
+    """Open an existing index for writing, without creating, migrating or replacing it.
 
     Raises:
         NotFoundError: There is none.
-        StorageError: It is not ours, damaged, or of another version.
+        StorageError: It is damaged, of another version, or not an index.
     """
-    with opened(config, readonly=True) as looking:
-        looking.index.store  # noqa: B018 - opened at the first use
+    with opened(config, readonly=True) as service:
+        service.index.store  # noqa: B018 - raises if it cannot be used
     with opened(config) as service:
         yield service

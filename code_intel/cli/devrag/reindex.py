@@ -1,4 +1,4 @@
-"""Parse one document again, though its file has not changed; the old one answers until then."""
+"""Parse one document again, even if its file has not changed."""
 
 import argparse
 from typing import Any
@@ -15,11 +15,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Index it anew."""
+    """Index the document again."""
     path = path_of(args.config, args.filename)
     with opened(args.config, readonly=args.dry_run) as service:
         if args.dry_run:
             name, _ = operations.document(service, path)
-            return 0, {"dry_run": True, "would_reindex": name}, f"{name} would be indexed anew."
+            return 0, {"dry_run": True, "would_reindex": name}, f"{name} would be indexed again."
         data = operations.reindex(service, path)
     return 0, data, data["message"]

@@ -1,4 +1,4 @@
-"""Describe every command, its arguments and flags, for programs."""
+"""Describe every command with its arguments and flags, for programs."""
 
 import argparse
 from typing import Any
@@ -17,12 +17,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Return the description; it is made from the parsers themselves."""
+    """Return the description, derived from the parsers."""
     from code_intel.cli.devrag import COMMANDS
 
     commands = []
     for command in COMMANDS:
-        actions = parser_of(command, "devrag")._actions  # noqa: SLF001 - argparse tells it nowhere else
+        parser = parser_of(command, "devrag")
+        actions = parser._actions  # noqa: SLF001 - argparse has no public list
         flags = [_row(action) for action in actions if action.option_strings]
         row = {
             "name": command.name,

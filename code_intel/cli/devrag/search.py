@@ -1,4 +1,4 @@
-"""Search the index; `-` reads one query a line from standard input and answers one JSON object a line."""
+"""Search the index. `-` reads queries from standard input and prints one JSON object per line."""
 
 import argparse
 import json
@@ -7,8 +7,8 @@ import unicodedata
 from typing import Any
 
 from code_intel.cli.devrag.codes import refusal
-from code_intel.cli.devrag.options import add_fields, add_output, kept, opened
-from code_intel.cli.search import hits_wanted
+from code_intel.cli.devrag.options import add_fields, add_output, opened, with_fields
+from code_intel.cli.search import hit_count
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.declaration import Answer
@@ -18,11 +18,16 @@ from code_intel.tools.wire.answers import CAP, HIT_FIELDS
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="+", help="a question, words or a symbol; - reads lines")
     parser.add_argument(
-        "--top-k", type=hits_wanted, metavar="N", help="hits (default: search_top_k)"
+        "query", nargs="+", help="a question, words or a symbol; - reads standard input"
     )
-    parser.add_argument("--directory", "--path", default="", help="only below this folder")
+    parser.add_argument(
+        "--top-k",
+        type=hit_count,
+        metavar="N",
+        help="number of hits (default: the setting search_top_k)",
+    )
+    parser.add_argument("--directory", "--path", default="", help="only files below this folder")
     parser.add_argument(
         "--file-pattern", default="", help="only files whose name matches this glob"
     )
@@ -31,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Answer one query, or one a line."""
+    """Answer one query, or one per line."""
     with opened(args.config, readonly=True) as service:
         if args.query != ["-"]:
             answer = _ask(service, " ".join(args.query), args)
@@ -42,7 +47,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
 
 
 def _envelope(service: CorpusService, query: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Return the answer to one line; an error answers that line and ends nothing."""
+    """Return the answer to one line; an error is the answer to its line only."""
     try:
         return {"status": "ok", "data": dict(_ask(service, query, args).data)}
     except CodeIntelError as error:
@@ -50,7 +55,7 @@ def _envelope(service: CorpusService, query: str, args: argparse.Namespace) -> d
 
 
 def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer:
-    """Search; a program reads the answer, so its chunks are whole unless there are very many."""
+    """Search; chunks are not cut unless the answer is very long, since a program reads it."""
     if not query.strip():
         raise UsageError("query is empty.", code="invalid_input", details={"field": "query"})
     if any(unicodedata.category(char) == "Cc" and char not in "\n\r\t" for char in query):
@@ -58,5 +63,5 @@ def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer
         raise UsageError(what, code="invalid_input", details={"field": "query"})
     limit = args.top_k or service.index.config.top_k
     answer = found(query, service.search(query, limit, args.directory, args.file_pattern), 4 * CAP)
-    rows = kept(answer.data["results"], args.fields, HIT_FIELDS)
+    rows = with_fields(answer.data["results"], args.fields, HIT_FIELDS)
     return Answer({**answer.data, "results": rows}, answer.text)

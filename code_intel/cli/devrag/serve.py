@@ -1,4 +1,4 @@
-"""Run the index server on stdin and stdout (what `devrag` does without a command), or over HTTP."""
+"""Run the index server on stdin and stdout, which is the default, or over HTTP."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ from code_intel.cli.devrag.options import add_output
 from code_intel.cli.serve import add_http, serve
 from code_intel.servers.wire import take_stdout
 
-if TYPE_CHECKING:  # imported when the handshake is over
+if TYPE_CHECKING:  # imported after the handshake
     from code_intel.servers.protocol import ToolServer
     from code_intel.tools.context.corpus_service import CorpusService
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-writes",
         action="store_true",
         default=None,
-        help="over HTTP, let clients delete documents and write front matter, too",
+        help="over HTTP, allow clients to delete documents and write front matter",
     )
 
 

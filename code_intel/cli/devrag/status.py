@@ -1,4 +1,4 @@
-"""Say what is indexed and what is missing."""
+"""Show what is indexed and what is missing. Nothing is written."""
 
 import argparse
 from typing import Any
@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Report; writes nothing."""
+    """Print the status."""
     service = open_service(args.config, readonly=True)
     try:
         data = service_status(service)

@@ -1,6 +1,6 @@
-"""Bring the index up to date and exit: words, then vectors.
+"""Update the index and exit: words first, then vectors.
 
-Exits 0 when single files could not be indexed; they are named.
+Files that cannot be read are named and do not fail the command.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from code_intel.tools.documents.sync import report_data, report_text
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_output(parser)
-    parser.add_argument("--words-only", action="store_true", help="leave the vectors for later")
+    parser.add_argument("--words-only", action="store_true", help="do not compute vectors now")
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Sync one corpus."""
+    """Update the index."""
     service = open_service(args.config)
     try:
         with progress() as advance:

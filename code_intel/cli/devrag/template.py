@@ -1,4 +1,4 @@
-"""devrag's template: a `config.json` with its defaults, where it finds none (docs/decisions/0017)."""
+"""Write `config.json` with devrag's defaults if there is none (docs/decisions/0017)."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from code_intel.foundation import durable
 
 
 def make(path: Path) -> None:
-    """Write the template and say so, unless the folder is a home folder or cannot be written.
+    """Write the file and print that, unless the folder is a home folder or cannot be written.
 
-    Only a file that is not there is made; none of the folders it names is.
+    An existing file stays; the folders that the defaults name are not created.
     """
     folder = path.absolute().parent
     if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111 - Path.home fails without one
@@ -22,4 +22,4 @@ def make(path: Path) -> None:
     text = json.dumps(dict(DEVRAG_DEFAULTS), indent=2) + "\n"
     with suppress(StorageError):
         durable.create(path, text.encode())
-        print(f"devrag: {path} was made, with the defaults.", file=sys.stderr, flush=True)
+        print(f"devrag: created {path} with default settings.", file=sys.stderr, flush=True)

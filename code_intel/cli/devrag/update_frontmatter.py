@@ -1,4 +1,4 @@
-"""Merge fields into a Markdown file's front matter, or make it; all else in it stays."""
+"""Merge fields into a Markdown file's front matter, or add front matter; everything else stays."""
 
 import argparse
 from typing import Any
@@ -12,5 +12,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
-    """Write it."""
+    """Write the front matter."""
     return written(args, update=True)

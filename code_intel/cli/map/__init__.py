@@ -1,6 +1,7 @@
-"""What the project has agreed: list it, read it, add to it, confirm it, correct it, check it, share it.
+"""Work with the map, the project's agreements: facts that say which term means which symbol.
 
-One word a task, each with options of its own: `code-intel map WORD --help`.
+Each agreement is a Markdown file in `.code-intel/agreements` that git carries. `code-intel map
+SUBCOMMAND --help` shows the options of a subcommand.
 """
 
 import argparse
@@ -13,33 +14,39 @@ from code_intel.learned.files.generated import notice
 
 SUBCOMMANDS = (
     Command("list", "code_intel.cli.map.list", "list agreements with their status"),
-    Command("show", "code_intel.cli.map.show", "show one in full, and what came of it"),
-    Command("add", "code_intel.cli.map.add", "add an agreement, unconfirmed"),
+    Command("show", "code_intel.cli.map.show", "show one agreement in full, with its history"),
+    Command("add", "code_intel.cli.map.add", "add an unconfirmed agreement"),
     Command(
-        "confirm", "code_intel.cli.map.confirm", "confirm one, or all, for the code as it is now"
+        "confirm",
+        "code_intel.cli.map.confirm",
+        "confirm one agreement, or all, against the current code",
     ),
-    Command("rename", "code_intel.cli.map.rename", "give one another symbol or term"),
-    Command("reject", "code_intel.cli.map.reject", "say that one is wrong, or for which words"),
-    Command("stats", "code_intel.cli.map.stats", "show what the map was good for"),
-    Command("check", "code_intel.cli.map.check", "fail when one is broken, for CI"),
-    Command("sync", "code_intel.cli.map.sync", "generate learned_pairs.json, index the map"),
+    Command("rename", "code_intel.cli.map.rename", "change an agreement's symbol or term"),
     Command(
-        "rebuild", "code_intel.cli.map.rebuild", "replace learned_pairs.json, or take its edits in"
+        "reject", "code_intel.cli.map.reject", "mark an agreement as wrong, or wrong for some words"
     ),
-    Command("prune", "code_intel.cli.map.prune", "move what has had its time to the trash"),
-    Command("trash", "code_intel.cli.map.trash", "list the trash, put one back, empty it"),
+    Command("stats", "code_intel.cli.map.stats", "show how useful the map was"),
+    Command("check", "code_intel.cli.map.check", "fail if an agreement is broken, for CI"),
+    Command(
+        "sync", "code_intel.cli.map.sync", "generate learned_pairs.json and update the map's index"
+    ),
+    Command(
+        "rebuild", "code_intel.cli.map.rebuild", "replace learned_pairs.json, or import its edits"
+    ),
+    Command("prune", "code_intel.cli.map.prune", "move outdated agreements to the trash"),
+    Command("trash", "code_intel.cli.map.trash", "list, show, restore or empty the trash"),
     Command("export", "code_intel.cli.map.export", "write agreements for another project"),
-    Command("import", "code_intel.cli.map.import_", "take agreements in, unconfirmed"),
+    Command("import", "code_intel.cli.map.import_", "import agreements, unconfirmed"),
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their options."""
+    """Declare the subcommands and their options."""
     add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen word, and say on stderr when learned_pairs.json was edited by hand."""
+    """Run the chosen subcommand, and warn on stderr if learned_pairs.json was edited by hand."""
     code = int(args.subcommand_module.run(args))
     if note := notice(project_of(args)):
         print(note, file=sys.stderr, flush=True)

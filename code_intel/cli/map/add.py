@@ -1,4 +1,4 @@
-"""Add an agreement by hand: it is served at once, and unconfirmed never leads to READY."""
+"""Add an agreement. It is found at once; until it is confirmed, agents must verify it."""
 
 import argparse
 from datetime import UTC, datetime
@@ -16,21 +16,27 @@ from code_intel.tools.search.add_agreement import add_agreement, drafted, missin
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="the words people use")
-    parser.add_argument("symbol", help="the symbol they mean")
+    parser.add_argument("term", help="the term that people use")
+    parser.add_argument("symbol", help="the symbol that it means")
     parser.add_argument(
-        "--evidence", required=True, metavar="TEXT", help="what in the code shows it"
+        "--evidence", required=True, metavar="TEXT", help="what in the code shows that"
     )
     parser.add_argument(
-        "--file", action="append", default=[], metavar="PATH[:LINE]", help="a file it rests on"
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH[:LINE]",
+        help="a file that supports it; may be repeated",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be, write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Add it."""
-    work = _shown if args.dry_run else add_agreement
+    """Add the agreement."""
+    work = _preview if args.dry_run else add_agreement
     answer = run_in_project(
         project_of(args),
         lambda context: work(context, args.term, args.symbol, args.evidence, args.file),
@@ -41,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _shown(
+async def _preview(
     context: GatewayContext, term: str, symbol: str, evidence: str, files: list[str]
 ) -> Answer:
     """Return what would be written."""

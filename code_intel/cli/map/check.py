@@ -1,8 +1,8 @@
-"""Check every agreement against the code as it is now; exits 1 when one is broken, for CI.
+"""Check every agreement against the current code. Exits 1 if one is broken, for CI.
 
-Brings the words of the source's index up to date first, which needs no model and no vectors: a fresh clone will
-do, and a disk that cannot be written. Fails for agreements that are broken, unreadable or in conflict, with --strict also for those whose
-symbol has changed.
+Updates the word index of the source first. That needs neither a model nor vectors, so a fresh clone
+or a read-only disk will do. Agreements fail that are broken, unreadable or in a merge conflict;
+with --strict also those whose symbol has changed.
 """
 
 import argparse
@@ -29,21 +29,21 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "broken": f"Its symbol is gone: `{RENAME} --to SYMBOL`, or delete {{file}}.",
         "conflict": "Resolve the merge in {file}.",
         "invalid": "Correct {file}, or delete it.",
-        "changed": "Read the code; if it still holds: `code-intel map confirm {pair}`.",
+        "changed": "Read the code. If it still holds, run `code-intel map confirm {pair}`.",
     }
 )
-"""What to do about each status that is a finding; the others are counted."""
+"""The remedy for each status that is a finding; other statuses are counted."""
 FAILING = frozenset({"broken", "conflict", "invalid"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--strict", action="store_true", help="changed ones fail as well")
+    parser.add_argument("--strict", action="store_true", help="also fail if a symbol has changed")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check; 1 when an agreement does not hold."""
+    """Print the findings; return 1 if an agreement fails."""
     answer = run_without_writing(
         project_of(args), lambda context: thread(_checked, context, strict=args.strict)
     )
@@ -74,11 +74,11 @@ def _checked(context: GatewayContext, *, strict: bool) -> Answer:
 
 
 def _row(standing: Standing, *, fails: bool) -> dict[str, Any]:
-    """Return one finding: what is wrong, and what to do about it."""
+    """Return a finding and its remedy."""
     agreement = standing.entry.agreement
     file = encodable(standing.entry.path.name)
     pair = shlex.join([agreement.nl_term, agreement.symbol]) if agreement else ""
-    remedy = f"Say so: `{RENAME}`." if standing.heir else REMEDIES[standing.validity]
+    remedy = f"Run `{RENAME}`." if standing.heir else REMEDIES[standing.validity]
     return standing_data(standing) | {
         "name": f"{agreement.nl_term} → {agreement.symbol}" if agreement else file,
         "fails": fails,

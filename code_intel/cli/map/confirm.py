@@ -1,11 +1,11 @@
-"""Confirm that an agreement is true of its symbol as that is now; git carries it to your team.
+"""Confirm that an agreement holds for the current code. Commit its file to share it with your team.
 
-With --all every one that nobody has confirmed and whose symbol the index defines, a line each: what a migration or an
-import brought. Left out is what somebody has rejected, what is not the code it was written about, and names in
-letters that look like others.
+--all confirms every unconfirmed agreement whose symbol the index defines, such as those of a migration or an import. It
+leaves out agreements that were rejected, whose code has changed since they were written, or whose
+names contain look-alike letters.
 
---json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol, confirmed, definition,
-reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.
+--json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol,
+confirmed, definition, reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.
 """
 
 import argparse
@@ -27,22 +27,25 @@ from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_
 from code_intel.tools.declaration import Answer
 
 CARRIED = (
-    "It does not count here: git carries .code-intel/state.db, so that nobody knows whose memory it is. "
-    "Run `git rm -f --cached .code-intel/state.db` and `code-intel init`, which keeps it out of git."
+    "The confirmation does not count here, because .code-intel/state.db is committed to git and may"
+    " come from another machine. Run `git rm -f --cached .code-intel/state.db`, then"
+    " `code-intel init` to keep it out of git."
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", nargs="?", default="", help="its term")
-    parser.add_argument("symbol", nargs="?", default="", help="its symbol")
-    parser.add_argument("--all", action="store_true", help="all that nobody has confirmed")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument("term", nargs="?", default="", help="the agreement's term")
+    parser.add_argument("symbol", nargs="?", default="", help="the agreement's symbol")
+    parser.add_argument("--all", action="store_true", help="all unconfirmed agreements")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Confirm it, or all."""
+    """Confirm one agreement, or all."""
     _require_clear(args)
     answer = _all(args) if args.all else _one(args)
     emit(args, answer.data, answer.text)
@@ -50,10 +53,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _require_clear(args: argparse.Namespace) -> None:
-    """Refuse a line that does not say which.
+    """Refuse a line that does not name one agreement or all.
 
     Raises:
-        UsageError: It names one and all, or no symbol.
+        UsageError: It names both, or no symbol.
     """
     if args.all and args.term:
         raise UsageError("--all takes no term.", details={"field": "all"})
@@ -62,7 +65,7 @@ def _require_clear(args: argparse.Namespace) -> None:
             raise UsageError(
                 f"{field} is missing.",
                 code="missing_argument",
-                hint="code-intel map confirm TERM SYMBOL, or code-intel map confirm --all.",
+                hint="Run `code-intel map confirm TERM SYMBOL`, or `code-intel map confirm --all`.",
                 details={"field": field},
             )
 
@@ -87,20 +90,20 @@ def _all(args: argparse.Namespace) -> Answer:
 
 
 async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool) -> Answer:
-    """Confirm an agreement; its symbol must be defined."""
+    """Confirm an agreement whose symbol is defined."""
     entry, agreement = existing(await thread(look, context.settings.agreements), (term, symbol))
     known = await find_standing(context, term, symbol)
     if known and known.heir:
         raise NotFoundError(
             f"{symbol} was renamed to {known.heir.qualified}.",
-            hint=f"Say so: `code-intel map rename {shlex.join([term, symbol])}`.",
+            hint=f"Run `code-intel map rename {shlex.join([term, symbol])}`.",
         )
     definitions = (await definitions_of(context, [symbol])).get(symbol)
     if not definitions:
         raise NotFoundError(
             f"{symbol} is not defined in the index.",
-            hint=f"Say what it is called now: `code-intel map rename {shlex.join([term, symbol])} "
-            "--to SYMBOL`.",
+            hint="Name its new symbol: "
+            f"`code-intel map rename {shlex.join([term, symbol])} --to SYMBOL`.",
         )
     meant = nearest(definitions, [file.path for file in agreement.files])
     file, map_sync = entry.path, DRY_RUN

@@ -1,4 +1,4 @@
-"""`code-intel map confirm --all`: what it does, and what it says."""
+"""Confirm all agreements that can be: `code-intel map confirm --all`."""
 
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from code_intel.tools.declaration import Answer
 
 
 async def confirm_everything(context: GatewayContext, problem: str, *, dry: bool) -> Answer:
-    """Confirm what nobody has confirmed and the index defines; say each, and why another is left out."""
+    """Confirm agreements whose symbol the index defines; report why others were left out."""
     found = await thread(_candidates, context)
     rows = [_row(item) for item in found]
     count = sum(row["confirmed"] for row in rows)

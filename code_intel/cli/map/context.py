@@ -1,4 +1,4 @@
-"""The context at which a word of `code-intel map` works: the project's own indexes, no session."""
+"""Run the work of a `code-intel map` subcommand with the project's indexes, outside any session."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory  # noqa: TID251 - outside the project
 
-from code_intel.cli.output import PATIENCE, patience, progress
+from code_intel.cli.output import PROGRESS_DELAY_S, elapsed_time, progress
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.foundation.text import counted
@@ -25,23 +25,23 @@ Work = Callable[[GatewayContext], Awaitable[Answer]]
 def run_in_project(
     settings: Settings, work: Work, *, readonly: bool = False, current: bool = False
 ) -> Answer:
-    """Do a piece of work and close what it opened; work that takes long says so on stderr.
+    """Run work with the project's indexes open; report long work on stderr.
 
     Args:
         settings: The project.
-        work: What to do.
-        readonly: Write nothing of the project.
-        current: Bring the words of the source's index up to date first: what is agreed on must be the code
-            as it is now, also in a fresh clone and after an edit that nobody has indexed.
+        work: The work.
+        readonly: Whether the project may not be written.
+        current: Whether to update the word index of the source first, so that the work sees the
+            current code.
     """
-    with patience():
+    with elapsed_time():
         return asyncio.run(_done(settings, work, readonly=readonly, current=current))
 
 
 def run_without_writing(settings: Settings, work: Work) -> Answer:
-    """Do work that writes nothing but the source's index, brought up to date, and not even that elsewhere.
+    """Run work that writes nothing but the updated word index of the source.
 
-    Where the disk cannot be written the index is made anew beside the machine's temporary files.
+    If the disk is read-only, the index is built in a temporary folder.
     """
     try:
         return run_in_project(settings, work, current=True)
@@ -52,21 +52,21 @@ def run_without_writing(settings: Settings, work: Work) -> Answer:
 
 
 def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answer:
-    """Do work that goes by the code as it is now; a dry run looks alone."""
+    """Run work that needs the current code; a dry run writes nothing."""
     return (
         run_without_writing(settings, work) if dry else run_in_project(settings, work, current=True)
     )
 
 
 async def find_standing(context: GatewayContext, term: str, symbol: str) -> Standing | None:
-    """Return what an agreement is worth, without writing anything; None where there is none."""
+    """Return an agreement and its status without writing anything; None if there is none."""
     key = make_key(term, symbol)
     found = await thread(standings, context.settings, context.forest)
     return next((known for known in found if known.entry.key == key), None)
 
 
 async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True) -> MapSync:
-    """Bring the map's index up to date; deferred, with the reason, where that cannot be."""
+    """Update the map's index; if that fails, return that it was deferred, with the reason."""
     try:
         report = await thread(partial(context.map.complete, words_only=words_only))
     except CodeIntelError as error:
@@ -95,7 +95,7 @@ def _index_words(context: GatewayContext) -> None:
     with progress() as advance:
 
         def later(done: int, total: int) -> None:
-            if time.monotonic() - began > PATIENCE:
+            if time.monotonic() - began > PROGRESS_DELAY_S:
                 advance(done, total, "forest: words")
 
         context.forest.complete(words_only=True, progress=later)

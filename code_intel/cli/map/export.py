@@ -1,9 +1,10 @@
-"""Write agreements to a file for another project: JSON Lines, one agreement a line, for a review first.
+"""Write agreements to a file for another project: JSON Lines, one agreement per line.
 
-What only this project can know stays here: who confirmed it, sessions, times, digests, people's own sections. Without
-a term: all that can be read. `code-intel map import` takes it in, unconfirmed.
+Without a term all readable agreements are written. Confirmations, sessions, times, digests and your
+own sections stay in this project. `code-intel map import` reads the file; imported agreements are
+unconfirmed.
 
---json: `total`, `file`, `dry_run`, and `lines` where the file is standard output.
+--json: `total`, `file`, `dry_run`, and `lines` if the file is standard output.
 """
 
 import argparse
@@ -22,15 +23,17 @@ from code_intel.records import Agreement
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "file", nargs="?", default="-", help="where to; - is standard output (default)"
+        "file", nargs="?", default="-", help="the file to write; - is standard output (default)"
     )
     parser.add_argument("term", nargs="*", help="only these terms")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file; 1 when there is nothing to export."""
+    """Write the file; return 1 if there is nothing to export."""
     chosen = _chosen(agreements.load_all(project_of(args).agreements), args.term)
     text = exchange.dump(chosen)
     if args.file == "-":
@@ -39,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
              text.rstrip("\n"))  # fmt: skip
         return 0 if chosen else 1
     path = Path(args.file).expanduser().absolute()
-    _require_ours(path)
+    _check_target(path)
     if chosen and not args.dry_run:
         durable.replace(path, text.encode())
     head = "Would be written" if args.dry_run else "Written" if chosen else "Nothing to write"
@@ -49,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(entries: list[agreements.Entry], terms: list[str]) -> list[Agreement]:
-    """Return those of these terms, or all.
+    """Return the agreements with these terms, or all.
 
     Raises:
-        NotFoundError: There is none of one of them.
+        NotFoundError: A term has no agreement.
     """
     everything = [entry.agreement for entry in entries if entry.agreement]
     if not terms:
@@ -64,23 +67,23 @@ def _chosen(entries: list[agreements.Entry], terms: list[str]) -> list[Agreement
     return found
 
 
-def _require_ours(path: Path) -> None:
-    """Refuse to write over anything but an earlier export.
+def _check_target(path: Path) -> None:
+    """Refuse to overwrite anything but an earlier export.
 
     Raises:
-        UsageError: Something else is there, or it cannot be looked at.
+        UsageError: Another file is there, or it cannot be read.
     """
     try:
         if not path.exists() or (path.is_file() and exchange.is_export(path.read_bytes())):
             if path.parent.is_dir():
                 return
-            why = "is in a folder that is not there"
+            why = "is in a folder that does not exist"
         else:
-            why = "is there, and is no export"
+            why = "exists and is not an export"
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
     raise UsageError(
         f"{path} {why}.",
-        hint="Name a new file in a folder that is there.",
+        hint="Name a new file in an existing folder.",
         details={"field": "file"},
     )

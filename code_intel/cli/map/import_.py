@@ -1,10 +1,11 @@
-"""Take in the agreements of a file that `code-intel map export` wrote; every one starts unconfirmed.
+"""Import agreements from a file that `code-intel map export` wrote. All of them are unconfirmed.
 
-What is here already stays as it is, confirmed or not: a line of the same term and symbol is left out. Each line is
-taken in whole or not at all, and said; a malformed one is named by its number and field, and keeps out no other.
-Exits 1 when a line was malformed, or a file was in the way.
+Existing agreements stay as they are: a line with the same term and symbol is skipped. Each line is
+imported whole or skipped, and reported; a malformed line is named by its number and field. Exits 1
+if a line was malformed or an unreadable file was in its place.
 
---json: `lines` {line, fate, nl_term, symbol, symbol_defined, or field and reason}, `counts` by fate, `dry_run`, `map_sync`.
+--json: `lines` {line, fate, nl_term, symbol, symbol_defined, or field and reason}, `counts` by
+fate, `dry_run`, `map_sync`.
 """
 
 import argparse
@@ -26,27 +27,29 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.declaration import Answer
 
 COUNTED: dict[Fate, str] = {
-    "import": "taken in",
-    "known": "here already",
+    "import": "imported",
+    "known": "already here",
     "repeated": "repeated",
-    "blocked": "in the way of a file",
+    "blocked": "blocked by a file",
     "malformed": "malformed",
 }
 NEXT = (
-    "Read them, then confirm those that are true: `code-intel map confirm TERM SYMBOL`, or --all for those whose "
-    "symbol is defined here."
+    "Review them, then confirm those that are true with `code-intel map confirm TERM SYMBOL`. With"
+    " --all it confirms those whose symbol is defined here."
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", help="what `map export` wrote; - is standard input")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument("file", help="a file that `map export` wrote; - is standard input")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import; 1 when a line could not be taken in."""
+    """Import the file; return 1 if a line could not be imported."""
     settings, data = project_of(args), _read(args.file)
 
     def work(context: GatewayContext) -> Awaitable[Answer]:
@@ -66,7 +69,7 @@ async def _import(context: GatewayContext, data: bytes, *, dry: bool) -> Answer:
         map_sync = await refresh_whole_map(context)
     answer = {"lines": rows, "counts": counts, "dry_run": dry, **map_sync.data}
     summary = ", ".join(f"{number} {COUNTED[fate]}" for fate, number in sorted(counts.items()))
-    lines = [*map(_line, rows), f"{'Would be' if dry else 'Done'}: {summary or 'nothing'}."]
+    lines = [*map(_line, rows), f"{'Would be' if dry else 'Result'}: {summary or 'nothing'}."]
     if "import" in counts and not dry:
         lines.append(NEXT)
     return Answer(answer, "\n".join(lines))
@@ -94,12 +97,12 @@ def _line(row: dict[str, Any]) -> str:
     if row["fate"] == "malformed":
         field = f", {row['field']}" if row["field"] else ""
         return f"{row['line']}{field}: {FATES['malformed']}. {row['reason']}"
-    undefined = "" if row["symbol_defined"] else "; its symbol is not defined here"
+    undefined = "" if row["symbol_defined"] else "; the symbol is not defined here"
     return f"{row['line']}: {row['nl_term']} → {row['symbol']}: {FATES[row['fate']]}{undefined}."
 
 
 def _read(name: str) -> bytes:
-    """Return a file's bytes, or a little more of them than may be imported.
+    """Return a file's bytes; at most one more than can be imported.
 
     Raises:
         UsageError: It cannot be read.
@@ -110,7 +113,7 @@ def _read(name: str) -> bytes:
         with Path(name).expanduser().open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no name of a file"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a file name"
         raise UsageError(
             f"{name[:200]} cannot be read: {reason}.",
             hint="Name a file that `code-intel map export` wrote, or - for standard input.",

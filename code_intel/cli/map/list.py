@@ -1,7 +1,4 @@
-"""List what the project has agreed, with the status of each and why it has it.
-
-Exits 1 when there is nothing to list.
-"""
+"""List the project's agreements with their status and its reasons. Exits 1 if there are none."""
 
 import argparse
 from typing import Any, get_args
@@ -17,14 +14,20 @@ from code_intel.tools.search.list_agreements import list_agreements, standing_li
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--status", choices=get_args(Validity), default="", help="only those of it")
-    parser.add_argument("--term", default="", metavar="TEXT", help="only terms with it")
-    parser.add_argument("--symbol", default="", metavar="TEXT", help="only symbols with it")
+    parser.add_argument(
+        "--status", choices=get_args(Validity), default="", help="only agreements with this status"
+    )
+    parser.add_argument(
+        "--term", default="", metavar="TEXT", help="only terms that contain this text"
+    )
+    parser.add_argument(
+        "--symbol", default="", metavar="TEXT", help="only symbols that contain this text"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List; 1 when there is nothing."""
+    """Print the list; return 1 if it is empty."""
     answer = run_in_project(
         project_of(args), lambda context: _everything(context, args), readonly=True
     )
@@ -33,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _everything(context: GatewayContext, args: argparse.Namespace) -> Answer:
-    """Return all pages of the list as one: a terminal has no budget."""
+    """Return all pages of the list as one, since a terminal has no token budget."""
     rows: list[dict[str, Any]] = []
     cursor = ""
     while True:

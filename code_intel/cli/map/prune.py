@@ -1,9 +1,9 @@
-"""Move agreements that have had their time to the trash, with their pairs; nothing goes by itself.
+"""Move outdated agreements to the trash. Nothing is pruned automatically.
 
-Reasons: `broken` (its symbol is gone from the code), `expired` (not used for long, and cannot be told to hold),
-`unconfirmed` (nobody has confirmed it for so many days), `twin` (another file has its term and symbol, and
-takes in what it says). Without --reason: the first two. Brings the index of the source up to date first, and
-refuses where that cannot be completed: then nothing is proven to be gone.
+Reasons: `broken` (its symbol is gone from the code), `expired` (not used for a long time and not
+known to be valid), `unconfirmed` (not confirmed for so many days), `twin` (another file has the
+same term and symbol; the two are merged). Without --reason: the first two. The index of the source
+is updated first; if that cannot be completed, nothing is pruned.
 
 --json: `pruned` {nl_term, symbol, reason, details, files}, `reasons`, `dry_run`, `map_sync`.
 """
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--reason",
         action="append",
         choices=[reason.name for reason in REASONS],
-        help=f"only for this one; may be repeated (default: {', '.join(DEFAULT)})",
+        help=f"prune for this reason only; may be repeated (default: {', '.join(DEFAULT)})",
     )
     parser.add_argument(
         "--older-than",
@@ -39,12 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help=f"for `unconfirmed` (default: the setting expire_days, or {DAYS})",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, move nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be moved; move nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prune."""
+    """Prune and print the agreements."""
     settings = project_of(args)
     days = args.older_than
     if days is not None and not 0 <= days <= 1_000_000:  # noqa: PLR2004 - beyond it dates overflow
@@ -71,16 +73,17 @@ async def _prune(
     rows = [_row(item) for item in found]
     data = {"pruned": rows, "reasons": list(reasons), "dry_run": dry, **map_sync.data}
     lines = [
-        f"{row['nl_term']} → {row['symbol']} ({visible(', '.join(row['files']))}): {item.reason.about}"
+        f"{row['nl_term']} → {row['symbol']} ({visible(', '.join(row['files']))}): "
+        f"{item.reason.about}"
         for row, item in zip(rows, found, strict=True)
     ]
     if not rows:
         lines.append("Nothing to prune.")
     elif dry:
-        lines.append(f"{len(rows)} would go to the trash.")
+        lines.append(f"{len(rows)} would be moved to the trash.")
     else:
         lines.append(
-            f"{len(rows)} moved to the trash; `code-intel map trash restore` brings them back."
+            f"{len(rows)} moved to the trash. To restore one: `code-intel map trash restore NAME`."
         )
     return Answer(data, "\n".join(lines))
 

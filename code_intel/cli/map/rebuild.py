@@ -5,7 +5,8 @@ written again; an edited file is kept beside it. With `--from pairs` each pair t
 than its agreement updates it, and a pair without an agreement becomes one, unconfirmed. Agreements
 without a pair stay. Unknown keys and items of the file stay.
 
---json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`, `dry_run`, `map_sync`.
+--json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`,
+`dry_run`, `map_sync`.
 """
 
 import argparse
@@ -37,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="agreements",
         help="what is right (default: agreements)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 

@@ -1,7 +1,8 @@
-"""Say that an agreement is wrong, or wrong for some words; nothing of its file is changed.
+"""Mark an agreement as wrong, or as wrong for some words. Its file does not change.
 
-With --query these words no longer lead to it; without, it answers nobody unverified. A later success with
-it takes that back, and so does `code-intel map confirm`.
+With --query the agreement no longer matches these words. Without it, agents must verify the
+agreement before they rely on it. A later success with it, or `code-intel map confirm`, removes the
+mark.
 """
 
 import argparse
@@ -17,41 +18,38 @@ from code_intel.learned.history.feedback import note
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="its term")
-    parser.add_argument("symbol", help="its symbol")
-    parser.add_argument("--query", metavar="WORDS", help="only when it is asked for in these words")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument("term", help="the agreement's term")
+    parser.add_argument("symbol", help="the agreement's symbol")
+    parser.add_argument("--query", metavar="WORDS", help="reject it for these words only")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
-MOST = 4000
-"""Characters of a question, as the tools take them."""
+MAX_QUERY_CHARS = 4000
+"""The limit of the search tools."""
 
 
 def _check(words: str) -> None:
     if not words.strip():
         raise UsageError("--query is empty.", details={"field": "query"})
-    if len(words) > MOST:
+    if len(words) > MAX_QUERY_CHARS:
         raise UsageError(
-            f"--query has {counted(len(words), 'character')}; at most {MOST} are asked.",
-            hint="Give the words that it was asked for with.",
+            f"--query has {counted(len(words), 'character')}; the limit is {MAX_QUERY_CHARS}.",
+            hint="Give the words of the search only.",
             details={"field": "query"},
         )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reject it."""
+    """Record the rejection."""
     settings, words = project_of(args), args.query
     if words is not None:
         _check(words)
     existing(look(settings.agreements), (args.term, args.symbol))
     if not args.dry_run:
         note(settings, (args.term, args.symbol), "rejected", words=words or "", detail="person")
-    what = (
-        f"for “{words}”: these words lead there no more"
-        if words
-        else "and answers nobody unverified"
-    )
     data = {
         "success": True,
         "pair": {"nl_term": args.term, "symbol": args.symbol},
@@ -59,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
         "dry_run": args.dry_run,
     }
     head = "Would be rejected" if args.dry_run else "Rejected"
-    back = f"`code-intel map confirm {shlex.join((args.term, args.symbol))}` takes it back."
-    emit(args, data, f"{head}: {args.term} → {args.symbol} {what}. {back}")
+    what = f" for “{words}”" if words else ""
+    effect = "It no longer matches these words." if words else "Agents must verify it before use."
+    undo = f"To undo: `code-intel map confirm {shlex.join((args.term, args.symbol))}`."
+    emit(args, data, f"{head}: {args.term} → {args.symbol}{what}. {effect} {undo}")
     return 0

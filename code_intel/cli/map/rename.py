@@ -1,10 +1,11 @@
-"""Give an agreement another symbol, another term, or both; the old term stays as another word for it.
+"""Change an agreement's symbol, its term, or both. The old term stays as an alias.
 
-Without --to the symbol becomes what it was renamed to in the code, as far as the index proves that. --to may say more
-than the code does, `module.function`, and is kept like that. The file that defines it takes the old one's place; uses
-and aliases go with it. It stays confirmed if it was and the index proves the new symbol; else confirm it anew.
+Without --to the symbol becomes the name that it was renamed to in the code, if the index shows a
+single one. --to may be qualified, as in `module.function`. Uses and aliases are kept. A confirmed
+agreement stays confirmed if the index shows the rename; otherwise confirm it again.
 
---json: `pair`, `before`, `definition` (empty where the symbol stays), `agreement_file`, `confirmed`, `dry_run`, `map_sync`.
+--json: `pair`, `before`, `definition` (empty if the symbol stays), `agreement_file`, `confirmed`,
+`dry_run`, `map_sync`.
 """
 
 import argparse
@@ -26,18 +27,18 @@ from code_intel.tools.context.gateway import GatewayContext, thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
-MOST_OTHERS = 3
-"""Definitions that are named beside the one that is taken."""
+MAX_OTHERS = 3
+"""Other definitions that the message names."""
 
 
 class Target(NamedTuple):
-    """What an agreement is to be renamed to.
+    """The new symbol of an agreement.
 
     Attributes:
-        symbol: The new symbol; empty where only the term changes.
-        definition: Where it is.
-        left: The files that define the old one.
-        others: Definitions elsewhere that the new symbol names as well.
+        symbol: The new symbol; empty if only the term changes.
+        definition: Its definition.
+        left: The files that define the old symbol.
+        others: Definitions of the same name elsewhere.
     """
 
     symbol: str = ""
@@ -47,30 +48,33 @@ class Target(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, `path:line`."""
+        """Where it is defined, as `path:line`."""
         return f"{self.definition.file}:{self.definition.line}" if self.definition else ""
 
     @property
-    def doubt(self) -> str:
-        """What to say of the others, as a sentence."""
+    def ambiguity(self) -> str:
+        """A sentence about the other definitions; empty if there are none."""
         if not self.others:
             return ""
-        places = ", ".join(f"{one.file}:{one.line}" for one in self.others[:MOST_OTHERS])
-        return f" Also defined in {places}; if that is meant, name its file, too: --to FILE.{self.symbol}."
+        places = ", ".join(f"{one.file}:{one.line}" for one in self.others[:MAX_OTHERS])
+        choose = f"To choose one, name its file: --to FILE.{self.symbol}."
+        return f" It is also defined in {places}. {choose}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="its term")
-    parser.add_argument("symbol", help="its symbol, as the agreement calls it")
-    parser.add_argument("--to", default="", metavar="SYMBOL", help="what the symbol is called now")
-    parser.add_argument("--term", dest="new_term", default="", metavar="TERM", help="its new term")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument("term", help="the agreement's term")
+    parser.add_argument("symbol", help="the agreement's symbol")
+    parser.add_argument("--to", default="", metavar="SYMBOL", help="the new symbol")
+    parser.add_argument("--term", dest="new_term", default="", metavar="TERM", help="the new term")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rename it."""
+    """Rename the agreement."""
     answer = run_in_project(
         project_of(args),
         lambda context: _rename(context, args),
@@ -110,18 +114,18 @@ async def _rename(context: GatewayContext, args: argparse.Namespace) -> Answer:
     }
     head = "Would be renamed" if args.dry_run else "Renamed"
     place = f" ({target.place})" if target.place else ""
-    again = f" Confirm it: `code-intel map confirm {shlex.join(done.key)}`."
-    left = "" if done.confirmed else again
-    text = f"{head}: {args.term} → {args.symbol} is {term} → {symbol}{place}.{target.doubt}{left}"
+    confirm = f" Confirm it: `code-intel map confirm {shlex.join(done.key)}`."
+    todo = "" if done.confirmed else confirm
+    text = f"{head}: {_names((args.term, args.symbol), done.key)}{place}.{target.ambiguity}{todo}"
     return Answer(data, text)
 
 
 async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
-    """Return what the new symbol is, and where; nothing where only the term changes.
+    """Return the new symbol and its definition; neither if only the term changes.
 
     Raises:
         NotFoundError: There is no such agreement, or the index does not define the symbol.
-        UsageError: None was named, and the index proves none.
+        UsageError: None was given, and the index shows no rename.
     """
     known = await find_standing(context, args.term, args.symbol)
     if known is None or known.entry.agreement is None:
@@ -131,8 +135,8 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
         if args.new_term:
             return Target()
         raise UsageError(
-            f"The index proves no other name of {args.symbol}.",
-            hint="Name it with --to, or a new term with --term.",
+            f"The index does not show what {args.symbol} was renamed to.",
+            hint="Give the new symbol with --to, or a new term with --term.",
             details={"field": "to"},
         )
     asked = spelling(args.to) or (_said_as(args.symbol, heir) if heir else "")
@@ -144,7 +148,7 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
     if not found:
         raise NotFoundError(
             f"{args.to} is not defined in the index.",
-            hint="Spell it as the code does, or run `code-intel sync --words-only`.",
+            hint="Check the spelling, or run `code-intel sync --words-only`.",
             details={"field": "to"},
         )
     first, *others = nearest(found, listed)
@@ -156,8 +160,18 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
     )
 
 
+def _names(before: tuple[str, str], after: tuple[str, str]) -> str:
+    """Return what changed; a part that stayed is named once."""
+    (old_term, old_symbol), (term, symbol) = before, after
+    if old_term == term:
+        return f"the symbol of “{term}” from {old_symbol} to {symbol}"
+    if old_symbol == symbol:
+        return f"the term of {symbol} from “{old_term}” to “{term}”"
+    return f"“{old_term}” for {old_symbol} to “{term}” for {symbol}"
+
+
 def _said_as(symbol: str, heir: Definition) -> str:
-    """Return what a symbol was renamed to, with the module that the old name had, where it is still that."""
+    """Return what a symbol was renamed to, with the old name's module if that still applies."""
     more = spelling(symbol).split(".")[: -len(heir.qualified.split("."))]
     name = ".".join([*more, heir.qualified])
     return name if spells(name, heir.qualified, heir.file) else heir.qualified

@@ -1,4 +1,4 @@
-"""Show one agreement in full: what it says, what it is worth now and why, and what came of it."""
+"""Show an agreement in full: its text, its status and the reasons, and how it was used."""
 
 import argparse
 from collections import Counter
@@ -22,15 +22,13 @@ from code_intel.tools.search.list_agreements import standing_data
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="its term, another word for it, or the name of its file")
-    parser.add_argument(
-        "symbol", nargs="?", default="", help="its symbol, where a term has several"
-    )
+    parser.add_argument("term", help="the agreement's term, an alias, or its file name")
+    parser.add_argument("symbol", nargs="?", default="", help="its symbol, if the term has several")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show it."""
+    """Print the agreement."""
     answer = run_in_project(
         project_of(args),
         lambda context: thread(_shown, context, args.term, args.symbol),
@@ -57,13 +55,13 @@ def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
 
 
 def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
-    """Return the one agreement that is meant.
+    """Return the one agreement with this term, alias or file name.
 
     Raises:
         NotFoundError: There is none.
-        UsageError: There are several; names their symbols.
+        UsageError: There are several; the error names their symbols.
     """
-    wanted = [s for s in everything if _is_meant(s, term, symbol)]
+    wanted = [s for s in everything if _matches(s, term, symbol)]
     named = [
         s for s in wanted if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
     ]
@@ -74,13 +72,13 @@ def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
         symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
         raise UsageError(
             f"{counted(len(wanted), 'agreement')} are called {term}: {symbols}.",
-            hint="Name the symbol as well.",
+            hint="Give the symbol as well.",
             details={"field": "symbol"},
         )
     return wanted[0]
 
 
-def _is_meant(found: Standing, term: str, symbol: str) -> bool:
+def _matches(found: Standing, term: str, symbol: str) -> bool:
     agreement = found.entry.agreement
     if found.entry.path.name == term:
         return True
@@ -124,5 +122,5 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    """Return a text whose further lines stand below its first: none of them begins where ours do."""
+    """Return a text with its further lines indented, so that they cannot pass for fields."""
     return text.replace("\n", f"\n{' ' * 13}")

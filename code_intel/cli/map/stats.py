@@ -1,6 +1,6 @@
-"""Show what the map was good for: how often it answered, and what became of its answers.
+"""Show how often the map answered and what became of its answers.
 
-The figures are of what is still known: the newest outcomes, and what this machine remembers.
+The figures cover the newest logged outcomes and what this machine remembers.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Count and show."""
+    """Print the figures."""
     answer = run_in_project(project_of(args), _stats, readonly=True)
     emit(args, answer.data, answer.text)
     return 0
@@ -59,7 +59,7 @@ def _lines(found: Statistics) -> Iterator[str]:
         yield from _pairs(title, pairs)
     yield from _pairs("Never used", found.never_used)
     if found.bad_lines:
-        yield f"\n{counted(found.bad_lines, 'line')} of the log of outcomes cannot be read."
+        yield f"\n{counted(found.bad_lines, 'line')} of the outcome log cannot be read."
 
 
 def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Lists the agreement files that cannot be read. A learned_pairs.json that was edited by hand is left as it
 is: `code-intel map rebuild` takes the edits in or replaces them.
 
---json: `actions` {nl_term, symbol, action}, `unreadable` {file, problem, reason}, `notes`, `agreements`, `dry_run`, `map_sync`.
+--json: `actions` {nl_term, symbol, action}, `unreadable` {file, problem, reason}, `notes`,
+`agreements`, `dry_run`, `map_sync`.
 """
 
 import argparse
@@ -25,7 +26,9 @@ from code_intel.tools.declaration import Answer
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 

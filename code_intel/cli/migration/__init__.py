@@ -1,1 +1,1 @@
-"""From v3.7, and from what later versions of the original left, to this program (docs/decisions/0035)."""
+"""Plan and apply the migration of a project from earlier versions (docs/decisions/0035)."""

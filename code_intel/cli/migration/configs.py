@@ -1,7 +1,8 @@
-"""The two index configs: made from what the one devrag of v3.7 had, or kept.
+"""Plan the two index configs: kept, or made from the configuration of v3.7's single devrag.
 
-The original takes relative paths from where it is started, the project; this program from the config's
-folder (docs/decisions/0017). A config is put, or its paths are written, so that they mean what they meant.
+The original resolves relative paths in the folder where it is started, the project; this program
+resolves them in the config's folder (docs/decisions/0017). Place and paths of a config are chosen
+so that the paths keep their meaning.
 """
 
 import json
@@ -26,16 +27,16 @@ from code_intel.config.index_config import path_from_config
 from code_intel.records import Corpus
 
 OLD_NAMES = ("config.json", "devrag.json", "rag-custom-config.json")
-"""How v3.7's documents call the configuration of its one devrag, in the project's root."""
+"""Names of the single devrag's configuration in v3.7's documentation."""
 FOREST_DATABASE = "./vectors-forest.db"
-"""A database of its own: that of the original cannot be shared with it."""
+"""A new database: the original's format is different."""
 LATER = f"{STATE_FOLDER}/config.json"
-"""Where v3.9 and later keep what they index: `source_dirs`, relative to the project."""
+"""Where v3.9 and later list the indexed folders: `source_dirs`, relative to the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One index config as it will be, and what there is to say."""
+    """An index config as it will be, with notes for the report."""
 
     change: Change
     raw: Mapping[str, Any]
@@ -44,12 +45,12 @@ class Config:
 
     @property
     def database(self) -> Path:
-        """Where its database will be."""
+        """The place of its database."""
         return path_from_config(self.change.path, self.raw.get("db_path", "./vectors.db"))
 
     @property
     def agreements(self) -> Path:
-        """Where the agreements will be: see `Settings.agreements`."""
+        """The folder of the agreements, as `Settings.agreements` finds it."""
         path = self.change.path
         for pattern in self.raw.get("document_patterns", ()):
             if Path(pattern).name == "agreements":
@@ -59,37 +60,37 @@ class Config:
 
 
 def map_config(root: Path) -> Config:
-    """Return the map's config: the one that is there, or seed 004's.
+    """Return the map's config: the existing one, or that of seed 004.
 
     Raises:
-        ConfigError: It is there and cannot be used.
+        ConfigError: It exists and cannot be used.
     """
     return _kept(root, MAP_CONFIG) or _new(root, "map", default_config("map"), "the map's config")
 
 
 def forest_config(root: Path, named: Path | None) -> Config:
-    """Return the forest's config: the one that is there, or one that says what the old one said.
+    """Return the forest's config: the existing one, or one with the old one's values.
 
     Args:
         root: The project.
-        named: The config that v3.7's one server is started with, if its entry names one.
+        named: The config that the entry of v3.7's single server names, if any.
 
     Raises:
-        ConfigError: It, or the old one, is there and cannot be used.
+        ConfigError: It, or the old one, exists and cannot be used.
     """
     kept = _kept(root, FOREST_CONFIG)
     old = _old(root, named)
-    left = (Note(name_in(root, old), "the original devrag's; it may still use it"),) if old else ()
+    left = (Note(name_in(root, old), "used by the original devrag"),) if old else ()
     if kept:
         return Config(kept.change, kept.raw, (*kept.found, *left), (*kept.left, *left))
     if old:
         raw = dict(load_index_config(old).raw) | {"db_path": FOREST_DATABASE}
-        why = f"the values of {name_in(root, old)}, with a database of its own"
+        why = f"values of {name_in(root, old)}, with a new database"
         return _new(root, "forest", raw, why, left, left)
     later = _later(root)
     if later:
         raw = default_config("forest") | {"document_patterns": later}
-        note = Note(LATER, "not used any more; exclude_patterns: .gitignore decides instead")
+        note = Note(LATER, "not used any more; .gitignore replaces exclude_patterns")
         return _new(root, "forest", raw, f"the source_dirs of {LATER}", (note,), (note,))
     return _new(root, "forest", default_config("forest"), "the forest's config, whole project")
 
@@ -107,7 +108,7 @@ def _new(
 
 
 def _kept(root: Path, name: str) -> Config | None:
-    """Return the config of that name that is there, its paths written for this program."""
+    """Return the existing config of that name, with paths that this program resolves as before."""
     for folder in (root, root / STATE_FOLDER):
         path = folder / name
         before = current(path)
@@ -119,14 +120,15 @@ def _kept(root: Path, name: str) -> Config | None:
             found = (Note(name_in(root, path), "its paths are relative to the project"),)
             change = Change(path, before, pretty(after), "paths relative to its own folder")
             return Config(change, after, found)
-        left = Note(name_in(root, path), "there already")
+        left = Note(name_in(root, path), "exists already")
         return Config(Change(path, before, before), raw, left=(left,))
     return None
 
 
 def _old(root: Path, named: Path | None) -> Path | None:
-    """Return the configuration of v3.7's one devrag."""
-    known = {root / folder / name for folder in ("", STATE_FOLDER) for name in (FOREST_CONFIG, MAP_CONFIG)}  # fmt: skip
+    """Return the configuration of v3.7's single devrag."""
+    folders = (root, root / STATE_FOLDER)
+    known = {folder / name for folder in folders for name in (FOREST_CONFIG, MAP_CONFIG)}
     if named and named not in known and named.is_file():
         return named
     for path in (root / name for name in OLD_NAMES):
@@ -137,14 +139,14 @@ def _old(root: Path, named: Path | None) -> Path | None:
 
 
 def _later(root: Path) -> list[str]:
-    """Return the folders that v3.9 and later index, if the project says so."""
+    """Return the folders that v3.9 and later index."""
     folders = _object(root / LATER).get("source_dirs")
     named = folders if isinstance(folders, list) else []
     return [folder for folder in named if isinstance(folder, str) and folder]
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON file's object; what is none may belong to another program."""
+    """Return a JSON file's object; empty if it has none, since it may belong to another program."""
     try:
         found = json.loads((current(path) or b"").decode("utf-8-sig") or "{}")
     except (ValueError, RecursionError):
@@ -153,7 +155,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _is_by_project(root: Path, path: Path, raw: Mapping[str, Any]) -> bool:
-    """Whether a config in `.code-intel` has paths that lead somewhere from the project alone."""
+    """Whether the paths of a config in `.code-intel` exist relative to the project only."""
     patterns = [p for p in raw.get("document_patterns", ()) if not _is_fixed(p)]
     here = [_is_place(path.parent, pattern, path.parent) for pattern in patterns]
     there = [_is_place(root, pattern, path.parent) for pattern in patterns]
@@ -162,7 +164,7 @@ def _is_by_project(root: Path, path: Path, raw: Mapping[str, Any]) -> bool:
 
 
 def _is_place(folder: Path, pattern: str, state: Path) -> bool:
-    """Whether what stands before a pattern's first wildcard is there; nobody means `.code-intel` itself."""
+    """Whether the part before a pattern's first wildcard exists and is not `.code-intel` itself."""
     place = Path(os.path.normpath(folder / re.split(r"[*?\[]", pattern)[0]))
     return place != state and place.exists()
 

@@ -1,8 +1,8 @@
-"""`.mcp.json`: our three servers in, the original's programs of the same names out, all else as it is.
+"""Plan the change of `.mcp.json`: add our servers, replace the original's of the same names.
 
-What an entry starts decides, as one table says: an entry of people's own is never touched. While the
-original devrag is installed, v3.7's single `devrag` goes on with it; where that name starts this program, or
-nothing any more, it is pointed at the forest (docs/decisions/0035).
+The program that an entry starts decides what happens to it. The user's own entries stay. v3.7's
+single `devrag` stays while the original devrag is installed; if it starts this program or a missing
+one, it is pointed at the forest (docs/decisions/0035).
 """
 
 import os
@@ -21,20 +21,20 @@ from code_intel.config import STATE_FOLDER
 from code_intel.errors import ConfigError
 
 (CLAUDE,) = clients.chosen(["claude"])
-"""The only client that the original has been written for."""
+"""The only client that the original supports."""
 SINGLE = "devrag"
-"""What v3.7 calls its one index server."""
+"""The name of v3.7's index server."""
 ORIGINAL_SERVER = "code_intel_server.py"
 
 Kind = Literal["absent", "server", "ours", "original", "gone", "own"]
-"""What an entry starts: nothing, the original gateway, this package, the original devrag, a devrag that is
-not there any more, something else."""
+"""What an entry starts: nothing, the original gateway, this package, the original devrag, a
+missing devrag, or another program."""
 Role = Literal["gateway", "index", "single", "other"]
 Action = Literal["add", "replace", "point", "keep"]
 
-_GOES_ON = (
-    "goes on with the original devrag and its own database; devrag-forest serves the same documents, so "
-    "remove it when nothing asks for it"
+_STAYS = (
+    "keeps using the original devrag and its database; devrag-forest serves the same documents, so"
+    " remove it when nothing uses it"
 )
 DECISIONS: Mapping[tuple[Role, Kind], tuple[Action, str]] = MappingProxyType(
     {
@@ -42,28 +42,28 @@ DECISIONS: Mapping[tuple[Role, Kind], tuple[Action, str]] = MappingProxyType(
         ("gateway", "server"): ("replace", "it started the original gateway"),
         ("index", "absent"): ("add", ""),
         ("index", "original"): ("replace", "it started the original devrag"),
-        ("index", "gone"): ("replace", "the devrag that it started is not there"),
-        ("single", "original"): ("keep", _GOES_ON),
-        ("single", "ours"): ("point", "it starts this program: now with the forest's config"),
+        ("index", "gone"): ("replace", "the devrag that it started is missing"),
+        ("single", "original"): ("keep", _STAYS),
+        ("single", "ours"): ("point", "it starts this program, now with the forest's config"),
         ("single", "gone"): (
             "point",
-            "the devrag that it started is not there: it serves the forest",
+            "the devrag that it started is missing, so it serves the forest",
         ),
-        ("other", "server"): ("keep", "starts the original gateway under a name of its own"),
+        ("other", "server"): ("keep", "starts the original gateway under another name"),
     }
 )
-"""What is done to an entry, and why; one that is not here is people's own and stays."""
+"""What happens to an entry, and why. Other entries are the user's own and stay."""
 _ROLES: Mapping[str, Role] = MappingProxyType(
     {"code-intel": "gateway", "devrag-map": "index", "devrag-forest": "index", SINGLE: "single"}
 )
 _DEVRAG = re.compile(r"devrag(?:-[a-z0-9_-]+)?(?:\.exe)?\Z", re.IGNORECASE)
 _THEIR_ENV = frozenset({"PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"})
-"""Variables that the original needs, and that lead this program to another's modules and libraries."""
+"""Variables of the original that would make this program load other modules and libraries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """What becomes of `.mcp.json`; `single_config` is the file that v3.7's one devrag is given."""
+    """The change of `.mcp.json`; `single_config` is the config of v3.7's single devrag."""
 
     change: Change
     single_config: Path | None
@@ -72,10 +72,10 @@ class Servers:
 
 
 def servers(root: Path) -> Servers:
-    """Return what becomes of a project's `.mcp.json`.
+    """Return the change of a project's `.mcp.json`.
 
     Raises:
-        ConfigError: It is no JSON with an object `mcpServers`; nothing has changed.
+        ConfigError: It is not a JSON file with an object `mcpServers`.
     """
     path = root / CLAUDE.file
     before = current(path)
@@ -107,14 +107,14 @@ def servers(root: Path) -> Servers:
 
 
 def kind_of(given: object, root: Path) -> Kind:
-    """Return what an entry starts, where it would be started: in the project."""
+    """Return what an entry starts, relative to the project."""
     if given is None:
         return "absent"
     if not isinstance(given, dict) or not isinstance(command := given.get("command"), str):
         return "own"
     if any(_last(word) == ORIGINAL_SERVER for word in (command, *_arguments(given))):
         return "server"
-    if not _DEVRAG.match(_last(command)) or "${" in command:  # only the client knows where that is
+    if not _DEVRAG.match(_last(command)) or "${" in command:  # only the client can resolve that
         return "own"
     place = shutil.which(command if _last(command) == command else str(root / command))
     if place is None:
@@ -123,7 +123,7 @@ def kind_of(given: object, root: Path) -> Kind:
 
 
 def _is_shared(present: Mapping[str, Any], name: str) -> bool:
-    """Whether `init` wrote an entry with a bare name, for whoever has the programs on their PATH."""
+    """Whether `init` wrote an entry with a bare program name, which works on other machines."""
     both = (clients.GATEWAY, name)
     return all(clients.is_ours(CLAUDE, one, present.get(one)) for one in both) and not any(
         Path(present[one]["command"]).is_absolute() for one in both
@@ -135,21 +135,21 @@ def _entry(name: str, root: Path) -> dict[str, Any]:
 
 
 def _present(path: Path, before: bytes | None) -> Mapping[str, Any]:
-    """Return the entries that there are."""
+    """Return the entries."""
     try:
         found = mcp_json.read((before or b"").decode(), CLAUDE.key)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ConfigError(
-            f"{path} is no JSON with an object {CLAUDE.key}; nothing was changed.",
-            hint="Mend it, then run `code-intel migrate` again.",
+            f"{path} is not a JSON file with an object {CLAUDE.key}; nothing was changed.",
+            hint="Correct it, then run `code-intel migrate` again.",
         )
     return found
 
 
 def _renewed(name: str, given: Any, root: Path) -> dict[str, Any]:
-    """Return an entry that starts this program, keeping what is no part of starting the other one."""
+    """Return an entry that starts this program and keeps the other fields of the old entry."""
     if name == SINGLE:
         fresh = _entry("devrag-forest", root)
     else:
@@ -164,7 +164,7 @@ def _renewed(name: str, given: Any, root: Path) -> dict[str, Any]:
 
 
 def _given_config(given: object, root: Path) -> Path | None:
-    """Return the configuration that a devrag entry names; the original takes it from the project."""
+    """Return the configuration that a devrag entry names, relative to the project."""
     words = _arguments(given) if isinstance(given, dict) else []
     for number, word in enumerate(words):
         option, _, value = word.partition("=")
@@ -174,14 +174,16 @@ def _given_config(given: object, root: Path) -> Path | None:
     return None
 
 
-def _text(before: bytes | None, changed: Mapping[str, Any], added: Mapping[str, Any]) -> bytes | None:  # fmt: skip
-    """Return the file with the entries changed and added, every other byte left as it is."""
+def _text(
+    before: bytes | None, changed: Mapping[str, Any], added: Mapping[str, Any]
+) -> bytes | None:
+    """Return the file with entries changed and added; every other byte stays."""
     if not changed and not added:
         return before
     if before is None:
         return mcp_json.whole(CLAUDE.key, added).encode()
     text = client_files.with_entries(CLAUDE, before.decode(), changed, added)
-    assert text is not None  # noqa: S101 - that is TOML's
+    assert text is not None  # noqa: S101 - only TOML may be unsafe to edit
     return text.encode()
 
 

@@ -33,7 +33,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What becomes of learned_pairs.json, and the agreements that are made of it."""
+    """The changes of learned_pairs.json and the agreements made from it, with notes."""
 
     agreements: tuple[Change, ...] = ()
     pairs: tuple[Change, ...] = ()
@@ -43,10 +43,10 @@ class Knowledge:
 
 
 def knowledge(root: Path, folder: Path) -> Knowledge:
-    """Return what becomes of the pairs of a project whose agreements are in `folder`.
+    """Return the changes for the pairs of a project whose agreements are in `folder`.
 
     Raises:
-        StorageError: A file or folder is there and cannot be read.
+        StorageError: A file or folder cannot be read.
     """
     path = root / STATE_FOLDER / pairs.FILE
     before = current(path)
@@ -77,9 +77,9 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
         updated_at=_aware(file.updated_at),
     )
     after = before if new == file and not before.startswith(_BOM) else pairs.dump(new)
-    why = f"version {pairs.VERSION}, each pair with its agreement"
+    why = f"version {pairs.VERSION}, with the agreement of each pair"
     kept = sum(not one.change and not one.problem for one in done)
-    stay = (Note(FILE, f"agreements that are there already stay as they are: {kept}"),)
+    stay = (Note(FILE, f"existing agreements that stay as they are: {kept}"),)
     problems = [one.problem for one in done if one.problem]
     if file.strange:
         problems.append(_strange(before, file))
@@ -93,15 +93,15 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
 
 
 def _strange(before: bytes, file: PairsFile) -> str:
-    """Return where in the list of pairs items are that are none."""
+    """Return a sentence about items of the list that are not pairs."""
     items = json.loads(before.decode("utf-8-sig"))["pairs"]
     where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
     some = ", ".join(where[:NAMED]) + (", …" if len(where) > NAMED else "")
-    return f"{counted(len(where), 'item')} in it, number {some}, no pair and kept as before"
+    return f"{counted(len(where), 'item')} (number {some}) not valid as a pair, kept as before"
 
 
 class _Settled(NamedTuple):
-    """A pair as it will be, the agreement that is made of it, or why none is."""
+    """A pair as it will be, and the agreement made from it or the reason why there is none."""
 
     pair: Pair
     change: Change | None = None
@@ -115,17 +115,17 @@ def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> 
     path = folder / file_name(told.nl_term, told.symbol)
     shown = " → ".join(word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in pair.key)
     if os.path.lexists(path):
-        return _Settled(pair, problem=f"{shown} stays a pair alone: {path.name} is in the way")
+        return _Settled(pair, problem=f"{shown} gets no agreement: {path.name} exists already")
     try:
         data = agreements.rendered(told)
     except StorageError as error:
-        return _Settled(pair, problem=f"{shown} stays a pair alone: {error.message}")
+        return _Settled(pair, problem=f"{shown} gets no agreement: {error.message}")
     new = pairs.of_agreement(told, path.name, dict(pair.extra))
-    return _Settled(new, Change(path, None, data, "an agreement that nobody has confirmed yet"))
+    return _Settled(new, Change(path, None, data, "an unconfirmed agreement"))
 
 
 def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
-    """Return each pair, and the agreement that says what it and others with its key say."""
+    """Yield each pair with an agreement that unites all pairs of its key."""
     doubles = _doubles(before, file)
     for pair in file.pairs:
         same = doubles.get(pair.key, ())
@@ -135,7 +135,7 @@ def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
 
 
 def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
-    """Return the pairs by key, where some have the same: of these the file has told the newest alone."""
+    """Return pairs whose key occurs several times; `PairsFile` has only the newest of each."""
     items = json.loads(before.decode("utf-8-sig")).get("pairs", [])
     if len(items) == len(file.pairs) + len(file.strange):
         return {}

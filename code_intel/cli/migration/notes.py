@@ -1,10 +1,10 @@
-"""A file, and what is to be said of it."""
+"""Notes of a migration report."""
 
 from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """A file's name relative to the project, and a sentence or half of one."""
+    """A file's name relative to the project, and a clause about it."""
 
     file: str
     text: str

@@ -1,7 +1,7 @@
-"""What a migration does to a project: a list of changes computed from the disk alone.
+"""Plan a migration: a list of changes computed from the files of the project only.
 
-The same disk gives the same plan, so a dry run prints what the run does, and a run that was killed is
-completed by the next one (seed 004 §6, docs/decisions/0035).
+The same files give the same plan, so a dry run prints what the run does (seed 004 §6,
+docs/decisions/0035).
 """
 
 from collections.abc import Iterable
@@ -18,32 +18,38 @@ from code_intel.config import STATE_FOLDER
 from code_intel.foundation import state_folder
 
 LEFTOVERS = (
-    ("vectors.db", "the original devrag's database; not read, indexes are built anew"),
-    (".code-intel/chroma", "the index of v3.9 and later; not read, indexes are built anew"),
-    (".code-intel/sync_state.json", "says what that index held; not read"),
-    (".code-intel/.last_sync", "says when that index was built; not read"),
+    (
+        "vectors.db",
+        "the original devrag's database; not read, `code-intel sync` builds new indexes",
+    ),
+    (
+        ".code-intel/chroma",
+        "the index of v3.9 and later; not read, `code-intel sync` builds new indexes",
+    ),
+    (".code-intel/sync_state.json", "state of that index; not read"),
+    (".code-intel/.last_sync", "build time of that index; not read"),
     (".code-intel/context.yml", "settings of v1.1 and later; not used"),
     (".code-intel/verifiers", "prompts of v1.x; not used"),
     (".code-intel/doc_research", "prompts of v1.x; not used"),
     (".code-intel/review_prompts", "prompts of v1.x; not used"),
     (".code-intel/interventions", "prompts of v1.x; not used"),
-    (".claude/commands/code.md", "tells the agent of another version's tools; read it again"),
+    (".claude/commands/code.md", "describes another version's tools; review it"),
 )
-"""What the original leaves in a project, by where it is, and what becomes of it: nothing."""
+"""Files of the original that stay, with a note for the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything there is to do, and to say.
+    """The changes of a migration, and its report.
 
     Attributes:
         root: The project.
-        agreements: Where its agreements are, or will be.
-        found: What says that there is, or was, something to migrate.
-        changes: One a file, in the order in which they are made; those that keep a file left out.
+        agreements: The folder of its agreements.
+        found: What an earlier version left.
+        changes: The changes, in order; files that stay are left out.
         left: What stays as it is, and why.
-        problems: What could not be migrated; people have to look at it.
-        learned: How many agreements are made.
+        problems: What could not be migrated and needs attention.
+        learned: The number of new agreements.
     """
 
     root: Path
@@ -56,10 +62,11 @@ class Plan:
 
 
 def plan(root: Path) -> Plan:
-    """Return what is to be done to a project; nothing where nothing is found of an earlier version.
+    """Return the plan for a project; it is empty if nothing of an earlier version is found.
 
     Raises:
-        ConfigError: A configuration file cannot be used, or leads out of the project; it names the file.
+        ConfigError: A configuration file cannot be used or leads out of the project; the error
+            names it.
         StorageError: A file or folder cannot be read.
     """
     entries = servers(root)
@@ -85,8 +92,8 @@ def plan(root: Path) -> Plan:
 def _changes(
     root: Path, known: Knowledge, configs: Iterable[Config], entries: Servers
 ) -> Iterable[Change]:
-    """Return every change: what was learned first, what starts the servers last."""
-    yield from known.agreements  # their folder may be anywhere, as the map's config says
+    """Yield every change: agreements first, the file that starts the servers last."""
+    yield from known.agreements  # the map's config may place them outside the project
     ours = [
         *known.pairs,
         *(config.change for config in configs),
@@ -99,11 +106,11 @@ def _changes(
 
 def _state_ignored(path: Path) -> Change:
     before = current(path)
-    return Change(path, before, ignore_block.hiding(before), "keeps out of git what can be rebuilt")
+    return Change(path, before, ignore_block.hiding(before), "keeps derived files out of git")
 
 
 def _ignored(root: Path, configs: Iterable[Config]) -> Change:
-    """Hide the databases that will lie in the project from git."""
+    """Hide databases in the project from git."""
     hidden = root / STATE_FOLDER
     inside = [
         config.database.relative_to(root).as_posix()

@@ -1,7 +1,4 @@
-"""What query plans have left in `.gistdex`: list them, read the story of one, tidy up.
-
-`list`, `show` and `presets` write nothing; neither do `prune --dry-run` and `clear --dry-run`.
-"""
+"""List and show the query plans stored in `.gistdex`, or remove them."""
 
 import argparse
 
@@ -9,19 +6,19 @@ from code_intel.cli.main import Command
 from code_intel.cli.subcommands import add_subcommands
 
 SUBCOMMANDS = (
-    Command("list", "code_intel.cli.plans.list", "list plans, the last used first"),
-    Command("show", "code_intel.cli.plans.show", "tell what one asked, found and missed"),
-    Command("presets", "code_intel.cli.plans.presets", "list expectations that have a name"),
-    Command("prune", "code_intel.cli.plans.prune", "remove what is old or beyond the limits"),
-    Command("clear", "code_intel.cli.plans.clear", "remove plans, answers and pages"),
+    Command("list", "code_intel.cli.plans.list", "list plans, the most recently used first"),
+    Command("show", "code_intel.cli.plans.show", "show what a plan asked, found and missed"),
+    Command("presets", "code_intel.cli.plans.presets", "list named expectations"),
+    Command("prune", "code_intel.cli.plans.prune", "remove what is old or above the limits"),
+    Command("clear", "code_intel.cli.plans.clear", "remove plans, stored answers and pages"),
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their options."""
+    """Declare the subcommands and their options."""
     add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen word."""
+    """Run the chosen subcommand."""
     return int(args.subcommand_module.run(args))

@@ -1,7 +1,8 @@
-"""Remove plans, kept answers and pages of knowledge: all of them, or the kinds that are named.
+"""Remove plans, stored answers and pages of knowledge: all of them, or some kinds.
 
-Damaged files go, too; config.json stays. No search finds a page that is gone. --json: `removed` {kind, name, reason,
-bytes}, `dry_run`, `problem`.
+Damaged files are removed too; config.json stays. Removed pages leave the index.
+
+--json: `removed` {kind, name, reason, bytes}, `dry_run`, `problem`.
 """
 
 import argparse
@@ -26,14 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         choices=[*KINDS, "all"],
         default="all",
-        help="plans, queries (kept answers), knowledge (pages); default: all",
+        help="plans, queries (stored answers) or knowledge (pages); default: all",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Clear."""
+    """Remove the files."""
     settings = project_of(args)
     root, problem = place.root_of(settings), ""
     doomed = []

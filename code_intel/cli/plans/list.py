@@ -1,7 +1,9 @@
-"""List plans, the last used first: when, what came of it, its score, how often it was given again, what for.
+"""List plans, the most recently used first: time, status, score, number of reuses and goal.
 
-Exits 1 when there is none. --json: `plans` {planId, goal, status, confidence, iterations, queries, created, used,
-hits, stopReason, source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.
+Exits 1 if there are none.
+
+--json: `plans` {planId, goal, status, confidence, iterations, queries, created, used, hits,
+stopReason, source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.
 """
 
 import argparse
@@ -22,18 +24,18 @@ _GOAL_COLUMNS = 60
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--all", action="store_true", help=f"all of them, not only the last {SHOWN}"
-    )
+    parser.add_argument("--all", action="store_true", help=f"all plans, not only the last {SHOWN}")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List; 1 when there is nothing."""
+    """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
     found, damaged = keeping.entries(root), keeping.damage(root)
     shown = found if args.all else found[:SHOWN]
-    lines = [_line(one) for one in shown] or ["No plans yet; `code-intel plan GOAL` makes one."]
+    lines = [_line(one) for one in shown] or [
+        "There are no plans yet. `code-intel plan GOAL` makes one."
+    ]
     lines += [f"{name} cannot be read: {plain(why)}" for name, why in damaged.items()]
     if len(found) > len(shown):
         lines.append(f"There are {len(found) - len(shown)} more: --all lists them.")

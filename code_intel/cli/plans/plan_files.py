@@ -1,4 +1,4 @@
-"""The three kinds of files that plans leave, and how the words of `code-intel plans` name them."""
+"""Resolve, remove and report the files of query plans."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,12 +18,12 @@ from code_intel.planning.queries import QUERIES
 
 KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
 SHORT = 8
-"""Digits of an id that a list shows; more where several begin alike is the reader's business."""
-PLAN = IdKind("plan", "`code-intel plans list` lists them.", "`code-intel plan GOAL` makes one.")
+"""Digits of an id that a list shows."""
+PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` makes one.")
 
 
 class Removal(NamedTuple):
-    """A file that goes, of which kind, why, and its size."""
+    """A file to remove, and the reason."""
 
     kind: str
     name: str
@@ -37,10 +37,10 @@ class Removal(NamedTuple):
 
 
 def remove_files(root: Path, doomed: Iterable[Removal]) -> list[Removal]:
-    """Remove files; return those that were still there.
+    """Remove files; return those that existed.
 
     Raises:
-        StorageError: The disk refused; what was removed is gone.
+        StorageError: The disk refused; some files may be gone.
     """
     wanted = list(doomed)
     gone = {
@@ -53,7 +53,7 @@ def remove_files(root: Path, doomed: Iterable[Removal]) -> list[Removal]:
 
 
 def unindex_pages(settings: Settings, gone: Iterable[Removal]) -> str:
-    """Let no search find the pages that are gone; return why one still may, as a sentence, else nothing."""
+    """Remove deleted pages from the index; return a sentence if that failed, else an empty text."""
     root, index = place.root_of(settings), settings.forest
     pages = [PAGES.path(root, each.name) for each in gone if each.kind == PAGES.kind]
     if not pages or not index.db_path.exists():
@@ -61,15 +61,15 @@ def unindex_pages(settings: Settings, gone: Iterable[Removal]) -> str:
     try:
         with Index(index) as forest, forest.store.batch():
             for page in pages:
-                with suppress(NotFoundError, UsageError):  # it is in no index
+                with suppress(NotFoundError, UsageError):  # it is not indexed
                     sync_document(forest.store, index, page)
     except CodeIntelError as error:
-        return f"Searches may show the pages until the next sync: {error.message} {error.hint}"
+        return f"Searches may find the pages until the next sync: {error.message} {error.hint}"
     return ""
 
 
 def removal_text(doomed: Sequence[Removal], *, dry: bool, problem: str = "") -> str:
-    """Return what goes as text: a line a file, the sum, and what went wrong."""
+    """Return the report: a line per file, the total, and the problem, if any."""
     lines = [f"{each.kind}/{each.name}: {each.reason}" for each in doomed]
     size = sum(each.bytes for each in doomed) / 1024
     verb = "would be removed" if dry else "removed"
@@ -79,11 +79,11 @@ def removal_text(doomed: Sequence[Removal], *, dry: bool, problem: str = "") -> 
 
 
 def resolve_plan(root: Path, text: str) -> str:
-    """Return the id of the one plan that is resolve_plan by an id, the beginning of one, or `last`.
+    """Return the id of the plan that an id, the beginning of one, or `last` names.
 
     Raises:
         NotFoundError: There is none.
-        UsageError: Several begin like this; names two.
+        UsageError: Several begin like this; the error names two.
     """
     kept: list[Entry] = entries(root)
     wanted = text.strip().lower()

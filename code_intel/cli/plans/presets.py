@@ -1,4 +1,4 @@
-"""List expectations that have a name: those shipped and the project's own, from `.gistdex/config.json`.
+"""List named expectations: those shipped and the project's own in `.gistdex/config.json`.
 
 --json: `presets` {name, about, aboutJa, own, expectedResults, strategy, evaluationMode}.
 """
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List."""
+    """Print the list."""
     own = settings.load(place.root_of(project_of(args))).presets
     every = presets.known(own)
     width = max(map(len, every)) + 2

@@ -1,7 +1,9 @@
-"""Remove what is beyond the limits of `.gistdex/config.json`, the least used first, or not used for long.
+"""Remove plans, stored answers and pages that are old or above the limits.
 
-A plan that is gone costs a search; nothing else rests on it, and no search finds a page that is gone. --json: `removed`
-{kind, name, reason, bytes}, `dry_run`, `problem`.
+`.gistdex/config.json` has the limits; the least used files are removed first. Without a plan the
+next search takes longer; nothing else depends on it. Removed pages leave the index.
+
+--json: `removed` {kind, name, reason, bytes}, `dry_run`, `problem`.
 """
 
 import argparse
@@ -22,29 +24,34 @@ from code_intel.foundation.text import counted
 from code_intel.planning import place, settings
 from code_intel.planning.catalog import Row, beyond
 
-MOST_DAYS = 100_000
+MAX_DAYS = 100_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--older-than", type=int, metavar="DAYS", help="also what was not used for so long"
+        "--older-than",
+        type=int,
+        metavar="DAYS",
+        help="also remove files not used for this many days",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prune."""
+    """Remove the files."""
     days = args.older_than
-    if days is not None and not 0 <= days <= MOST_DAYS:
+    if days is not None and not 0 <= days <= MAX_DAYS:
         raise UsageError(
-            f"--older-than is a number of days, 0 to {MOST_DAYS:,}.",
+            f"--older-than is a number of days, 0 to {MAX_DAYS:,}.",
             details={"field": "older_than"},
         )
     settings = project_of(args)
     root, problem = place.root_of(settings), ""
-    doomed = _doomed(root, days)
+    doomed = _candidates(root, days)
     if not args.dry_run:
         doomed = remove_files(root, doomed)
         problem = unindex_pages(settings, doomed)
@@ -53,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _doomed(root: Path, days: int | None) -> list[Removal]:
-    """Return what is old, and, of what is left, what is too much; a plan that is being made is neither."""
+def _candidates(root: Path, days: int | None) -> list[Removal]:
+    """Return old files, and of the rest those above the limits; never a plan in progress."""
     kept = settings.load(root)
     found: list[Removal] = []
     for kind, catalog in KINDS.items():
@@ -68,7 +75,7 @@ def _doomed(root: Path, days: int | None) -> list[Removal]:
                 for name in old
             ]
         found += [
-            Removal(kind, name, "beyond the limits", rows[name].bytes)
+            Removal(kind, name, "above the limits", rows[name].bytes)
             for name in beyond(rows, *kept.most(kind), made)
         ]
     return found

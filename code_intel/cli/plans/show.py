@@ -1,6 +1,6 @@
-"""Tell the story of a plan: what was expected, each query with its six metrics and what was missing, what was found.
+"""Show a plan: its expectations, each query with six metrics and what was missing, and the results.
 
---json prints the plan as it is kept (docs/plans.md), with `savedAt`.
+--json prints the stored plan (docs/plans.md) with `savedAt`.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from code_intel.session.story import plain
 SHOWN = 10
 _COLUMNS = 96
 METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
-"""The six metrics in the order of `records.Metrics`, as people read them."""
+"""The names of the six metrics, in the order of `records.Metrics`."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", help="its id, the beginning of its id, or `last`")
+    parser.add_argument("id", help="the plan's id, the beginning of it, or `last`")
     parser.add_argument(
         "--all", action="store_true", help=f"all results, not only the first {SHOWN}"
     )
@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tell it."""
+    """Print the plan."""
     root = place.root_of(project_of(args))
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
-    emit(args, data, "\n".join([*_story(plan, everything=args.all), f"Kept as {saved}"]))
+    emit(args, data, "\n".join([*_story(plan, everything=args.all), f"Saved as {saved}"]))
     return 0
 
 

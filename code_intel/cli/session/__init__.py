@@ -16,10 +16,10 @@ SUBCOMMANDS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their options."""
+    """Declare the subcommands and their options."""
     add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chosen word."""
+    """Run the chosen subcommand."""
     return int(args.subcommand_module.run(args))

@@ -1,4 +1,4 @@
-"""What `init` writes into a project, and a change of one file as a plan shows it."""
+"""Describe the change of one file, and check that it may be made."""
 
 import difflib
 import json
@@ -12,10 +12,10 @@ from code_intel.config.reading import read_regular_file
 from code_intel.errors import ConfigError, StorageError
 from code_intel.foundation.text import counted
 
-LONGEST_SHOWN = 200_000
-"""Bytes up to which a plan shows what changes in a file, line by line."""
+MAX_DIFF_BYTES = 200_000
+"""Size up to which a plan shows a file's changed lines."""
 MAX_BYTES = 256 * 1024 * 1024
-"""Most of a file that is changed."""
+"""Size up to which a file can be changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Change:
 
     @property
     def action(self) -> str:
-        """What applying it does, in one word."""
+        """The action in one word."""
         if self.before == self.after:
             return "keep"
         if self.after is None:
@@ -46,10 +46,10 @@ class Change:
         return "create" if self.before is None else "update"
 
     def lines(self, root: Path) -> list[str]:
-        """Return what an update changes, as a unified diff; nothing for any other change."""
+        """Return an update as a unified diff; nothing for other changes."""
         if self.action != "update" or not (self.before and self.after is not None):
             return []
-        if max(len(self.before), len(self.after)) > LONGEST_SHOWN:
+        if max(len(self.before), len(self.after)) > MAX_DIFF_BYTES:
             more = len(self.after) - len(self.before)
             return [f"({'+' if more > 0 else ''}{counted(more, 'byte')})"]
         name = self.path.relative_to(root).as_posix()
@@ -60,15 +60,15 @@ class Change:
 
 
 def content(path: Path) -> bytes | None:
-    """Return a file's bytes, or None where there is no file."""
+    """Return a file's bytes, None if there is no file."""
     return path.read_bytes() if path.is_file() else None
 
 
 def current(path: Path) -> bytes | None:
-    """Return a file's bytes, or None where there is nothing.
+    """Return a file's bytes, None if nothing is there.
 
     Raises:
-        StorageError: It is there but cannot be read, or is no file.
+        StorageError: It cannot be read or is not a regular file.
     """
     try:
         return read_regular_file(path, MAX_BYTES)
@@ -79,68 +79,68 @@ def current(path: Path) -> bytes | None:
 
 
 def name_in(root: Path, path: Path) -> str:
-    """Return a path as reports and lists name it: relative to the project, absolute outside it."""
+    """Return a path relative to the project, or absolute if it is outside."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 def is_inside(path: Path, root: Path) -> bool:
-    """Whether a path, its links followed, is the project's, and not in git's own folder."""
+    """Whether a path, after following links, is in the project and not in `.git`."""
     real = Path(os.path.realpath(path))
     return real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
 
 
 def check_inside(change: Change, root: Path) -> Change:
-    """Return the change if what it writes is the project's: a repository may carry links that lead out of it.
+    """Return the change if its file is in the project.
 
-    What stands outside may be read by a shell, or by a client for all projects.
+    A repository may contain links to files outside it, such as a shell's start-up file.
 
     Args:
-        change: Of a file below the project.
+        change: A change of a file below the project.
         root: The project, links resolved.
 
     Raises:
-        ConfigError: A link leads out of the project, or into git's own folder.
+        ConfigError: A link leads out of the project or into `.git`.
     """
     if change.action != "keep" and not is_inside(change.path, root):
         real = os.path.realpath(change.path)
         raise ConfigError(
-            f"{change.path} leads out of the project, to {real}; it was left as it is.",
-            hint="Put a file in the place of the link, then call this again; nothing has changed.",
+            f"{change.path} is a link that leads out of the project, to {real}.",
+            hint="Replace the link with a file, then run the command again. Nothing was changed.",
         )
     return change
 
 
 def check_writable(change: Change, root: Path) -> Change:
-    """Return the change if its file, below the project `root`, may be made or written.
+    """Return the change if its file, below the project `root`, may be written.
 
     Raises:
-        ConfigError: It says that it is not to be written, something else is in its place, or see `check_inside`.
+        ConfigError: It is read-only, or a folder is in its place, or see `check_inside`.
     """
     path = check_inside(change, root).path
     if change.action == "keep":
         return change
     if change.before is not None and not path.stat().st_mode & 0o222:
         raise ConfigError(
-            f"{path} is read-only; it was left as it is.",
-            hint="Make it writable, then call this again; nothing has changed.",
+            f"{path} is read-only.",
+            hint="Make it writable, then run the command again. Nothing was changed.",
         )
     blocked = next((p for p in path.parents if p.exists() or p.is_symlink()), path.parent)
     if (path.exists() and not path.is_file()) or not blocked.is_dir():
         wrong = path if path.exists() else blocked
         raise ConfigError(
-            f"{wrong} is in the place of a {'file' if wrong == path else 'folder'}.",
-            hint="Move it away, then call this again; nothing has changed.",
+            f"{wrong} is not a {'file' if wrong == path else 'folder'}.",
+            hint="Move it away, then run the command again. Nothing was changed.",
         )
     return change
 
 
 def pretty(document: dict[str, Any]) -> bytes:
-    """Return a JSON file as we write it."""
+    """Return a JSON file as `init` writes it."""
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def databases(settings: Settings) -> list[Path]:
-    """Return where databases of the project are, were before it was set up, or will be, as far as inside."""
+    """Return where the databases inside the project are, were before its set-up, or will be."""
     found = []
     for config in (settings.map, settings.forest):
         written = default_config(config.corpus)["db_path"]

@@ -1,4 +1,4 @@
-"""A client's file: our entries merged into it, mended or taken out; everything else as it was, to the byte."""
+"""Add, repair and remove our entries in a client's file; every other byte stays."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from code_intel.errors import ConfigError
 
 
 class Format(NamedTuple):
-    """How a file is read and written; texts come in and go out, each function has its module's meaning."""
+    """The functions that read and edit a file format; see `mcp_json` and `mcp_toml`."""
 
     read: Callable[[str, str], object]
     is_blank: Callable[[str], bool]
@@ -31,12 +31,12 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     {"json": _format(mcp_json), "toml": _format(mcp_toml)}
 )
 Entries = Mapping[str, Mapping[str, Any]]
-BROKEN = "{path} is no {kind} with an object {key}; it was left as it is."
-ODD = "{path} has its servers in a form that cannot be changed safely; it was left as it is."
+BROKEN = "{path} is not a {kind} file with an object {key}; it was left as it is."
+UNSAFE = "{path} has its servers in a form that cannot be edited safely; it was left as it is."
 
 
 def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
-    """Return the entries that `init` may write for a project today."""
+    """Return the entries that `init` writes for a project."""
     return {
         name: clients.entry(client, name, clients.program(client, name), str(root))
         for name in KNOWN
@@ -44,15 +44,15 @@ def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
 
 
 def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
-    """Return what puts our entries into a client's file; those that start nothing any more are mended.
+    """Return the change that adds our entries to a client's file and repairs stale ones.
 
     Args:
-        client: Whose file.
+        client: The client.
         root: The project.
-        commands: With the server of prompt commands, which goes in where nothing has its name.
+        commands: Whether to add the server of prompt commands, if no entry has its name.
 
     Raises:
-        ConfigError: The file is not what it should be, or nobody may write it; the hint has what to add.
+        ConfigError: The file cannot be edited or is read-only; the hint has the entries to add.
     """
     path = root / client.file
     known = entries_for(client, root)
@@ -74,13 +74,13 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
     missing = [name for name in wanted if name not in present]
     new = with_entries(client, text, {n: known[n] for n in stale}, {n: known[n] for n in missing})
     if new is None:
-        raise _by_hand(ODD, client, path, wanted)
-    mended = f"mends {', '.join(stale)}" if stale else ""
-    return check_writable(Change(path, before, new.encode(), mended), root)
+        raise _by_hand(UNSAFE, client, path, wanted)
+    repaired = f"repairs {', '.join(stale)}" if stale else ""
+    return check_writable(Change(path, before, new.encode(), repaired), root)
 
 
 def lost(client: Client, root: Path) -> str:
-    """Return where the programs are that a client's file calls by names it does not find; or nothing."""
+    """Return the folder of our programs if the client does not find the programs that its file names."""
     read = _read(client, content(root / client.file) or b"")
     present = read[1] if read else {}
     ours = (n for n in KNOWN if clients.is_ours(client, n, present.get(n)))
@@ -88,19 +88,19 @@ def lost(client: Client, root: Path) -> str:
 
 
 def foreign_commands(client: Client, root: Path) -> bool:
-    """Whether a client's file has another program under the name of the server of prompt commands."""
+    """Whether an entry with the name of the server of prompt commands starts another program."""
     read = _read(client, content(root / client.file) or b"")
     return read is not None and clients.is_foreign(COMMANDS, read[1].get(COMMANDS))
 
 
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
-    """Return the text with some entries exchanged and some added; None where that is not safe."""
+    """Return the text with some entries replaced and some added; None if that is not safe."""
     kind = FORMATS[client.format]
     for name, entry in stale.items():
-        mended = kind.replaced(text, client.key, name, entry)
-        if mended is None:
+        new = kind.replaced(text, client.key, name, entry)
+        if new is None:
             return None
-        text = mended
+        text = new
     if not missing:
         return text
     if kind.is_blank(text):
@@ -109,15 +109,15 @@ def with_entries(client: Client, text: str, stale: Entries, missing: Entries) ->
 
 
 def without(client: Client, path: Path, before: bytes) -> bytes | None:
-    """Return the file without our entries; None if it has nothing else and `merge` made it.
+    """Return the file without our entries; None if `merge` created it and it has nothing else.
 
     Raises:
-        ConfigError: It names our servers, and cannot be read or changed safely.
+        ConfigError: It names our servers, but cannot be read or edited safely.
     """
     if not any(name.encode() in before for name in SERVERS):
-        return before  # whatever else it is
-    names = f"{', '.join(SERVERS)}, and {COMMANDS} where it starts code-intel"
-    by_hand = f"Take {names}, out of {client.key} by hand, then call this again."
+        return before
+    names = f"{', '.join(SERVERS)}, and {COMMANDS} if it starts code-intel,"
+    by_hand = f"Remove {names} from {client.key} by hand, then run the command again."
     read = _read(client, before)
     if read is None:
         raise ConfigError(_said(BROKEN, client, path), hint=by_hand)
@@ -136,12 +136,12 @@ def without(client: Client, path: Path, before: bytes) -> bytes | None:
                 return rest.encode()
     left = FORMATS[client.format].without(text, client.key, ours)
     if left is None:
-        raise ConfigError(_said(ODD, client, path), hint=by_hand)
+        raise ConfigError(_said(UNSAFE, client, path), hint=by_hand)
     return left.encode()
 
 
 def _filled(client: Client, text: str, entries: Entries) -> str:
-    """Return a blank file with the entries; its last line tells how it ended before."""
+    """Return a blank file with the entries; its last line end shows whether it had one before."""
     whole = _whole(client, entries)
     closed = not text.strip("\ufeff") or text.endswith("\n")
     return text + whole.removesuffix("\n") if closed else f"{text}\n{whole}"
@@ -152,23 +152,23 @@ def _whole(client: Client, entries: Entries) -> str:
 
 
 def _bytes(client: Client, text: str) -> bytes:
-    """Return a text as it is written.
+    """Encode a text.
 
     Raises:
-        ConfigError: The project's path is no text.
+        ConfigError: The project's path is not valid Unicode.
     """
     try:
         return text.encode()
     except UnicodeEncodeError:
         raise ConfigError(
-            f"The path of the project is no text, and {client.file} can have nothing else.",
-            hint="Give its folders names that are UTF-8.",
+            f"The path of the project is not valid UTF-8 and cannot be written to {client.file}.",
+            hint="Rename its folders.",
             details={"field": "project"},
         ) from None
 
 
 def _read(client: Client, before: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Return a file's text and its servers; None if it is not written as it should be."""
+    """Return a file's text and its servers; None if it cannot be read."""
     try:
         text = before.decode()
         present = FORMATS[client.format].read(text, client.key)
@@ -183,5 +183,5 @@ def _said(message: str, client: Client, path: Path) -> str:
 
 def _by_hand(message: str, client: Client, path: Path, ours: Entries) -> ConfigError:
     add = json.dumps(ours, ensure_ascii=False) if client.format == "json" else _whole(client, ours)
-    hint = f"Mend it, or add these to {client.key} by hand: {add}"
+    hint = f"Correct the file, or add these entries to {client.key} by hand: {add}"
     return ConfigError(_said(message, client, path), hint=hint)

@@ -1,8 +1,8 @@
-"""The clients that `init` knows: which file of a project each reads, and what an entry in it looks like.
+"""The clients that `init` supports: the file that each reads, and the form of an entry in it.
 
-Formats are those of docs/clients.md. How a client says which project a server is for decides what an
-entry needs (docs/decisions/0037): some start servers in the project or name it in their environment,
-some take a working folder, some put a variable into what they start.
+docs/clients.md describes the files. A server must learn which project it is for. Some clients start
+servers in the project or name it in their environment, some take a working folder, some replace a
+variable in the command line (docs/decisions/0037).
 """
 
 import os
@@ -18,17 +18,17 @@ from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import UsageError
 
 DESKTOP = "/usr/local/bin:/usr/bin:/bin"
-"""Where a program that no shell has started finds others."""
+"""The PATH of a program that was started from a desktop, not a shell."""
 GATEWAY = "code-intel"
 COMMANDS = "climpt"
-"""The server of prompt commands, by the name that clients know it by (docs/decisions/0044)."""
+"""The name of the server of prompt commands in clients (docs/decisions/0044)."""
 
 
 class Server(NamedTuple):
-    """A server: its program, its words, and the config that is the last of them."""
+    """A server: its program, its arguments, and the config that follows them."""
 
     program: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     config: str = ""
 
 
@@ -39,48 +39,48 @@ SERVERS: Mapping[str, Server] = MappingProxyType(
         "devrag-forest": Server("devrag", ("--config",), FOREST_CONFIG),
     }
 )
-"""What every project gets."""
+"""The servers of every project."""
 KNOWN: Mapping[str, Server] = MappingProxyType(
     {**SERVERS, COMMANDS: Server("code-intel", ("commands",))}
 )
-"""What a project may have; the server of commands where it has a registry, or on request."""
+"""All servers; that of prompt commands is added if the project has a registry, or on request."""
 
 
 class Client(NamedTuple):
-    """One row of the table.
+    """A client.
 
     Attributes:
-        name: As in `--client`.
-        file: What it reads, relative to the project.
-        key: Which object in it has the servers.
-        tool: What it calls a tool, with `{server}` and `{tool}`.
-        longest: How long that may be.
-        note: What to do next, for people.
-        format: How the file is written.
-        fixed: What every entry begins with.
-        told: How a server learns of its project: empty, by itself; `cwd`, by that key, absolute;
-            else by a variable that the client replaces.
-        finds: Where it looks for programs: None is PATH; without a shell that is short.
-        expands: What it takes for a variable, also where a path has it.
+        name: Its name in `--client`.
+        file: The file that it reads, relative to the project.
+        key: The object of the file that has the servers.
+        tool: The form of its tool names, with `{server}` and `{tool}`.
+        max_tool_chars: The limit of such a name.
+        note: The next step for the user.
+        format: The format of the file.
+        fixed: The first fields of every entry.
+        project: How a server learns its project: empty for by itself; `cwd` for that field with an
+            absolute path; otherwise a variable that the client replaces.
+        path: Where it looks for programs; None for the PATH of the shell.
+        expands: A pattern of variables that it replaces in paths.
     """
 
     name: str
     file: str
     key: str
     tool: str
-    longest: int
+    max_tool_chars: int
     note: str
     format: Literal["json", "toml"] = "json"
     fixed: Mapping[str, str] = MappingProxyType({})
-    told: str = ""
-    finds: str | None = None
+    project: str = ""
+    path: str | None = None
     expands: str = ""
 
 
 _STDIO: Mapping[str, str] = MappingProxyType({"type": "stdio"})
 _BRACED = r"\$\{"
 _WORKSPACE = "${workspaceFolder}"
-_THIS_MACHINE = "names this machine's folder: keep it out of git, or run init on each machine."
+_THIS_MACHINE = "contains a path of this machine. Keep it out of git, or run init on each machine."
 
 CLIENTS = (
     Client(
@@ -90,19 +90,19 @@ CLIENTS = (
         fixed=_STDIO,
         expands=_BRACED,
         tool="mcp__{server}__{tool}",
-        longest=64,
-        note="Start Claude Code in the project and approve the servers once; /mcp shows them.",
+        max_tool_chars=64,
+        note="Start Claude Code in the project and approve the servers once. /mcp shows them.",
     ),
     Client(
         "codex",
         ".codex/config.toml",
         format="toml",
         key="mcp_servers",
-        told="cwd",
-        finds=DESKTOP,
+        project="cwd",
+        path=DESKTOP,
         tool="mcp__{server}__{tool}",
-        longest=64,
-        note="Codex reads this file in a project that it trusts; `codex mcp list` shows the servers. It "
+        max_tool_chars=64,
+        note="Codex reads this file in trusted projects; `codex mcp list` shows the servers. It "
         + _THIS_MACHINE,
     ),
     Client(
@@ -110,100 +110,100 @@ CLIENTS = (
         ".cursor/mcp.json",
         key="mcpServers",
         fixed=_STDIO,
-        told=_WORKSPACE,
-        finds=DESKTOP,
+        project=_WORKSPACE,
+        path=DESKTOP,
         expands=_BRACED,
         tool="{server}:{tool}",
-        longest=60,
-        note="Restart Cursor, then switch the servers on in its settings, under MCP.",
+        max_tool_chars=60,
+        note="Restart Cursor, then enable the servers in its settings, under MCP.",
     ),
     Client(
         "vscode",
         ".vscode/mcp.json",
         key="servers",
         fixed=_STDIO,
-        told=_WORKSPACE,
-        finds=DESKTOP,
+        project=_WORKSPACE,
+        path=DESKTOP,
         expands=_BRACED,
         tool="mcp_{server}_{tool}",
-        longest=64,
-        note="In VS Code run “MCP: List Servers”, start them and say that you trust them.",
+        max_tool_chars=64,
+        note="In VS Code run “MCP: List Servers”, start the servers and trust them.",
     ),
     Client(
         "gemini",
         ".gemini/settings.json",
         key="mcpServers",
-        told="cwd",
+        project="cwd",
         expands=r"\$\w|\$\{",
         tool="mcp_{server}_{tool}",
-        longest=63,
-        note="Gemini CLI starts them in a folder that it trusts; `gemini mcp list` shows them. The file "
+        max_tool_chars=63,
+        note="Gemini CLI starts the servers in trusted folders; `gemini mcp list` shows them. The file "
         + _THIS_MACHINE,
     ),
 )
-"""Every client; a new one is a row here and a section of docs/clients.md."""
+"""All clients. A new one needs a row here and a section in docs/clients.md."""
 DEFAULT = "claude"
 ALL = "all"
 
 
 def chosen(names: list[str] | None) -> tuple[Client, ...]:
-    """Return the clients that a line names, in the order of the table.
+    """Return the clients with these names, in the order of the table.
 
     Args:
-        names: As given, each maybe several with commas between; `all` is every one.
+        names: Names, each optionally several separated by commas; `all` means every client.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: A name is unknown.
     """
     wanted = {one.strip().lower() for name in names or [DEFAULT] for one in name.split(",")}
     known = [client.name for client in CLIENTS]
     if unknown := sorted(wanted - {*known, ALL}):
         raise UsageError(
             f"There is no client {', '.join(map(repr, unknown))}.",
-            hint=f"Name one of {', '.join(known)}, or {ALL}; docs/clients.md says how others are set up.",
+            hint=f"Name one of {', '.join(known)}, or {ALL}. See docs/clients.md for others.",
             details={"field": "client"},
         )
     return tuple(client for client in CLIENTS if ALL in wanted or client.name in wanted)
 
 
 def program(client: Client, server: str) -> str:
-    """Return the command of a server: bare where the client will find it, else absolute."""
+    """Return the command of a server: a bare name if the client finds it, else an absolute path."""
     bare = KNOWN[server].program
-    found = shutil.which(bare, path=client.finds)
+    found = shutil.which(bare, path=client.path)
     return bare if found and is_of_package(found) else _beside(bare)
 
 
 def is_of_package(place: str) -> bool:
-    """Whether a program is this package's, of whatever installation; the original devrag stands alone."""
+    """Whether a program belongs to this package; beside the original devrag is no code-intel."""
     places = (Path(place), Path(os.path.realpath(place)))
     return any(path.with_name(Path(_beside(GATEWAY)).name).is_file() for path in places)
 
 
 def folder() -> str:
-    """Return where the programs of this installation are."""
+    """Return the folder of this installation's programs."""
     return str(Path(sys.executable).parent)
 
 
 def _beside(bare: str) -> str:
-    """Return where a program of this installation is."""
+    """Return the path of a program of this installation."""
     suffix = ".exe" if os.name == "nt" else ""
     return str(Path(sys.executable).with_name(bare + suffix))
 
 
 def entry(client: Client, server: str, command: str, folder: str) -> dict[str, Any]:
-    """Return what a server's entry has, for a project in an absolute `folder`."""
-    _, words, config = KNOWN[server]
-    variable = client.told if client.told.startswith("$") else ""
+    """Return a server's entry for a project in an absolute `folder`."""
+    _, arguments, config = KNOWN[server]
+    variable = client.project if client.project.startswith("$") else ""
     if config:
-        words = (*words, f"{variable}/{config}" if variable else config)
-    shape: dict[str, Any] = {**client.fixed, "command": command, "args": list(words)}
+        arguments = (*arguments, f"{variable}/{config}" if variable else config)
+    shape: dict[str, Any] = {**client.fixed, "command": command, "args": list(arguments)}
     if variable and not config:
         shape["env"] = {"CODE_INTEL_ROOT": variable}
-    return shape | ({"cwd": folder} if client.told == "cwd" else {})
+    return shape | ({"cwd": folder} if client.project == "cwd" else {})
 
 
 def is_ours(client: Client, server: str, found: object) -> bool:
-    """Whether an entry is one that `init` writes, wherever program and project were then."""
+    """Whether an entry is as `init` writes it, for any folders of program and project."""
     if not isinstance(found, dict):
         return False
     command, folder = found.get("command"), found.get("cwd", "")
@@ -220,28 +220,28 @@ def is_ours(client: Client, server: str, found: object) -> bool:
 
 
 def is_foreign(server: str, found: object) -> bool:
-    """Whether an entry by the name of a server starts another program, or is not to be understood."""
+    """Whether an entry with the name of a server starts another program or cannot be read."""
     if not isinstance(found, dict):
         return found is not None
     last = PurePath(str(found.get("command", ""))).name.removesuffix(".exe")
-    return (last, found.get("args")) != (KNOWN[server].program, list(KNOWN[server].words))
+    return (last, found.get("args")) != (KNOWN[server].program, list(KNOWN[server].arguments))
 
 
 def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str) -> bool:
-    """Whether an entry of ours starts nothing any more, or is for another folder."""
+    """Whether an entry of ours starts a missing program or is for another folder."""
     command = str(found["command"])
     gone = Path(command).is_absolute() and not os.access(command, os.X_OK)
     return gone or found != entry(client, server, command, folder)
 
 
 def is_lost(client: Client, found: Mapping[str, Any]) -> bool:
-    """Whether an entry of ours calls its program by a name under which the client does not find it."""
+    """Whether an entry of ours names a program that the client does not find."""
     command = str(found["command"])
-    return not Path(command).is_absolute() and shutil.which(command, path=client.finds) is None
+    return not Path(command).is_absolute() and shutil.which(command, path=client.path) is None
 
 
-def misread(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a path in the entries that the client takes for something with a variable, or nothing."""
+def expanded_path(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a path in which the client would replace a variable, or an empty text."""
     written = [str(one.get(key, "")) for one in entries.values() for key in ("command", "cwd")]
     return next(
         (text for text in written if client.expands and re.search(client.expands, text)), ""

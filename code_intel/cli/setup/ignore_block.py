@@ -1,7 +1,6 @@
-"""`.gitignore`: one marked block put in and taken out, every other byte left as it is.
+"""Add and remove one marked block in a `.gitignore`; every other byte stays.
 
-Whether a newline follows the block says what was there before: none follows where the file was empty
-or its last line had none. So the block can be taken out again to the byte.
+The block ends with a newline only if the file before it did, so that it can be removed to the byte.
 """
 
 import re
@@ -17,12 +16,12 @@ _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
 def pattern(path: str) -> str:
-    """Return the line that ignores a file of the project and what SQLite and locks put beside it."""
+    """Return the line that ignores a file and the files that SQLite and locks put beside it."""
     return _SPECIAL.sub(r"\\\1", path) + "*"
 
 
 def merged(before: bytes | None, lines: Sequence[str]) -> bytes | None:
-    """Return the file with a block of those `lines` that it does not have by itself."""
+    """Return the file with a block of those `lines` that it does not contain elsewhere."""
     found = _BLOCK.search(before or b"")
     around = (before or b"").replace(found[0], b"") if found else before or b""
     missing = [line for line in map(str.encode, lines) if line not in around.splitlines()]
@@ -39,7 +38,7 @@ def merged(before: bytes | None, lines: Sequence[str]) -> bytes | None:
 
 
 def hiding(before: bytes | None) -> bytes:
-    """Return the `.gitignore` of `.code-intel` with what it lacks; what its owner says the opposite of stays."""
+    """Return the `.gitignore` of `.code-intel` with missing lines, except those that it negates."""
     if before is None:
         return state_folder.GITIGNORE_TEXT
     lines = [line for line in state_folder.GITIGNORE_TEXT.splitlines() if not line.startswith(b"#")]
@@ -48,7 +47,7 @@ def hiding(before: bytes | None) -> bytes:
 
 
 def without(text: bytes) -> bytes | None:
-    """Return the file as it was before `merged`; None where there was none."""
+    """Return the file as it was before `merged`; None if there was none."""
     found = _BLOCK.search(text)
     if found is None:
         return text

@@ -1,9 +1,9 @@
 """Set a project up for coding agents, show what would change, or undo the set-up.
 
-init writes two configurations, `.code-intel`, a block in `.gitignore`, and the servers into each client's file.
-It makes all of these changes or none. Your own settings stay as they are: a file that exists with other content
-is not overwritten, and shared files keep everything else they contain. Copies of changed files are in
-`.code-intel/backup`.
+init writes two configurations, `.code-intel`, a block in `.gitignore`, and the servers into each
+client's file. It makes all of these changes or none. Your own settings stay as they are: a file
+that exists with other content is not overwritten, and shared files keep everything else they
+contain. Copies of changed files are in `.code-intel/backup`.
 """
 
 import argparse
@@ -40,19 +40,25 @@ from code_intel.foundation import durable, git, state_folder
 from code_intel.registry.place import has_registry
 
 WHOLLY_IGNORED = (
-    "Git ignores {folder}, so other people will not get your agreements. To share them, remove {folder} from your"
-    " .gitignore; it has its own .gitignore for derived files."
+    "Git ignores {folder}, so other people will not get your agreements. To share them, remove"
+    " {folder} from your .gitignore; it has its own .gitignore for derived files."
 )
 MISREAD = "{title} replaces the part of {path} after $ as a variable. Rename the folder."
 LOST = "{file} starts programs by name that are not on this PATH. Add {folder} to your PATH."
-EARLIER = "This project was set up by an earlier version. Run `code-intel migrate --dry-run` to see what it would bring over."
+EARLIER = (
+    "This project was set up by an earlier version."
+    " Run `code-intel migrate --dry-run` to see what it would bring over."
+)
 FOREIGN = (
-    "{file} already has another server called {name}; it was left as it is. To use `code-intel commands` instead,"
-    " remove that entry and run init again."
+    "{file} already has another server called {name}; it was left as it is. To use"
+    " `code-intel commands` instead, remove that entry and run init again."
 )
 NO_REGISTRY = "This project has no command registry yet. See docs/command-registry.md."
 INTERRUPTED = "A run of init was interrupted. {step} what it had changed; copies are in {folder}."
-AROUND = "{around} is set up too. Servers started in {root} use {root} only, and not the project around it."
+AROUND = (
+    "{around} is set up too. Servers started in {root} use {root} only,"
+    " and not the project around it."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,12 +71,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--client",
         action="append",
         metavar="NAME",
-        help=f"coding agent to set up: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
+        help=f"coding agent: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
     )
     parser.add_argument(
         "--commands",
         action="store_true",
-        help=f"also add the server of prompt commands, {clients.COMMANDS} (default: if the project has a registry)",
+        help=f"also add the server of prompt commands, {clients.COMMANDS} (default: if the project"
+        " has a registry)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change; change nothing"
@@ -164,7 +171,8 @@ def setup(
     Args:
         root: The project.
         chosen: The clients.
-        commands: Whether to add the server of prompt commands; it is always added if there is a registry.
+        commands: Whether to add the server of prompt commands; it is always added if there is a
+            registry.
 
     Raises:
         ConfigError: An existing file cannot be used.
@@ -213,7 +221,8 @@ def _remove_empty(work: Transaction) -> None:
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     """Return what the user should know or do next."""
     paths = (
-        (one.name, clients.misread(one, client_files.entries_for(one, root))) for one in chosen
+        (one.name, clients.expanded_path(one, client_files.entries_for(one, root)))
+        for one in chosen
     )
     notes = [client.note for client in chosen]
     notes += [

@@ -1,8 +1,8 @@
-"""A JSON file with servers: entries put in and taken out of its text, every other byte left as it is.
+"""Add, replace and remove server entries in the text of a JSON file; every other byte stays.
 
-People write such files by hand; parsing and printing them anew would reformat what is theirs. Comments and
-a comma behind the last member are theirs, too, though JSON has neither: see `plain`. `merged`, `replaced`
-and `without` take the text of an object whose `key`, such as `mcpServers`, is an object, if it is there.
+Users edit these files, so parsing and printing them again would change their formatting. Comments
+and trailing commas are allowed, see `plain`. `merged`, `replaced` and `without` take the text of an
+object whose member `key`, such as `mcpServers`, is an object or missing.
 """
 
 import json
@@ -15,14 +15,14 @@ _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 _BESIDE = re.compile(r"[ \t]*(//[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/(?=[ \t]*[\r\n]))")
-"""A comment on the rest of a line: it is about what stands before it there."""
+"""A comment on the rest of a line. It belongs to what precedes it."""
 _OWN_LINE = re.compile(r"(?:\r?\n)?[ \t]*\Z")
 
 Entries = Mapping[str, Mapping[str, Any]]
 
 
 class Member(NamedTuple):
-    """A member of an object: its name, and where name, value and end are in the text."""
+    """A member of an object: its name, and the offsets of name, value and end in the text."""
 
     name: str
     start: int
@@ -32,7 +32,7 @@ class Member(NamedTuple):
 
 @lru_cache(maxsize=4)
 def plain(text: str) -> str:
-    """Return `text` with spaces for comments and for commas behind last members; every place stays."""
+    """Return `text` with spaces for comments and trailing commas, so that offsets stay the same."""
     return _LAST_COMMA.sub(_blanked, _uncommented(text))
 
 
@@ -46,29 +46,29 @@ def _blanked(found: re.Match[str]) -> str:
 
 
 def read(text: str, key: str) -> object:
-    """Return what the file has under `key`, an empty object where it has nothing.
+    """Return the value of `key`, an empty object if there is none.
 
     Raises:
-        ValueError: It is no JSON object.
+        ValueError: The file is not a JSON object.
     """
     document = json.loads(plain(text.removeprefix("\ufeff")).strip() or "{}")
     if not isinstance(document, dict):
-        raise ValueError("It is no object.")  # noqa: TRY004 - to its caller all of these are the same
+        raise ValueError("It is not an object.")  # noqa: TRY004 - callers catch one type
     return document.get(key, {})
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing in the file but comments."""
+    """Whether the file has nothing but comments."""
     return not plain(text).strip("\ufeff \t\r\n")
 
 
 def whole(key: str, entries: Entries) -> str:
-    """Return a file that has nothing but the entries."""
+    """Return a file with the entries only."""
     return json.dumps({key: entries}, ensure_ascii=False, indent=2) + "\n"
 
 
 def merged(text: str, key: str, entries: Entries) -> str:
-    """Return `text`, which is not blank, with the entries appended to those of `key`, in their order."""
+    """Return `text`, which is not blank, with the entries appended to those of `key`."""
     top = plain(text).index("{")
     servers = _member(text, top, key)
     if servers is None:
@@ -77,7 +77,7 @@ def merged(text: str, key: str, entries: Entries) -> str:
 
 
 def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Return `text` with another entry in the place of one."""
+    """Return `text` with one entry replaced."""
     servers = _member(text, plain(text).index("{"), key)
     assert servers is not None  # noqa: S101 - it has that entry
     member = _member(text, servers.value, name)
@@ -87,7 +87,7 @@ def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def without(text: str, key: str, names: Collection[str]) -> str:
-    """Return `text` as it was before `merged`: a `key` that came with the entries goes too."""
+    """Return `text` as it was before `merged`, which may have added `key` itself."""
     top = plain(text).index("{")
     servers = _member(text, top, key)
     if servers is None:
@@ -105,7 +105,7 @@ def _member(text: str, opening: int, name: str) -> Member | None:
 
 
 def _members(text: str, opening: int) -> tuple[list[Member], int]:
-    """Return the members of the object that opens there, and where it closes."""
+    """Return the members of the object at an offset, and the offset of its end."""
     text = plain(text)
     decoder = json.JSONDecoder()
     found = []
@@ -122,7 +122,7 @@ def _members(text: str, opening: int) -> tuple[list[Member], int]:
 
 
 def _next(text: str, place: int) -> int:
-    """Return the place of the next character that is no white space."""
+    """Return the offset of the next character that is not white space."""
     while text[place] in " \t\r\n":
         place += 1
     return place
@@ -144,7 +144,7 @@ def _appended(text: str, opening: int, depth: int, members: Mapping[str, object]
 
 
 def _comma(text: str, end: int) -> int | None:
-    """Return where the comma behind a member is, if it has one."""
+    """Return the offset of the comma after a member, if there is one."""
     text = _uncommented(text)
     place = _next(text, end)
     return place if text[place] == "," else None
@@ -155,7 +155,7 @@ def _line(text: str) -> str:
 
 
 def _block(text: str, depth: int, members: Mapping[str, object]) -> str:
-    """Return members as the file would have them: with its line ends, and its first indentation."""
+    """Return members with the file's line ends and indentation."""
     step = re.match(r"\s*\{\r?\n([ \t]+)", text.lstrip("\ufeff"))
     indent = step[1] if step else "  "
     block = json.dumps(members, ensure_ascii=False, indent=indent)[1:-1].strip("\n")
@@ -163,7 +163,7 @@ def _block(text: str, depth: int, members: Mapping[str, object]) -> str:
 
 
 def _filled_in(text: str, opening: int) -> bool:
-    """Whether the first member stands where `_appended` puts it in an object that was empty."""
+    """Whether the first member is where `_appended` puts it in an empty object."""
     return text[opening + 1] == '"'
 
 
@@ -182,12 +182,12 @@ def _removed(text: str, opening: int, name: str) -> str:
 
 
 def _closed_up(text: str, previous: Member, member: Member) -> str:
-    """Return the text without a member and one comma: its own, or the one before if it has none."""
+    """Return the text without a member and one comma: its own, or the one before it."""
     before = len(_OWN_LINE.sub("", text[: member.start], 1))
     bare, own = _uncommented(text), _comma(text, member.end)
     rest = text[member.end if own is None else own + 1 :]
     if bare[before - 1] != text[before - 1] and not re.match(r"[ \t]*[\r\n]", rest):
-        rest = _line(text) + rest  # else it would be in the comment that stands before
+        rest = _line(text) + rest  # otherwise it would become part of the comment before
     if own is not None:
         return text[:before] + rest
     comma = bare.index(",", previous.end)

@@ -1,8 +1,8 @@
-"""A TOML file with servers: tables put in and taken out of its text, every other byte left as it is.
+"""Add, replace and remove server tables in the text of a TOML file; every other byte stays.
 
-New tables go to the end, where they are valid whatever stands before them. A file that has its servers
-in one inline table is edited by tomlkit, which keeps what is around; it is not used for the rest, since
-it moves keys below dotted ones into the wrong table (docs/decisions/0037).
+New tables are appended, where they are always valid. tomlkit edits files that have all servers in
+one inline table. It is not used for others, since it moves keys that follow dotted keys into the
+wrong table (docs/decisions/0037).
 """
 
 import json
@@ -15,28 +15,30 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 def read(text: str, key: str) -> object:
-    """Return what the file has under `key`, an empty object where it has nothing.
+    """Return the value of `key`, an empty object if there is none.
 
     Raises:
-        ValueError: It is no TOML.
+        ValueError: The file is not TOML.
     """
     return tomllib.loads(text.removeprefix("\ufeff")).get(key, {})
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing in the file."""
+    """Whether the file is empty."""
     return not text.strip("\ufeff \t\r\n")
 
 
 def whole(key: str, entries: Entries) -> str:
-    """Return a file that has nothing but the entries."""
+    """Return a file with the entries only."""
     return "\n".join(f"{_block(key, name, entry)}\n" for name, entry in entries.items())
 
 
 def merged(text: str, key: str, entries: Entries) -> str | None:
-    """Return `text`, which is not blank, with the entries; None where that would touch something else."""
+    """Return `text`, which is not blank, with the entries; None if that would change anything else."""
     tables = whole(key, entries).replace("\n", _line(text))
-    ended = text.endswith("\n")  # else the new last line has no end, either, which says so
+    ended = text.endswith(
+        "\n"
+    )  # if not, the new last line has no end either, so `without` can tell
     appended = f"{text}{_line(text)}{tables}" if ended else f"{text}{2 * _line(text)}{tables}"
     appended = appended if ended else appended.removesuffix(_line(text))
     wanted = {**_entries(text, key), **entries}
@@ -45,7 +47,7 @@ def merged(text: str, key: str, entries: Entries) -> str | None:
 
 
 def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str | None:
-    """Return `text` with another entry in the place of one; None where it is not as `merged` writes it."""
+    """Return `text` with one entry replaced; None if it is not as `merged` writes it."""
     present = _entries(text, key)
     both = (_block(key, name, one).replace("\n", _line(text)) for one in (present[name], entry))
     before, after = both
@@ -53,7 +55,7 @@ def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str | 
 
 
 def without(text: str, key: str, names: Collection[str]) -> str | None:
-    """Return `text` as it was before `merged`; None where that would touch something else."""
+    """Return `text` as it was before `merged`; None if that would change anything else."""
     present = _entries(text, key)
     wanted = {name: entry for name, entry in present.items() if name not in names}
 
@@ -68,7 +70,7 @@ def without(text: str, key: str, names: Collection[str]) -> str | None:
 
 
 def _cut(text: str, block: str) -> str:
-    """Take out a table with the empty line that `merged` puts before it."""
+    """Remove a table with the empty line that `merged` puts before it."""
     body, end, start = re.escape(block), r"\r?\n", r"(?:(?<=[\n\ufeff])|\A)"
     last, apart = rf"{end}{end}{body}\Z", rf"{start}{end}{body}(?:{end}|\Z)"
     for pattern in (last, apart, rf"{start}{body}(?:{end}|\Z)"):
@@ -103,7 +105,7 @@ def _outside(text: str, key: str, names: Collection[str]) -> str:
 def _first(
     text: str, key: str, wanted: Mapping[str, Any], ways: Iterable[Callable[[], str]]
 ) -> str | None:
-    """Return the first result that has the wanted entries, and all else as `text` has it."""
+    """Return the first result that has the wanted entries and otherwise equals `text`."""
     for way in ways:
         try:
             new = way()
@@ -134,5 +136,5 @@ def _block(key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a text or a list of texts; JSON's escapes are TOML's, which wants one more."""
+    """Return a text or a list of texts as TOML, which escapes as JSON does, and DEL in addition."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

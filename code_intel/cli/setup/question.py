@@ -1,4 +1,4 @@
-"""A question for those who have none yet, made from the project itself."""
+"""Make an example question from the project, for a search without a query."""
 
 from pathlib import PurePosixPath
 
@@ -12,17 +12,17 @@ from code_intel.index.rows import DocumentRow
 from code_intel.index.walk import bases
 from code_intel.records import Symbol
 
-LOOKED_AT = 20
+MAX_DOCUMENTS = 20
 """Documents that are read for symbols, the most imported first."""
-SYMBOLS = 200
-MENTIONS = 100
-"""Where counting the chunks that name a symbol ends."""
+MAX_SYMBOLS = 200
+MAX_MENTIONS = 100
+"""Limit when counting the chunks that name a symbol."""
 _OURS = frozenset({FOREST_CONFIG, MAP_CONFIG, ".mcp.json", ".gitignore"})
 _TYPES = frozenset({"class", "interface", "enum", "type", "struct", "trait"})
 
 
 def first_question(forest: Index) -> str:
-    """Ask, in words, for a documented symbol that much of the source mentions; else for a document.
+    """Return a question about a documented symbol that is mentioned often; else about a document.
 
     Raises:
         NotFoundError: Nothing is indexed.
@@ -30,32 +30,32 @@ def first_question(forest: Index) -> str:
     documents = [d for d in forest.store.documents() if PurePosixPath(d.path).name not in _OURS]
     if not documents:
         raise NotFoundError(
-            f"No source of {forest.config.folder} is indexed, so there is nothing to ask.",
-            hint="Name a question, or run `code-intel sync` once there are files.",
+            f"No source of {forest.config.folder} is indexed, so there is no example question.",
+            hint="Give a question, or run `code-intel sync` once there are files.",
         )
     graph = graph_of(forest.store, bases(forest.config))
     documents.sort(key=lambda d: (d.priority, -len(graph.inbound(d.path)), -d.lines, d.path))
-    symbols = [s for d in documents[:LOOKED_AT] for s in _symbols(forest, d)][:SYMBOLS]
+    symbols = [s for d in documents[:MAX_DOCUMENTS] for s in _symbols(forest, d)][:MAX_SYMBOLS]
     if symbols:
-        chosen = max(symbols, key=lambda symbol: _worth(forest, symbol))
+        chosen = max(symbols, key=lambda symbol: _rank(forest, symbol))
         return f"how does {chosen.qualified} work"
     prose = next((d for d in documents if d.path.endswith(".md")), documents[0])
     return f"what is in {PurePosixPath(prose.path).name}"
 
 
 def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
-    """Return what a document offers to others."""
+    """Return the public top-level symbols of a document."""
     try:
         text = decode(read_document(forest.config.folder, document.path))
-    except (OSError, ValueError):  # gone since
+    except (OSError, ValueError):  # the file is gone
         return []
     found = parse_file(document.path, text or "").symbols
     return [s for s in found if s.name == s.qualified and not s.name.startswith(("_", "test"))]
 
 
-def _worth(forest: Index, symbol: Symbol) -> tuple[bool, bool, bool, int]:
-    """Rank what is documented, what a name of several words tells apart, types, what is mentioned."""
+def _rank(forest: Index, symbol: Symbol) -> tuple[bool, bool, bool, int]:
+    """Return a sort key: documented, named by several words, a type, and the number of mentions."""
     whole = max(words(symbol.name), key=len, default="")
-    mentions = len(forest.store.word_hits([whole], "body", MENTIONS))
+    mentions = len(forest.store.word_hits([whole], "body", MAX_MENTIONS))
     compound = len(words(symbol.name)) > 1
     return bool(symbol.doc), compound, symbol.kind in _TYPES, mentions

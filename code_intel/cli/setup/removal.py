@@ -1,8 +1,8 @@
 """Plan `init --remove`: take out what `init` and the index wrote, as far as it was not edited.
 
-Files that git tracks stay, since they belong to the project now. If `.code-intel` holds something that cannot be
-rebuilt (agreements, sessions, logs, trash, backups, pairs), this machine's memory of it stays too, and so does the
-`.gitignore` that hides it.
+Files that git tracks stay, since they belong to the project now. If `.code-intel` holds something
+that cannot be rebuilt (agreements, sessions, logs, trash, backups, pairs), this machine's memory of
+it stays too, and so does the `.gitignore` that hides it.
 """
 
 import os
@@ -33,7 +33,7 @@ MEMORY = (
     ".agreements.lock",
     "learned.lock",
 )
-"""What this machine remembers of agreements and commands, and its locks; the lock that is held comes last."""
+"""What this machine remembers of agreements and commands, and locks; the one held comes last."""
 PRECIOUS = ("agreements", "sessions", "logs", "trash", BACKUPS)
 """Folders of `.code-intel` that cannot be rebuilt."""
 TRACKED = "tracked by git"
@@ -129,7 +129,7 @@ def _derived(path: Path) -> Change:
 
 
 def _superfluous(state: Path, changes: Iterable[Change]) -> list[Path]:
-    """Return the copies that equal their file after its change, with the `.gitignore` that hides only these."""
+    """Return the copies that equal their file after its change, and the `.gitignore` of only these."""
     folder = state / BACKUPS
     copies = [
         copy

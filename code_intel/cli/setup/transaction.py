@@ -1,8 +1,9 @@
 """Change several files of a project: all of them, or none.
 
-A run writes a list of its changes and copies of the files it replaces to `.code-intel/backup/<time>`, then changes
-one file after the other. If the disk refuses or another program changes a file meanwhile, the run restores the
-copies. If the process is killed, the next run restores them before it begins (docs/decisions/0048).
+A run writes a list of its changes and copies of the files it replaces to
+`.code-intel/backup/<time>`, then changes one file after the other. If the disk refuses or another
+program changes a file meanwhile, the run restores the copies. If the process is killed, the next
+run restores them before it begins (docs/decisions/0048).
 """
 
 import hashlib
@@ -23,11 +24,11 @@ from code_intel.foundation import durable, state_folder
 from code_intel.learned.files import changes
 
 BACKUPS = "backup"
-"""The folder of all backups. It has its own `.gitignore`, since a client's settings may hold secrets."""
+"""The folder of all backups; its `.gitignore` hides it, since client settings may hold secrets."""
 
 
 class Kind(NamedTuple):
-    """A command: the name of its list, the folder of its copies, and whether a finished run can be undone."""
+    """A command: the name of its list, the folder of its copies, whether runs can be undone."""
 
     list_name: str
     copies: str
@@ -64,7 +65,7 @@ class Transaction:
 
 
 class Record(NamedTuple):
-    """A changed file: its name in the project, and its SHA-256 before and after, empty for no file."""
+    """A changed file: its name, and its SHA-256 before and after, empty for no file."""
 
     file: str
     before: str
@@ -103,7 +104,7 @@ class Run:
         return self.folder / self.kind.copies / record.file
 
     def compare(self) -> tuple[list[Record], list[Record]]:
-        """Return what `restore` would undo, last change first, and the files that were edited since the run."""
+        """Return what `restore` would undo, last change first, and files edited since the run."""
         undo: list[Record] = []
         edited: list[Record] = []
         for record in reversed(self.records):
@@ -185,7 +186,7 @@ class Run:
         data = current(self.copy_of(record))
         if data is None or _digest(data) != record.before:
             raise StorageError(
-                f"{self.copy_of(record)} is missing or was changed, so {record.file} cannot be restored.",
+                f"{record.file} cannot be restored: {self.copy_of(record)} is missing or changed.",
                 hint=f"Check {record.file}, with git if you can, then delete {self.folder}.",
             )
         return data
@@ -239,7 +240,7 @@ def recover(root: Path, kind: Kind) -> None:
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Let one process at a time change a project's set-up; remove a lock file that was not there before.
+    """Let one process at a time change a project's set-up; remove a lock file that is new.
 
     Raises:
         BusyError: Another process holds the lock.
@@ -305,7 +306,7 @@ def apply(
 
 
 def _sweep(folder: Path) -> None:
-    """Remove temporary files that a killed run left with its copies, and folders that are empty then."""
+    """Remove temporary files of a killed run, and folders that are empty then."""
     for inner in (*sorted(folder.rglob("*/"), reverse=True), folder):
         durable.sweep(inner, seconds=0)
         durable.remove_folder(inner)
@@ -372,7 +373,7 @@ def _make(changes: Sequence[Change], advance: Advance | None) -> None:
 
 
 def _read(root: Path, kind: Kind, path: Path) -> Run:
-    """Return the run that a list describes. A repository may contain a list that this program did not write.
+    """Return the run that a list describes; a repository may contain a forged list.
 
     Raises:
         StorageError: It is no list, or names files outside the project.

@@ -1,6 +1,6 @@
-"""What was deleted or replaced: list it, read it, put it back, or remove it for good.
+"""List, show, restore or remove agreements that were deleted or replaced.
 
-Nothing of the trash is removed by itself.
+Nothing is removed from the trash automatically.
 """
 
 import argparse
@@ -9,13 +9,13 @@ from code_intel.cli.main import Command
 from code_intel.cli.subcommands import add_subcommands
 
 SUBCOMMANDS = (
-    Command("list", "code_intel.cli.map.trash.list", "list what is in the trash"),
-    Command("show", "code_intel.cli.map.trash.show", "show one in full"),
-    Command("restore", "code_intel.cli.map.trash.restore", "put one back where it was"),
-    Command("empty", "code_intel.cli.map.trash.empty", "remove what is in it for good"),
+    Command("list", "code_intel.cli.map.trash.list", "list the trash"),
+    Command("show", "code_intel.cli.map.trash.show", "show a file of the trash in full"),
+    Command("restore", "code_intel.cli.map.trash.restore", "restore a file to its place"),
+    Command("empty", "code_intel.cli.map.trash.empty", "remove files from the trash for good"),
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words and their options."""
+    """Declare the subcommands and their options."""
     add_subcommands(parser, SUBCOMMANDS)

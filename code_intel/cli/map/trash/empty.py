@@ -1,4 +1,4 @@
-"""Remove what is in the trash for good; with --older-than only what has been there for so many days.
+"""Remove files from the trash for good; with --older-than only files deleted that long ago.
 
 --json: `removed` {name, at, kind, was, says}, `dry_run`.
 """
@@ -16,12 +16,14 @@ from code_intel.learned.files import trash
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--older-than", type=int, default=0, metavar="DAYS", help="default: all")
-    parser.add_argument("--dry-run", action="store_true", help="say what would go, remove nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Empty it."""
+    """Remove the files."""
     settings, days = project_of(args), args.older_than
     if not 0 <= days <= 100_000:  # noqa: PLR2004 - beyond it dates overflow
         raise UsageError(

@@ -1,4 +1,4 @@
-"""List what is in the trash, oldest first: its name there, what it says, where it was. 1 when there is nothing.
+"""List the trash, oldest first: name, content and original place. Exits 1 if it is empty.
 
 --json: `trash` {name, at, kind, was, says}, `total`.
 """
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List; 1 when there is nothing."""
+    """Print the list; return 1 if it is empty."""
     rows = [row_of(kept) for kept in trash.contents(project_of(args))]
     lines = [visible(f"{row['name']}  ({row['kind']} {row['says']}".rstrip() + ")") for row in rows]
     emit(args, {"trash": rows, "total": len(rows)}, "\n".join(lines) or "The trash is empty.")
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def row_of(kept: Kept) -> dict[str, Any]:
-    """Return one file of the trash as programs see it."""
+    """Return one file of the trash as JSON data."""
     said = trash.pair_of(kept) if kept.is_pair else agreements.load(kept.path).agreement
     return {
         "name": encodable(kept.name),

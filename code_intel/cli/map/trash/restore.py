@@ -1,6 +1,7 @@
-"""Put a file of the trash back where it was, over nothing that is there; a pair comes back as its agreement.
+"""Restore a file of the trash to its original place. Nothing is overwritten.
 
-It is confirmed only if this machine confirmed that very content, or the trunk of git holds it.
+A pair becomes an agreement. The agreement is confirmed only if this machine confirmed the same
+content, or git's main branch contains it.
 
 --json: `agreement_file`, `pair`, `dry_run`, `map_sync`.
 """
@@ -21,13 +22,15 @@ from code_intel.tools.declaration import Answer
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("name", help="as `map trash list` has it; its end is enough")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+    parser.add_argument("name", help="the name from `map trash list`, or the end of it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Restore it."""
+    """Restore the file."""
     answer = run_in_project(
         project_of(args),
         lambda context: _restore(context, args.name, dry=args.dry_run),

@@ -1,4 +1,4 @@
-"""Show one file of the trash in full.
+"""Show a file of the trash in full.
 
 --json: name, at, kind, was, says, text.
 """
@@ -14,12 +14,12 @@ from code_intel.learned.files.restore import text_of
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("name", help="as `map trash list` has it; its end is enough")
+    parser.add_argument("name", help="the name from `map trash list`, or the end of it")
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show it."""
+    """Print the file."""
     kept = trash.named(project_of(args), args.name)
     text = text_of(kept)
     emit(args, row_of(kept) | {"text": text}, text.rstrip("\n"))
