@@ -410,7 +410,7 @@ def test_a_missing_default_config_is_made_by_what_builds_and_by_nothing_that_loo
         assert not (place / "vectors.db").exists()
     capsys.readouterr()
     data = devrag("sync")
-    assert "config.json was made" in data["stderr"]
+    assert "created config.json" in data["stderr"]
     assert data["added"] == 2
     made = json.loads((place / "config.json").read_text(encoding="utf-8"))
     assert made["document_patterns"] == ["./documents"]

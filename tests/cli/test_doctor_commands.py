@@ -48,9 +48,9 @@ def test_nothing_is_said_where_the_project_has_no_registry(check: Check) -> None
 def test_a_registry_that_can_be_used_is_counted_with_who_executes_it(check: Check) -> None:
     (found,) = check(registry=registry(COMMAND), prompt="Write.")
     assert (found.level, found.remedy) == ("info", "")
-    assert found.what == "1 command of climpt can be found; their prompts are rendered here."
+    assert found.what == "1 command of climpt; code-intel renders their prompts."
     (found,) = check(runner="/usr/bin/env")
-    assert found.what.endswith("env executes.")
+    assert found.what.endswith("env executes them.")
 
 
 def test_commands_without_a_prompt_are_named_where_prompts_are_rendered_here(check: Check) -> None:

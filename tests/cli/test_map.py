@@ -114,7 +114,7 @@ def test_a_rename_that_the_index_proves_keeps_the_confirmation(agreed: Map, shop
     assert code == 0
     finding = checked["findings"][0]
     assert (finding["status"], finding["renamed_to"]) == ("changed", "delivery_fee")
-    assert finding["remedy"] == f"Say so: `code-intel map rename '{TERM}' {SYMBOL}`."
+    assert finding["remedy"] == f"Run `code-intel map rename '{TERM}' {SYMBOL}`."
     assert agreed("check", "--strict")[0] == 1
     assert agreed("confirm", TERM, SYMBOL)[1]["hint"].endswith(f"'{TERM}' {SYMBOL}`.")
     code, found = agreed("rename", TERM, SYMBOL)
@@ -180,7 +180,8 @@ def test_of_a_name_that_is_defined_twice_the_other_place_is_said(
         (shop.root / "src" / f"{name}.py").write_text(text, encoding="utf-8")
     assert main(["map", "rename", TERM, SYMBOL, "--to", "twice"]) == 0
     said = capsys.readouterr().out
-    assert f"{TERM} → twice (src/fees.py:1). Also defined in src/more.py:1;" in said
+    assert f"“{TERM}” from {SYMBOL} to twice (src/fees.py:1)." in said
+    assert "It is also defined in src/more.py:1." in said
     assert main(["map", "rename", TERM, "twice", "--to", "more.twice"]) == 0
     said = capsys.readouterr().out
     assert "(src/more.py:1)" in said

@@ -234,7 +234,7 @@ def test_a_dry_run_says_what_the_run_then_does(
 def test_the_limits_take_the_least_used(kept: Path, run: Run) -> None:
     (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     text = run("prune")
-    assert text.startswith(f"plans/{IDS[0]}.json: beyond the limits\n1 removed, ")
+    assert text.startswith(f"plans/{IDS[0]}.json: above the limits\n1 removed, ")
     assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
 
 
